@@ -1,0 +1,1 @@
+"""Contextual bandits that treat their users fairly."""
