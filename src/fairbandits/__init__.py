@@ -1,1 +1,45 @@
 """Contextual bandits that treat their users fairly."""
+
+from fairbandits.fairness import Gap, GroupRewards, Standing
+from fairbandits.linear import (
+    alpha_from_delta,
+    alpha_schedule,
+    fair_linucb_regret_bound,
+    linucb_regret_bound,
+)
+from fairbandits.policies import (
+    Decision,
+    EpsilonGreedy,
+    FairLinUCB,
+    FileError,
+    LinearPolicy,
+    LinTS,
+    LinUCB,
+    NaiveLinUCB,
+    Policy,
+    Scores,
+    Seen,
+    Uniform,
+)
+
+__all__ = [
+    "Decision",
+    "EpsilonGreedy",
+    "FairLinUCB",
+    "FileError",
+    "Gap",
+    "GroupRewards",
+    "LinTS",
+    "LinUCB",
+    "LinearPolicy",
+    "NaiveLinUCB",
+    "Policy",
+    "Scores",
+    "Seen",
+    "Standing",
+    "Uniform",
+    "alpha_from_delta",
+    "alpha_schedule",
+    "fair_linucb_regret_bound",
+    "linucb_regret_bound",
+]

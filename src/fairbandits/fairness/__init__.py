@@ -1,0 +1,19 @@
+"""Who is left behind? Group rewards as a stream, and what fairness adds to a score. Knows no models."""
+
+from fairbandits.fairness.estimates import Gap, Standing
+from fairbandits.fairness.groups import Group, GroupKey, as_group
+from fairbandits.fairness.penalty import arm_penalty, mapped_penalty
+from fairbandits.fairness.rewards import GroupRewards
+from fairbandits.fairness.sequence import confidence_radius
+
+__all__ = [
+    "Gap",
+    "Group",
+    "GroupKey",
+    "GroupRewards",
+    "Standing",
+    "arm_penalty",
+    "as_group",
+    "confidence_radius",
+    "mapped_penalty",
+]

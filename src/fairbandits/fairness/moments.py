@@ -1,0 +1,79 @@
+"""Counts, means and variances that grow by one reward at a time and add up."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+
+class Moments:
+    """A table of running means and squared deviations (Welford), a line per group, a column per arm.
+
+    A cell without rewards has the mean `start`. The last column never takes a reward: row number -1, an
+    arm that is not known, reads it.
+    """
+
+    PARTS = ("count", "mean", "m2")
+
+    def __init__(self, start: float) -> None:
+        self.start = start
+        self.count: Floats = np.zeros((0, 1))
+        self.mean: Floats = np.zeros((0, 1))
+        self.m2: Floats = np.zeros((0, 1))
+
+    def add(self, group: int, arm: int, reward: float) -> None:
+        """Count one reward in a cell."""
+        at = group, arm
+        count = self.count[at] + 1.0
+        surprise = reward - self.mean[at]
+        # The first reward is the mean: the value that a cell starts at has no weight.
+        mean = self.mean[at] + surprise / count if count > 1.0 else reward
+        if count > 1.0:
+            self.m2[at] += surprise * (reward - mean)
+        self.count[at] = count
+        self.mean[at] = mean
+
+    def absorb(self, group: int, arm: int, count: float, mean: float, m2: float) -> None:
+        """Add a cell of another table (Chan et al. 1979)."""
+        if count == 0.0:
+            return
+        at = group, arm
+        ours = self.count[at]
+        both = ours + count
+        shift = mean - self.mean[at] if ours else 0.0
+        self.mean[at] = self.mean[at] + shift * count / both if ours else mean
+        self.m2[at] += m2 + shift**2 * ours * count / both
+        self.count[at] = both
+
+    def cell(self, group: int, arm: int) -> tuple[float, float, float]:
+        """Read count, mean and squared deviations."""
+        at = group, arm
+        return float(self.count[at]), float(self.mean[at]), float(self.m2[at])
+
+    def blank(self, where: Any) -> None:
+        """Empty the cells at an index."""
+        self.count[where] = 0.0
+        self.mean[where] = self.start
+        self.m2[where] = 0.0
+
+    def widen(self, n_arms: int) -> None:
+        """Have columns for n_arms, by doubling so that the cost per arm stays constant."""
+        n_groups, n_columns = self.count.shape
+        if n_arms > n_columns - 1:
+            self._resize(n_groups, max(n_arms, 2 * (n_columns - 1)) + 1)
+
+    def lengthen(self, n_groups: int) -> None:
+        """Have lines for n_groups."""
+        if n_groups > len(self.count):
+            self._resize(n_groups, self.count.shape[1])
+
+    def _resize(self, n_groups: int, n_columns: int) -> None:
+        old_groups, old_columns = self.count.shape
+        for name, blank in (("count", 0.0), ("mean", self.start), ("m2", 0.0)):
+            resized = np.full((n_groups, n_columns), blank)
+            resized[:old_groups, : old_columns - 1] = getattr(self, name)[:, : old_columns - 1]
+            setattr(self, name, resized)

@@ -1,0 +1,297 @@
+"""The streaming record of who got what."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairbandits.arms import ArmId, ArmIndex
+from fairbandits.fairness.estimates import Gap, Standing
+from fairbandits.fairness.groups import Group, GroupKey, GroupValue, as_group
+from fairbandits.fairness.moments import Moments
+from fairbandits.fairness.sequence import confidence_radius
+
+Floats = NDArray[np.float64]
+
+
+class GroupRewards:
+    """Counts, means and variances of the rewards of each group, and of each group from each arm.
+
+    Any number of attributes with any number of values each; a reward costs the same however many came
+    before. Users without a group are simply not in it.
+
+    Every gap comes with an interval that holds at all times at once (see `fairbandits.fairness.sequence`),
+    for all groups that are compared together.
+
+    Parameters
+    ----------
+    reward_range : tuple of two floats
+        The lowest and the highest possible reward. A group without rewards has the lowest as its mean.
+    arms : ArmIndex, optional
+        Where the rows of the arms are looked up, when somebody else keeps it.
+
+    Examples
+    --------
+    >>> groups = GroupRewards()
+    >>> for reward in (0.5, 0.7):
+    ...     groups.add(reward, group="female", arm="algebra")
+    >>> groups.add(0.9, group="male", arm="algebra")
+    >>> round(groups.difference(), 3), groups.worst_off().group
+    (0.3, 'female')
+    """
+
+    def __init__(self, reward_range: tuple[float, float] = (0.0, 1.0), arms: ArmIndex | None = None) -> None:
+        self.reward_range = as_range(reward_range)
+        self._arms = ArmIndex() if arms is None else arms
+        self._number: dict[str, dict[GroupValue, int]] = {}
+        self._names: list[tuple[str, GroupValue]] = []
+        # Both tables always have a line for every group and a column for every row that was given out.
+        self._totals = Moments(self.reward_range[0])
+        self._totals.widen(1)
+        self._by_arm = Moments(self.reward_range[0])
+
+    # -- recording -------------------------------------------------------------------------------------
+
+    def add(self, reward: float, group: Group, arm: ArmId | None = None) -> None:
+        """Record one reward."""
+        low, high = self.reward_range
+        if not low <= reward <= high:
+            raise ValueError(
+                f"reward must lie in [{low:g}, {high:g}]; got {reward!r}. Declare another reward_range"
+            )
+        key = as_group(group)
+        self.record(float(reward), key, -1 if arm is None else self._arms.claim(arm))
+
+    def record(self, reward: float, key: GroupKey, row: int) -> None:
+        """Record one reward that has been checked; row -1 stands for no arm."""
+        self._by_arm.widen(row + 1)
+        for attribute, value in key:
+            number = self._claim(attribute, value)
+            self._totals.add(number, 0, reward)
+            if row >= 0:
+                self._by_arm.add(number, row, reward)
+
+    def restart(self) -> None:
+        """Start the means of the groups anew; what each arm gave each group stays."""
+        self._totals.blank(...)
+
+    def forget_row(self, row: int) -> None:
+        """Drop what an arm gave each group; what the groups received in all stays."""
+        self._by_arm.blank((slice(None), row))
+
+    def merge(self, other: GroupRewards) -> None:
+        """Add all that another record holds."""
+        if other.reward_range != self.reward_range:
+            raise ValueError(
+                f"records of different reward ranges do not add up: {self.reward_range} and {other.reward_range}"
+            )
+        rows = [(self._arms.claim(arm), row) for arm, row in other._arms.rows.items()]
+        self._by_arm.widen(1 + max((row for row, _ in rows), default=-1))
+        for theirs, (attribute, value) in enumerate(other._names):
+            ours = self._claim(attribute, value)
+            self._totals.absorb(ours, 0, *other._totals.cell(theirs, 0))
+            for row, their_row in rows:
+                self._by_arm.absorb(ours, row, *other._by_arm.cell(theirs, their_row))
+
+    # -- asking ----------------------------------------------------------------------------------------
+
+    @property
+    def attributes(self) -> dict[str, tuple[GroupValue, ...]]:
+        """The groups seen so far, by attribute, in the order of their first reward."""
+        return {attribute: tuple(values) for attribute, values in self._number.items()}
+
+    def standings(self, attribute: str | None = None, confidence: float = 0.95) -> list[Standing]:
+        """Give every group's count, mean, variance and interval; all intervals hold together."""
+        numbers = self._numbers(attribute)
+        radius = self._radius(self._totals, numbers, 0, confidence)
+        low, high = self.reward_range
+        standings = []
+        for number, r in zip(numbers, radius, strict=True):
+            count, mean, m2 = self._totals.cell(number, 0)
+            variance = m2 / (count - 1.0) if count > 1.0 else math.nan
+            bounds = (max(low, mean - float(r)), min(high, mean + float(r))) if count else (low, high)
+            standings.append(Standing(*self._names[number], int(count), mean, variance, *bounds, confidence))
+        return standings
+
+    def worst_off(self, attribute: str | None = None, confidence: float = 0.95) -> Standing | None:
+        """Give the standing of the group with the lowest mean reward; None before the first reward."""
+        served = [s for s in self.standings(attribute, confidence) if s.count]
+        return min(served, key=lambda s: s.mean, default=None)
+
+    def difference(self, attribute: str | None = None, confidence: float = 0.95) -> Gap:
+        """Say how far apart the groups are: highest mean reward minus lowest.
+
+        Parameters
+        ----------
+        attribute : str, optional
+            The attribute whose groups to compare; left out, the one with the widest difference.
+        confidence : float
+            The probability with which the interval holds at all times.
+        """
+        span = self.reward_range[1] - self.reward_range[0]
+        pairs = self._extremes(attribute, confidence)
+        if not pairs:
+            return _no_gap(0.0, 0.0, span, confidence)
+        gaps = []
+        for best, worst, peers in pairs:
+            # The true range is at least what the intervals force and at most what they allow.
+            low = max(0.0, max(s.low for s in peers) - min(s.high for s in peers))
+            high = max(s.high for s in peers) - min(s.low for s in peers)
+            gaps.append(_gap(best.mean - worst.mean, low, high, best, worst))
+        return max(gaps)
+
+    def ratio(self, attribute: str | None = None, confidence: float = 0.95) -> Gap:
+        """Give the lowest mean reward of a group divided by the highest; 1 is equal."""
+        if self.reward_range[0] < 0.0:
+            raise ValueError(
+                f"a ratio needs rewards that are not negative; the range is {self.reward_range}. Use difference()"
+            )
+        pairs = self._extremes(attribute, confidence)
+        if not pairs:
+            return _no_gap(1.0, 0.0, 1.0, confidence)
+        ratios = []
+        for best, worst, peers in pairs:
+            low = _divide(min(s.low for s in peers), max(s.high for s in peers))
+            high = min(1.0, _divide(min(s.high for s in peers), max(s.low for s in peers)))
+            ratios.append(_gap(_divide(worst.mean, best.mean), low, high, best, worst))
+        return min(ratios)
+
+    def arm_bias(self, arm: ArmId, attribute: str | None = None, confidence: float = 0.95) -> Gap:
+        """Say how much more an arm gave the group that is ahead than the group that is behind.
+
+        Negative where the arm favours the group behind. A group that never received the arm counts with
+        the lowest possible reward, as in the paper; the interval then shows that nothing is known.
+        """
+        if arm not in self._arms:
+            raise ValueError(f"no reward of arm {arm!r} has been recorded; arms with rewards: {len(self._arms)}")
+        low, high = self.reward_range
+        pairs = self._extremes(attribute, confidence)
+        if not pairs:
+            return _no_gap(0.0, low - high, high - low, confidence)
+        best, worst, _ = max(pairs, key=lambda pair: pair[0].mean - pair[1].mean)
+        numbers = [self._number[s.attribute][s.group] for s in (best, worst)]
+        row = self._arms.rows[arm]
+        radius = self._radius(self._by_arm, numbers, row, confidence)
+        (n_best, mean_best, _), (n_worst, mean_worst, _) = (self._by_arm.cell(n, row) for n in numbers)
+        bias = mean_best - mean_worst
+        reach = float(radius.sum()) if n_best and n_worst else 2.0 * (high - low)
+        return _gap(bias, max(low - high, bias - reach), min(high - low, bias + reach), best, worst)
+
+    # -- for the terms that fairness adds to a score ---------------------------------------------------
+
+    def leaders(self) -> list[tuple[int, int] | None]:
+        """For each attribute, number the groups ahead and behind; None where they are level.
+
+        Means are taken literally: a group without rewards has the lowest. An attribute has at least two
+        values, so while a single one has been seen, the other stands for a group without rewards (-1).
+        """
+        means = self._totals.mean[:, 0].tolist()
+        leaders: list[tuple[int, int] | None] = []
+        for values in self._number.values():
+            ahead = max(values.values(), key=means.__getitem__)
+            behind = min(values.values(), key=means.__getitem__) if len(values) > 1 else -1
+            lowest = means[behind] if behind >= 0 else self.reward_range[0]
+            leaders.append((ahead, behind) if means[ahead] > lowest else None)
+        return leaders
+
+    def arm_means(self, number: int, rows: NDArray[np.int64]) -> Floats:
+        """Read the mean reward that each arm gave a group; -1 reads as no rewards, in both."""
+        if number < 0:
+            return np.full(rows.size, self.reward_range[0])
+        means: Floats = self._by_arm.mean[number].take(rows)
+        return means
+
+    # -- keeping ---------------------------------------------------------------------------------------
+
+    def to_json(self) -> list[list[Any]]:
+        """Give the names of the groups as plain lists."""
+        return [list(name) for name in self._names]
+
+    def arrays(self) -> dict[str, Floats]:
+        """Give the numbers as arrays."""
+        tables = {"totals": self._totals, "by_arm": self._by_arm}
+        return {f"{name}.{part}": getattr(table, part) for name, table in tables.items() for part in Moments.PARTS}
+
+    def restore(self, names: list[list[Any]], arrays: dict[str, Any]) -> None:
+        """Take the state from what `to_json` and `arrays` gave."""
+        for attribute, value in names:
+            self._claim(attribute, value)
+        for part in Moments.PARTS:
+            setattr(self._totals, part, np.array(arrays[f"totals.{part}"]))
+            setattr(self._by_arm, part, np.array(arrays[f"by_arm.{part}"]))
+
+    # -- inside ----------------------------------------------------------------------------------------
+
+    def _claim(self, attribute: str, value: GroupValue) -> int:
+        values = self._number.setdefault(attribute, {})
+        number = values.get(value)
+        if number is None:
+            number = values[value] = len(self._names)
+            self._names.append((attribute, value))
+            self._totals.lengthen(number + 1)
+            self._by_arm.lengthen(number + 1)
+        return number
+
+    def _numbers(self, attribute: str | None) -> list[int]:
+        if attribute is None:
+            return list(range(len(self._names)))
+        if attribute not in self._number:
+            raise ValueError(f"no rewards by {attribute!r} have been recorded; attributes: {list(self._number)}")
+        return list(self._number[attribute].values())
+
+    def _radius(self, table: Moments, numbers: list[int], column: int, confidence: float) -> Floats:
+        """Half-widths for several cells such that all intervals together hold with the confidence."""
+        if not numbers:
+            return np.empty(0)
+        cells = np.array([table.cell(number, column) for number in numbers])
+        each = 1.0 - (1.0 - confidence) / len(numbers)
+        return confidence_radius(cells[:, 0], cells[:, 2], each, self.reward_range[1] - self.reward_range[0])
+
+    def _extremes(
+        self, attribute: str | None, confidence: float
+    ) -> list[tuple[Standing, Standing, list[Standing]]]:
+        """For each attribute with two groups that received something: the best, the worst, and all of them."""
+        by_attribute: dict[str, list[Standing]] = {}
+        for standing in self.standings(attribute, confidence):
+            if standing.count:
+                by_attribute.setdefault(standing.attribute, []).append(standing)
+        return [
+            (max(peers, key=lambda s: s.mean), min(peers, key=lambda s: s.mean), peers)
+            for peers in by_attribute.values()
+            if len(peers) > 1
+        ]
+
+
+def as_range(reward_range: Any) -> tuple[float, float]:
+    """Check a range of rewards."""
+    try:
+        low, high = (float(bound) for bound in reward_range)
+    except (TypeError, ValueError):
+        raise ValueError(f"reward_range is a pair (lowest, highest); got {reward_range!r}") from None
+    if not -math.inf < low < high < math.inf:
+        raise ValueError(f"reward_range needs two finite numbers, the lower one first; got {reward_range!r}")
+    return low, high
+
+
+def _gap(value: float, low: float, high: float, best: Standing, worst: Standing) -> Gap:
+    return Gap(
+        value,
+        low=low,
+        high=high,
+        confidence=best.confidence,
+        attribute=best.attribute,
+        ahead=best.group,
+        behind=worst.group,
+    )
+
+
+def _no_gap(value: float, low: float, high: float, confidence: float) -> Gap:
+    return Gap(value, low=low, high=high, confidence=confidence, attribute="", ahead=None, behind=None)
+
+
+def _divide(part: float, whole: float) -> float:
+    # Two groups that both received nothing are equal.
+    return part / whole if whole > 0.0 else 1.0

@@ -1,0 +1,27 @@
+"""Which arm? A linear model, a fairness term, and a rule to pick."""
+
+from fairbandits.policies.base import Policy, Seen
+from fairbandits.policies.decision import Decision, Scores
+from fairbandits.policies.epsilon_greedy import EpsilonGreedy
+from fairbandits.policies.fair_linucb import FairLinUCB
+from fairbandits.policies.files import FileError
+from fairbandits.policies.linear_policy import LinearPolicy
+from fairbandits.policies.lints import LinTS
+from fairbandits.policies.linucb import LinUCB
+from fairbandits.policies.naive_linucb import NaiveLinUCB
+from fairbandits.policies.uniform import Uniform
+
+__all__ = [
+    "Decision",
+    "EpsilonGreedy",
+    "FairLinUCB",
+    "FileError",
+    "LinTS",
+    "LinUCB",
+    "LinearPolicy",
+    "NaiveLinUCB",
+    "Policy",
+    "Scores",
+    "Seen",
+    "Uniform",
+]

@@ -1,0 +1,366 @@
+"""What all policies share: choosing, learning, keeping."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairbandits.arms import ArmId, ArmIndex, as_arm
+from fairbandits.fairness import Group, GroupKey, GroupRewards, as_group
+from fairbandits.fairness.rewards import as_range
+from fairbandits.linear import Row, Rows, as_rows, stack_rows
+from fairbandits.policies import files
+from fairbandits.policies.decision import Decision, Scores
+from fairbandits.policies.ledger import Ledger
+from fairbandits.policies.params import Parameters
+from fairbandits.policies.pick import pick_best
+from fairbandits.policies.plain import (
+    as_generator,
+    params_from_plain,
+    params_to_plain,
+    part,
+    rng_from_plain,
+    rng_to_plain,
+)
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Term = Floats | float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Seen:
+    """What a policy sees of a round, for one user or many: arrays with one line per user, one column per arm.
+
+    Attributes
+    ----------
+    mean, width : arrays of shape (n_users, n_arms)
+        The predicted reward, and how unsure it is.
+    groups : tuple
+        The group of each user, as pairs of attribute and value.
+    rows : array of int, shape (n_arms,)
+        The arms on offer, as the group record numbers them; -1 for one that nobody received yet.
+    contexts : Rows
+        The contexts, user after user.
+    """
+
+    mean: Floats
+    width: Floats
+    groups: tuple[GroupKey, ...]
+    rows: Ints
+    contexts: Rows
+
+
+class Policy(Parameters):
+    """The base of all policies: subclass it, or rather `LinearPolicy`, and say what to add to a score.
+
+    Parameters
+    ----------
+    reward_range : tuple of two floats
+        The lowest and highest reward; anything outside is refused.
+    random_state : int, numpy Generator or None
+        Where the randomness of ties and draws comes from.
+    """
+
+    groups: GroupRewards
+
+    _kinds: ClassVar[dict[str, type[Policy]]] = {}
+    _fixed: tuple[str, ...] = ("reward_range",)
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        Policy._kinds[cls.__name__] = cls
+
+    def __init__(self, reward_range: tuple[float, float] = (0.0, 1.0), random_state: Any = None) -> None:
+        self.reward_range = reward_range
+        self.random_state = random_state
+        self._check_params()
+        self._rng = as_generator(random_state)
+        self._arms = ArmIndex()
+        self._ledger = Ledger()
+        self.groups = GroupRewards(reward_range, self._arms)
+        self.n_features_in_: int | None = None
+        self.rounds_learned = 0
+
+    # -- what a subclass says --------------------------------------------------------------------------
+
+    def terms(self, seen: Seen) -> tuple[Term, Term]:
+        """Say what exploration and what fairness add to the predicted reward."""
+        raise NotImplementedError(f"{type(self).__name__} must define terms(seen) -> (exploration, fairness)")
+
+    def pick(self, scores: Scores, rng: np.random.Generator) -> tuple[int, float | None]:
+        """Pick an arm by its score; return its place and the probability with which it was picked."""
+        return pick_best(scores.total, rng)
+
+    # -- choosing --------------------------------------------------------------------------------------
+
+    def choose(self, contexts: Any, group: Group = None, arms: Sequence[ArmId] | None = None) -> Decision:
+        """Choose an arm for one user.
+
+        Parameters
+        ----------
+        contexts : array-like or scipy sparse, shape (n_arms, n_features)
+            One row per arm on offer.
+        group : str, int, mapping or None
+            The user's group, or groups by attribute; None where it is not known.
+        arms : sequence of str or int, optional
+            The ids of the arms on offer; left out, they are 0..n-1.
+
+        Returns
+        -------
+        Decision
+            Keep it until the reward comes, and hand both to `learn`.
+        """
+        rows = self._prepare(as_rows(contexts, self.n_features_in_))
+        ids, at = self._arms.lookup(arms, rows.n)
+        key = as_group(group)
+        self.n_features_in_ = rows.width
+        scores = self._score(rows, at, (key,))
+        return self._decide(scores, 0, rows, key, ids)
+
+    def choose_many(
+        self, contexts: Any, groups: Sequence[Group] | None = None, arms: Sequence[ArmId] | None = None
+    ) -> list[Decision]:
+        """Choose an arm for each of many users, with what is known now.
+
+        The same as calling `choose` for one user after the other, and much faster.
+
+        Parameters
+        ----------
+        contexts : array of shape (n_users, n_arms, n_features), or a sequence of matrices
+            For each user one row per arm, dense or scipy sparse.
+        groups : sequence, optional
+            The group of each user.
+        arms : sequence of str or int, optional
+            The ids of the arms, the same for all users.
+        """
+        rows, keys, ids, at = self._many(contexts, groups, arms)
+        scores = self._score(rows, at, keys)
+        return [self._decide(scores, user, rows, key, ids) for user, key in enumerate(keys)]
+
+    def score(
+        self, contexts: Any, groups: Sequence[Group] | None = None, arms: Sequence[ArmId] | None = None
+    ) -> Scores:
+        """Score every arm for every user, without deciding: arrays of shape (n_users, n_arms).
+
+        Takes what `choose_many` takes.
+        """
+        rows, keys, _, at = self._many(contexts, groups, arms)
+        return self._score(rows, at, keys)
+
+    def _many(
+        self, contexts: Any, groups: Sequence[Group] | None, arms: Sequence[ArmId] | None
+    ) -> tuple[Rows, tuple[GroupKey, ...], Sequence[ArmId], Ints]:
+        rows, n_users = stack_rows(contexts, self.n_features_in_)
+        ids, at = self._arms.lookup(arms, rows.n // n_users)
+        keys = ((),) * n_users if groups is None else tuple(as_group(group) for group in groups)
+        if len(keys) != n_users:
+            raise ValueError(
+                f"got {len(keys)} group(s) for {n_users} user(s); give one for each, None where unknown"
+            )
+        self.n_features_in_ = rows.width
+        return self._prepare(rows), keys, ids, at
+
+    def _score(self, rows: Rows, at: Ints, keys: tuple[GroupKey, ...]) -> Scores:
+        mean, width = self._predict(rows, at, len(keys))
+        exploration, fairness = self.terms(Seen(mean, width, keys, at, rows))
+        total = mean + exploration + fairness
+        return Scores(mean, width, _like(exploration, mean), _like(fairness, mean), total)
+
+    def _prepare(self, rows: Rows) -> Rows:
+        """Change contexts before they are used: for policies that leave columns out."""
+        return rows
+
+    def _predict(self, rows: Rows, at: Ints, n_users: int) -> tuple[Floats, Floats]:
+        """Predict nothing: for policies without a model."""
+        shape = (n_users, at.size)
+        return np.zeros(shape), np.zeros(shape)
+
+    def _decide(self, scores: Scores, user: int, rows: Rows, key: GroupKey, ids: Sequence[ArmId]) -> Decision:
+        own = scores.user(user)
+        index, probability = self.pick(own, self._rng)
+        row = rows.row(user * len(ids) + index)
+        return Decision(
+            ids[index], probability, key, own, ids, index, row, self._ledger.policy, self._ledger.issue()
+        )
+
+    # -- learning --------------------------------------------------------------------------------------
+
+    def learn(self, decision: Decision, reward: float, *, again: bool = False) -> None:
+        """Learn the reward of a decision: at once, later, in any order.
+
+        Parameters
+        ----------
+        decision : Decision
+            What `choose` returned.
+        reward : float
+            Within `reward_range`.
+        again : bool
+            Allow a decision that was learned before; its reward then counts once more.
+        """
+        self._learn(self._ledger.check(decision, again), self._as_reward(reward))
+
+    def learn_many(self, decisions: Sequence[Decision], rewards: Iterable[float], *, again: bool = False) -> None:
+        """Learn the rewards of many decisions: all of them, or none if one is refused."""
+        checked = [self._ledger.check(decision, again) for decision in decisions]
+        values = [self._as_reward(reward) for reward in rewards]
+        if len(checked) != len(values):
+            raise ValueError(f"got {len(checked)} decision(s) and {len(values)} reward(s); give one for each")
+        if not again and len({(d.policy, d.number) for d in checked}) < len(checked):
+            raise ValueError("a decision stands more than once; pass again=True if its reward counts twice")
+        for decision, value in zip(checked, values, strict=True):
+            self._learn(decision, value)
+
+    def _learn(self, decision: Decision, reward: float) -> None:
+        # A reward for an arm that was forgotten meanwhile still tells what its user received.
+        at = -1 if self._ledger.is_gone(decision) else self._arms.claim(decision.arm)
+        self._update(at, decision.row, reward)
+        self.groups.record(reward, decision.group, at)
+        self._ledger.mark(decision)
+        self.rounds_learned += 1
+
+    def _update(self, at: int, row: Row, reward: float) -> None:
+        """Learn nothing: for policies without a model."""
+
+    def forget_arm(self, arm: ArmId) -> None:
+        """Retire an arm: what was learned of it is dropped, what its users received stays counted.
+
+        Offered again under the same id, it is a new arm. Rewards of earlier decisions for it still
+        count for the groups.
+        """
+        arm = as_arm(arm)
+        at = self._arms.release(arm)
+        if at is None:
+            raise ValueError(f"arm {arm!r} has learned nothing, so there is nothing to forget")
+        self._ledger.forget(arm)
+        self.groups.forget_row(at)
+        self._forget(at)
+
+    def _forget(self, at: int) -> None:
+        """Drop what the model knows of an arm."""
+
+    # -- keeping ---------------------------------------------------------------------------------------
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Save all of it: parameters, what was learned, and where the randomness stands.
+
+        The file is safetensors with a JSON header and a checksum; it is written whole or not at all.
+        """
+        header, arrays = self._state()
+        files.write(path, header, arrays)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Load what `save` wrote; the policy goes on as if it had never stopped."""
+        header, arrays = files.read(path)
+        kind = Policy._kinds.get(header["kind"])
+        if kind is None or not issubclass(kind, cls):
+            raise files.FileError(
+                f"{path}: holds a {header['kind']}, not a {cls.__name__}; "
+                + ("load it with its own class" if kind else "import the module that defines it first")
+            )
+        try:
+            policy = kind(**params_from_plain(header["params"]))
+            policy._restore(header, arrays)
+        except (KeyError, TypeError, ValueError, IndexError) as error:
+            raise files.FileError(f"{path}: its parts do not fit together ({error!r}); save it again") from None
+        return policy
+
+    def merge(self, other: Self) -> Self:
+        """Make the policy that has learned all that the two have learned.
+
+        Both stay as they are. They must have the same parameters (but for `random_state`) and no common
+        past, which would count twice. Decisions of either can be learned by the result.
+        """
+        self._check_mergeable(other)
+        merged = type(self)(**self.get_params())
+        merged._restore(*self._state())
+        merged.n_features_in_ = self.n_features_in_ or other.n_features_in_
+        merged._absorb(other)
+        merged.groups.merge(other.groups)
+        merged._ledger.merge(other._ledger)
+        merged.rounds_learned += other.rounds_learned
+        return merged
+
+    def _check_mergeable(self, other: Self) -> None:
+        if type(other) is not type(self):
+            raise ValueError(f"cannot merge a {type(self).__name__} with a {type(other).__name__}")
+        ours, theirs = (params_to_plain(policy.get_params()) | {"random_state": None} for policy in (self, other))
+        if ours != theirs:
+            different = [name for name in ours if ours[name] != theirs[name]]
+            raise ValueError(f"policies with different parameters do not merge; these differ: {different}")
+        if None not in (self.n_features_in_, other.n_features_in_) and self.n_features_in_ != other.n_features_in_:
+            raise ValueError(
+                "policies of different width do not merge: "
+                f"{self.n_features_in_} and {other.n_features_in_} features"
+            )
+        if self._ledger.shares_history(other._ledger):
+            raise ValueError(
+                "the two policies come from one and the same, so what it had learned would count twice; "
+                "merge policies that each began from nothing"
+            )
+
+    def _absorb(self, other: Self) -> None:
+        """Add what the other's model has learned."""
+
+    def _state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        header = {
+            "kind": type(self).__name__,
+            "params": params_to_plain(self.get_params()),
+            "rng": rng_to_plain(self._rng),
+            "arms": self._arms.to_json(),
+            "ledger": self._ledger.to_json(),
+            "groups": self.groups.to_json(),
+            "width": self.n_features_in_,
+            "rounds_learned": self.rounds_learned,
+        }
+        arrays: dict[str, NDArray[Any]] = {f"groups.{name}": a for name, a in self.groups.arrays().items()}
+        arrays |= {f"ledger.{name}": a for name, a in self._ledger.arrays().items()}
+        return header, arrays
+
+    def _restore(self, header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
+        self._rng = rng_from_plain(header["rng"])
+        self._arms = ArmIndex.from_json(header["arms"])
+        self._ledger = Ledger.restore(header["ledger"], part(arrays, "ledger."))
+        self.groups = GroupRewards(self.reward_range, self._arms)
+        self.groups.restore(header["groups"], part(arrays, "groups."))
+        self.n_features_in_ = header["width"]
+        self.rounds_learned = header["rounds_learned"]
+
+    # -- parameters ------------------------------------------------------------------------------------
+
+    def _check_params(self) -> None:
+        """Refuse parameters that make no sense; subclasses add theirs."""
+        as_range(self.reward_range)
+        as_generator(self.random_state)
+
+    def _has_learned(self) -> bool:
+        return self.n_features_in_ is not None
+
+    def _params_changed(self, names: set[str]) -> None:
+        if "random_state" in names:
+            self._rng = as_generator(self.random_state)
+        if "reward_range" in names:
+            self.groups = GroupRewards(self.reward_range, self._arms)
+
+    def _as_reward(self, reward: Any) -> float:
+        low, high = self.reward_range
+        try:
+            value = float(reward)
+        except (TypeError, ValueError):
+            raise ValueError(f"reward must be a number; got {reward!r} of type {type(reward).__name__}") from None
+        if not low <= value <= high:
+            raise ValueError(
+                f"reward must lie in [{low:g}, {high:g}]; got {reward!r}. "
+                "Rescale it, or declare the range: reward_range=(lowest, highest)"
+            )
+        return value
+
+
+def _like(term: Term, mean: Floats) -> Floats:
+    return term if isinstance(term, np.ndarray) and term.shape == mean.shape else np.full(mean.shape, term)

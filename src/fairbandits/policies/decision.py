@@ -1,0 +1,101 @@
+"""What a policy hands out: an arm, and everything that led to it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairbandits.arms import ArmId
+from fairbandits.fairness import GroupKey
+from fairbandits.linear import Row
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Scores:
+    """The scores of the arms on offer, by part: `total = mean + exploration + fairness`.
+
+    Each is an array with one entry per arm; with one line per user where many were scored at once.
+
+    Attributes
+    ----------
+    mean : array
+        The predicted reward.
+    width : array
+        How unsure that is: `sqrt(x' A^-1 x)`.
+    exploration : array
+        What the policy adds for being unsure.
+    fairness : array
+        What fairness adds.
+    total : array
+        The sum, by which arms are compared.
+    """
+
+    mean: Floats
+    width: Floats
+    exploration: Floats
+    fairness: Floats
+    total: Floats
+
+    def user(self, i: int) -> Scores:
+        """Take out the scores of one user: copied from many, so that one can be kept without the others."""
+        parts = (self.mean[i], self.width[i], self.exploration[i], self.fairness[i], self.total[i])
+        return Scores(*parts) if len(self.mean) == 1 else Scores(*(part.copy() for part in parts))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Decision:
+    """One arm for one user: all that learning needs later, and all that an audit asks for.
+
+    Attributes
+    ----------
+    arm : str or int
+        The arm that was picked.
+    probability : float or None
+        The probability with which this arm was picked for this user; None where it has no closed form
+        (Thompson sampling with a shared model).
+    group : tuple of (attribute, value) pairs
+        The user's group.
+    scores : Scores
+        The scores of all arms on offer, in the order of `arms`.
+    arms : sequence of ids
+        The arms that were on offer.
+    index : int
+        The place of the arm among them.
+    row : Row
+        The context of the arm that was picked.
+    policy : str
+        The policy that decided.
+    number : int
+        The how-manieth of its decisions this is, from 0.
+    """
+
+    arm: ArmId
+    probability: float | None
+    group: GroupKey
+    scores: Scores
+    arms: Sequence[ArmId]
+    index: int
+    row: Row
+    policy: str
+    number: int
+
+    @property
+    def context(self) -> Floats:
+        """The context of the arm that was picked, as a plain vector."""
+        return self.row.dense()
+
+    @property
+    def score(self) -> float:
+        """The score of the arm that was picked."""
+        return float(self.scores.total[self.index])
+
+    def __repr__(self) -> str:
+        parts = ", ".join(
+            f"{name}={getattr(self.scores, name)[self.index]:.4g}" for name in ("mean", "exploration", "fairness")
+        )
+        return f"Decision(number={self.number}, arm={self.arm!r}, probability={self.probability}, {parts})"

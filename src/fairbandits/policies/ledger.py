@@ -1,0 +1,122 @@
+"""Which decisions were handed out, and which have been learned from."""
+
+from __future__ import annotations
+
+import secrets
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairbandits.arms import ArmId
+from fairbandits.policies.decision import Decision
+
+
+class _Account:
+    """The decisions of one policy: how many, which were learned (a bit each), which arms left when."""
+
+    def __init__(self) -> None:
+        self.issued = 0
+        self.learned = bytearray()
+        self.forgotten: dict[ArmId, int] = {}
+
+    def has_learned(self, number: int) -> bool:
+        byte = number >> 3
+        return byte < len(self.learned) and bool(self.learned[byte] >> (number & 7) & 1)
+
+    def mark(self, number: int) -> None:
+        byte = number >> 3
+        if byte >= len(self.learned):
+            self.learned.extend(bytes(byte + 1 - len(self.learned) + len(self.learned) // 4))
+        self.learned[byte] |= 1 << (number & 7)
+
+
+class Ledger:
+    """Numbers decisions, and sees to it that each is learned once.
+
+    A bit per decision, so that rewards may stay away for ever without filling the memory. After a merge
+    the accounts of both policies are kept, and either's decisions can still be learned.
+    """
+
+    def __init__(self) -> None:
+        # Random, not seeded: two policies of one seed are still two policies.
+        self.policy = secrets.token_hex(8)
+        self._accounts = {self.policy: _Account()}
+
+    @property
+    def issued(self) -> int:
+        """How many decisions have been handed out."""
+        return sum(account.issued for account in self._accounts.values())
+
+    def issue(self) -> int:
+        """Give the next decision its number."""
+        account = self._accounts[self.policy]
+        account.issued += 1
+        return account.issued - 1
+
+    def check(self, decision: Any, again: bool) -> Decision:
+        """Refuse what is not a decision of this policy, or was learned before."""
+        if not isinstance(decision, Decision):
+            raise ValueError(f"learn takes the Decision that choose returned; got {type(decision).__name__}")
+        account = self._accounts.get(decision.policy)
+        if account is None or decision.number >= account.issued:
+            raise ValueError(
+                f"decision {decision.number} was made by another policy ({decision.policy}, "
+                f"this is {self.policy}); learn it there, and merge the two"
+            )
+        if not again and account.has_learned(decision.number):
+            raise ValueError(
+                f"decision {decision.number} has been learned before; pass again=True if its reward counts twice"
+            )
+        return decision
+
+    def mark(self, decision: Decision) -> None:
+        """Note that a decision has been learned."""
+        self._accounts[decision.policy].mark(decision.number)
+
+    def forget(self, arm: ArmId) -> None:
+        """Note that an arm was forgotten now."""
+        for account in self._accounts.values():
+            account.forgotten[arm] = account.issued
+
+    def is_gone(self, decision: Decision) -> bool:
+        """Whether the arm of a decision has been forgotten since."""
+        return decision.number < self._accounts[decision.policy].forgotten.get(decision.arm, 0)
+
+    def merge(self, other: Ledger) -> None:
+        """Take over the accounts of another policy."""
+        self._accounts.update(other._accounts)
+
+    def shares_history(self, other: Ledger) -> bool:
+        """Whether the two know of decisions of one and the same policy."""
+        return bool(self._accounts.keys() & other._accounts.keys())
+
+    def to_json(self) -> dict[str, Any]:
+        """Give the accounts as plain values, but for the bits."""
+        return {
+            "policy": self.policy,
+            "accounts": {
+                policy: {
+                    "issued": account.issued,
+                    "forgotten": [list(pair) for pair in account.forgotten.items()],
+                }
+                for policy, account in self._accounts.items()
+            },
+        }
+
+    def arrays(self) -> dict[str, NDArray[np.uint8]]:
+        """Give the bits of each account."""
+        return {policy: np.frombuffer(bytes(a.learned), np.uint8) for policy, a in self._accounts.items()}
+
+    @classmethod
+    def restore(cls, plain: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Ledger:
+        """Take a ledger from what `to_json` and `arrays` gave."""
+        ledger = cls()
+        ledger.policy = plain["policy"]
+        ledger._accounts = {}
+        for policy, values in plain["accounts"].items():
+            account = ledger._accounts[policy] = _Account()
+            account.issued = values["issued"]
+            account.forgotten = dict(values["forgotten"])
+            account.learned = bytearray(arrays[policy].tobytes())
+        return ledger

@@ -1,0 +1,106 @@
+"""The paper's naive way to fairness: LinUCB that does not look."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairbandits.linear import Rows
+from fairbandits.policies.linucb import LinUCB
+
+
+class NaiveLinUCB(LinUCB):
+    """LinUCB on contexts without the sensitive columns and those that go with them.
+
+    The paper shows that this does not close the gap: it is here to compare with.
+
+    Parameters
+    ----------
+    drop : sequence of int or str
+        The columns to leave out, by number, or by name where `columns` names them.
+        `fairbandits.contexts.correlated_columns` finds those that go with a sensitive attribute.
+    columns : sequence of str, optional
+        The names of the columns of the contexts.
+    alpha : float or "theory"
+        How much being unsure counts, as in `LinUCB`.
+    ridge : float
+        The ridge penalty, > 0.
+    model : {"disjoint", "shared"}
+        One regression for each arm, or one for all arms.
+    delta : float
+        With `alpha="theory"`: the probability that any interval of any round fails.
+    theta_norm : float
+        With `alpha="theory"`: a bound on the Euclidean norm of the true coefficients.
+    reward_range : tuple of two floats
+        The lowest and highest reward; anything outside is refused.
+    random_state : int, numpy Generator or None
+        Where the randomness of ties comes from.
+
+    Examples
+    --------
+    >>> from fairbandits import NaiveLinUCB
+    >>> policy = NaiveLinUCB(drop=["sex"], columns=["age", "sex"], random_state=0)
+    >>> policy.choose([[0.5, 1.0]]).context
+    array([0.5, 0. ])
+    """
+
+    _fixed = (*LinUCB._fixed, "drop", "columns")
+
+    def __init__(
+        self,
+        drop: Sequence[int | str] = (),
+        columns: Sequence[str] | None = None,
+        alpha: float | str = 0.5,
+        ridge: float = 1.0,
+        model: str = "disjoint",
+        delta: float = 0.05,
+        theta_norm: float = 1.0,
+        reward_range: tuple[float, float] = (0.0, 1.0),
+        random_state: Any = None,
+    ) -> None:
+        self.drop = drop
+        self.columns = columns
+        super().__init__(alpha, ridge, model, delta, theta_norm, reward_range, random_state)
+
+    def _prepare(self, rows: Rows) -> Rows:
+        return rows.without(self._dropped(rows.width))
+
+    def _dropped(self, width: int) -> NDArray[np.bool_]:
+        if self.columns is not None and len(self.columns) != width:
+            raise ValueError(f"columns names {len(self.columns)} columns, but contexts have {width}")
+        dropped = np.zeros(width, bool)
+        for number in self._numbers():
+            if number >= width:
+                raise ValueError(f"drop names column {number}, but contexts have columns 0..{width - 1}")
+            dropped[number] = True
+        return dropped
+
+    def _numbers(self) -> list[int]:
+        place = {name: number for number, name in enumerate(self.columns or ())}
+        numbers = []
+        for column in self.drop:
+            if isinstance(column, str):
+                if column not in place:
+                    raise ValueError(
+                        f"drop names column {column!r}, which is not among columns; "
+                        + (
+                            "pass columns=[...] to name them"
+                            if self.columns is None
+                            else f"got {len(place)} names"
+                        )
+                    )
+                numbers.append(place[column])
+            elif isinstance(column, int | np.integer) and not isinstance(column, bool) and column >= 0:
+                numbers.append(int(column))
+            else:
+                raise ValueError(f"drop takes column names, or numbers from 0; got {column!r}")
+        return numbers
+
+    def _check_params(self) -> None:
+        super()._check_params()
+        if isinstance(self.drop, str) or isinstance(self.columns, str):
+            raise ValueError("drop and columns take lists of columns; put a single name into a list")
+        self._numbers()
