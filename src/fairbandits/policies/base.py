@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -253,6 +254,16 @@ class Policy(Parameters):
         """
         header, arrays = self._state()
         files.write(path, header, arrays)
+
+    def checksum(self) -> str:
+        """Give a fingerprint of what has been learned: equal to the bit, equal checksum.
+
+        It leaves out where the randomness stands and which decisions are still open.
+        """
+        header, arrays = self._state()
+        kept = {name: header[name] for name in ("kind", "arms", "groups", "rounds_learned")}
+        learned = {name: array for name, array in arrays.items() if not name.startswith("ledger.")}
+        return files.checksum(json.dumps(kept, sort_keys=True), learned)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:

@@ -27,7 +27,7 @@ def write(path: str | os.PathLike[str], header: dict[str, Any], arrays: dict[str
     # Not ascontiguousarray, which would turn a scalar array into a vector.
     arrays = {name: np.array(array, order="C") for name, array in arrays.items()}
     text = json.dumps(header, sort_keys=True)
-    metadata = {"format": FORMAT, "version": str(VERSION), "header": text, "sha256": _checksum(text, arrays)}
+    metadata = {"format": FORMAT, "version": str(VERSION), "header": text, "sha256": checksum(text, arrays)}
     target = Path(path)
     handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
     try:
@@ -61,7 +61,7 @@ def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, NDArra
             f"{VERSION}. Install a newer one"
         )
     text = metadata.get("header", "")
-    if metadata.get("sha256") != _checksum(text, arrays):
+    if metadata.get("sha256") != checksum(text, arrays):
         raise FileError(
             f"{path}: its checksum does not fit its content: the file is damaged; restore it from a copy"
         )
@@ -69,7 +69,8 @@ def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, NDArra
     return header, arrays
 
 
-def _checksum(text: str, arrays: dict[str, NDArray[Any]]) -> str:
+def checksum(text: str, arrays: dict[str, NDArray[Any]]) -> str:
+    """Give a fingerprint of a text and named arrays."""
     digest = hashlib.sha256(text.encode())
     for name in sorted(arrays):
         array = arrays[name]

@@ -47,8 +47,11 @@ def params_to_plain(params: dict[str, Any]) -> dict[str, Any]:
 
 
 def params_from_plain(plain: dict[str, Any]) -> dict[str, Any]:
-    """Make parameters; JSON knows no tuples, and no parameter is a list that changes."""
-    return {name: tuple(value) if isinstance(value, list) else value for name, value in plain.items()}
+    """Make parameters of what `params_to_plain` gave."""
+    return {
+        name: tuple(value["tuple"]) if isinstance(value, dict) and set(value) == {"tuple"} else value
+        for name, value in plain.items()
+    }
 
 
 def part(arrays: dict[str, NDArray[Any]], prefix: str) -> dict[str, NDArray[Any]]:
@@ -61,6 +64,8 @@ def _plain(value: Any) -> Any:
         return {key: _plain(entry) for key, entry in value.items()}
     if isinstance(value, np.ndarray | np.generic):
         return value.tolist()
-    if isinstance(value, list | tuple):
+    if isinstance(value, tuple):
+        return {"tuple": [_plain(entry) for entry in value]}  # JSON knows lists alone
+    if isinstance(value, list):
         return [_plain(entry) for entry in value]
     return value

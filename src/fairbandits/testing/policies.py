@@ -1,0 +1,316 @@
+"""One suite that every policy passes: ours, and whoever else's."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from fairbandits.policies import Decision, Policy
+
+Make = Callable[..., Policy]
+Check = Callable[[Make], None]
+
+_N_ARMS, _WIDTH = 6, 9
+_COPIES = 600
+
+
+def check_policy(policy: Policy) -> None:
+    """Check that a policy keeps all the promises of this library.
+
+    Parameters
+    ----------
+    policy : Policy
+        A policy that has learned nothing. It is not changed; copies with the same parameters are tried.
+
+    Raises
+    ------
+    AssertionError
+        That names the first promise that is broken, and how.
+
+    Examples
+    --------
+    >>> from fairbandits import LinUCB
+    >>> from fairbandits.testing import check_policy
+    >>> check_policy(LinUCB(alpha=0.3))
+    """
+    for _, check in policy_checks(policy):
+        check()
+
+
+def policy_checks(policy: Policy) -> Iterator[tuple[str, Callable[[], None]]]:
+    """Give the checks one by one, by name: for `pytest.mark.parametrize`."""
+    if not isinstance(policy, Policy):
+        raise TypeError(f"check_policy takes a policy, an instance of a subclass of Policy; got {policy!r}")
+
+    def make(**changes: Any) -> Policy:
+        params = {**policy.get_params(), **changes}
+        return type(policy)(**params)
+
+    for check in _CHECKS:
+        yield check.__name__.removeprefix("_check_"), lambda check=check: check(make)  # type: ignore[misc]
+
+
+# -- the promises --------------------------------------------------------------------------------------
+
+
+def _check_parameters(make: Make) -> None:
+    policy = make()
+    params = policy.get_params()
+    assert type(policy)(**params).get_params() == params, "get_params must give what __init__ took"
+    assert policy.set_params(**params) is policy, "set_params must return the policy"
+    assert repr(policy).startswith(type(policy).__name__ + "("), "the repr must be one that can be pasted"
+    _refused(policy, lambda: policy.set_params(no_such_parameter=1), "an unknown parameter")
+
+
+def _check_decision(make: Make) -> None:
+    policy = make(random_state=0)
+    arms = [f"arm{i}" for i in range(_N_ARMS)]
+    for contexts, group, reward in _rounds(20):
+        decision = policy.choose(contexts, group, arms)
+        assert isinstance(decision, Decision), "choose must return a Decision"
+        assert decision.arm == arms[decision.index], "the arm must be the one at its index"
+        assert decision.probability is None or 0.0 < decision.probability <= 1.0, (
+            f"the probability of the arm that was picked must lie in (0, 1]; it is {decision.probability}"
+        )
+        scores = decision.scores
+        for name in ("mean", "width", "exploration", "fairness", "total"):
+            part = getattr(scores, name)
+            assert part.shape == (_N_ARMS,), f"scores.{name} must have one entry per arm; its shape is {part.shape}"
+            assert np.isfinite(part).all(), f"scores.{name} must be finite"
+        together = scores.mean + scores.exploration + scores.fairness
+        assert np.allclose(together, scores.total, atol=1e-12), "the parts of a score must add up to the total"
+        policy.learn(decision, reward)
+
+
+def _check_choosing_learns_nothing(make: Make) -> None:
+    policy = _taught(make(random_state=0))
+    before = policy.checksum()
+    for contexts, group, _ in _rounds(5):
+        policy.choose(contexts, group)
+        policy.choose_many(contexts[None], [group])
+        policy.score(contexts[None], [group])
+    assert policy.checksum() == before, "choose must not change what was learned"
+
+
+def _check_same_seed_same_arms(make: Make) -> None:
+    one, two = (_arms_played(make(random_state=3)) for _ in range(2))
+    assert one == two, "two policies with the same random_state must pick the same arms"
+
+
+def _check_dense_and_sparse_agree(make: Make) -> None:
+    dense, packed = make(random_state=0), make(random_state=0)
+    for contexts, group, reward in _rounds(40):
+        one, two = dense.choose(contexts, group), packed.choose(sparse.csr_array(contexts), group)
+        assert one.arm == two.arm, "dense and sparse contexts must lead to the same arm"
+        assert _close(one.scores.total, two.scores.total), "dense and sparse contexts must score the same"
+        dense.learn(one, reward)
+        packed.learn(two, reward)
+
+
+def _check_rewards_in_any_order(make: Make) -> None:
+    ordered, shuffled = make(random_state=0), make(random_state=0)
+    rewards = [reward for _, _, reward in _rounds(30)]
+    ours, theirs = _forced(ordered, 30), _forced(shuffled, 30)
+    ordered.learn_many(ours, rewards)
+    for i in np.random.default_rng(1).permutation(30):
+        shuffled.learn(theirs[i], rewards[i])
+    _assert_alike(ordered, shuffled, "rewards learned in another order must lead to the same scores")
+
+
+def _check_arms_come_and_go(make: Make) -> None:
+    policy = make(random_state=0)
+    for contexts, group, reward in _rounds(20):
+        policy.learn(policy.choose(contexts, group), reward)
+    contexts, group, reward = next(_rounds(1))
+    late = policy.choose(contexts[:3], group, arms=["new", 2, "newer"])
+    assert late.arm in ("new", 2, "newer"), "only arms on offer may be picked"
+    policy.learn(late, reward)
+    policy.forget_arm(late.arm)
+    again = policy.choose(contexts[:1], group, arms=[late.arm])
+    policy.learn(again, reward)
+    _refused(policy, lambda: policy.forget_arm("never seen"), "forgetting an arm that nobody received")
+
+
+def _check_any_group(make: Make) -> None:
+    policy = make(random_state=0)
+    contexts, _, reward = next(_rounds(1))
+    for group in ("a", 7, None, {"sex": "female", "race": "Black"}, {"sex": "male", "race": None}, "b", "c"):
+        policy.learn(policy.choose(contexts, group), reward)
+    assert policy.groups.attributes == {
+        "group": ("a", 7, "b", "c"),
+        "sex": ("female", "male"),
+        "race": ("Black",),
+    }, "every group that received a reward must be in policy.groups, and an unknown one must not"
+
+
+def _check_probability_is_true(make: Make) -> None:
+    if "random_state" not in make().get_params():
+        return
+    teacher = _taught(make(random_state=0))
+    contexts, group, _ = next(_rounds(1, seed=9))
+    contexts = np.repeat(contexts[:2], 2, axis=0)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "policy"
+        teacher.save(path)
+        copies = [type(teacher).load(path).set_params(random_state=i) for i in range(_COPIES)]
+    decisions = [copy.choose(contexts, group, arms=["v", "w", "x", "y"]) for copy in copies]
+    if decisions[0].probability is None:
+        return
+    for arm in {decision.arm for decision in decisions}:
+        picks = [decision for decision in decisions if decision.arm == arm]
+        stated = float(np.mean([decision.probability for decision in picks]))
+        seen = len(picks) / _COPIES
+        error = 5.0 * np.sqrt(max(stated * (1.0 - stated), 1e-9) / _COPIES)
+        assert abs(seen - stated) <= error, (
+            f"arm {arm!r} was picked {seen:.1%} of the time, but its probability is stated as {stated:.1%}"
+        )
+
+
+def _check_many_is_one_by_one(make: Make) -> None:
+    many, single = _taught(make(random_state=0)), _taught(make(random_state=0))
+    rounds = list(_rounds(12, seed=5))
+    groups = [group for _, group, _ in rounds]
+    together = many.choose_many(np.array([contexts for contexts, _, _ in rounds]), groups)
+    apart = [single.choose(contexts, group) for contexts, group, _ in rounds]
+    # Draws for all users at once may come in another order than one by one; without draws all is equal.
+    if all(np.array_equal(a.scores.exploration, b.scores.exploration) for a, b in zip(together, apart, strict=True)):
+        assert [d.arm for d in together] == [d.arm for d in apart], "choose_many must choose as choose does"
+    assert all(_close(a.scores.mean, b.scores.mean) for a, b in zip(together, apart, strict=True)), (
+        "choose_many must predict as choose does"
+    )
+
+
+def _check_saved_and_loaded(make: Make) -> None:
+    policy = _taught(make(random_state=0))
+    pending = policy.choose(*next(_rounds(1))[:2])
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "policy"
+        policy.save(path)
+        loaded = type(policy).load(path)
+    assert loaded.get_params() == policy.get_params(), "a loaded policy must have the parameters of the saved one"
+    assert loaded.checksum() == policy.checksum(), "a loaded policy must have learned what the saved one had"
+    policy.learn(pending, 0.5)
+    loaded.learn(pending, 0.5)
+    assert _arms_played(loaded) == _arms_played(policy), "a loaded policy must go on as the saved one does"
+    assert loaded.checksum() == policy.checksum(), "a loaded policy must learn as the saved one does, to the bit"
+
+
+def _check_merged_is_whole(make: Make) -> None:
+    whole, left, right = make(random_state=0), make(random_state=0), make(random_state=0)
+    rewards = [reward for _, _, reward in _rounds(40)]
+    whole.learn_many(_forced(whole, 40), rewards)
+    left.learn_many(_forced(left, 40)[:17], rewards[:17])
+    right.learn_many(_forced(right, 40)[17:], rewards[17:])
+    _assert_alike(left.merge(right), whole, "two halves merged must score as the whole does")
+
+
+def _check_each_decision_once(make: Make) -> None:
+    policy, other = make(random_state=0), make(random_state=0)
+    contexts, group, reward = next(_rounds(1))
+    decision = policy.choose(contexts, group)
+    _refused(other, lambda: other.learn(decision, reward), "a decision of another policy")
+    policy.learn(decision, reward)
+    _refused(policy, lambda: policy.learn(decision, reward), "a decision that was learned before")
+    policy.learn(decision, reward, again=True)
+    assert policy.rounds_learned == 2, "again=True must let a decision count twice"
+
+
+def _check_bad_input_changes_nothing(make: Make) -> None:
+    policy = _taught(make(random_state=0))
+    good, group, _ = next(_rounds(1))
+    decision = policy.choose(good, group)
+    for what, contexts in {
+        "NaN in contexts": np.full_like(good, np.nan),
+        "infinite contexts": np.full_like(good, np.inf),
+        "contexts of another width": good[:, 1:],
+        "no arms": good[:0],
+        "contexts that are no matrix": good[0],
+    }.items():
+        _refused(policy, lambda contexts=contexts: policy.choose(contexts, group), what)  # type: ignore[misc]
+    low, high = policy.reward_range
+    for reward in (float("nan"), low - 1.0, high + 1.0, "much", None):
+        _refused(policy, lambda reward=reward: policy.learn(decision, reward), f"reward {reward!r}")  # type: ignore[misc]
+    _refused(policy, lambda: policy.choose(good, group, arms=[0] * len(good)), "arm ids that stand twice")
+    _refused(policy, lambda: policy.choose(good, group, arms=[0]), "too few arm ids")
+    _refused(policy, lambda: policy.choose(good, 0.5), "a group that is a fraction")  # type: ignore[arg-type]
+
+
+_CHECKS: tuple[Check, ...] = (
+    _check_parameters,
+    _check_decision,
+    _check_choosing_learns_nothing,
+    _check_same_seed_same_arms,
+    _check_dense_and_sparse_agree,
+    _check_rewards_in_any_order,
+    _check_arms_come_and_go,
+    _check_any_group,
+    _check_probability_is_true,
+    _check_many_is_one_by_one,
+    _check_saved_and_loaded,
+    _check_merged_is_whole,
+    _check_each_decision_once,
+    _check_bad_input_changes_nothing,
+)
+
+
+# -- what they are made of -----------------------------------------------------------------------------
+
+
+def _rounds(n: int, seed: int = 0) -> Iterator[tuple[NDArray[np.float64], str, float]]:
+    """Contexts that are mostly one-hot, groups and rewards for n rounds."""
+    rng = np.random.default_rng(seed)
+    for _ in range(n):
+        contexts = np.zeros((_N_ARMS, _WIDTH))
+        contexts[np.arange(_N_ARMS), rng.integers(_WIDTH, size=_N_ARMS)] = 1.0
+        contexts[:, rng.integers(_WIDTH)] = rng.random()
+        yield contexts, ("female", "male")[rng.integers(2)], float(rng.random())
+
+
+def _taught(policy: Policy) -> Policy:
+    _arms_played(policy)
+    return policy
+
+
+def _arms_played(policy: Policy) -> list[Any]:
+    arms = []
+    for contexts, group, reward in _rounds(40, seed=2):
+        decision = policy.choose(contexts, group)
+        policy.learn(decision, reward)
+        arms.append(decision.arm)
+    return arms
+
+
+def _forced(policy: Policy, n: int) -> list[Decision]:
+    """Decide n times with one arm on offer, so that every policy decides the same."""
+    return [
+        policy.choose(contexts[:1], group, arms=[i % 4]) for i, (contexts, group, _) in enumerate(_rounds(n))
+    ]
+
+
+def _assert_alike(one: Policy, two: Policy, promise: str) -> None:
+    for contexts, group, _ in _rounds(5, seed=8):
+        a, b = one.score(contexts[None], [group]), two.score(contexts[None], [group])
+        for name in ("mean", "width", "fairness"):
+            assert _close(getattr(a, name), getattr(b, name)), f"{promise}; the part {name} differs"
+    assert abs(one.groups.difference() - two.groups.difference()) < 1e-9, f"{promise}; the groups' gap differs"
+
+
+def _close(a: NDArray[np.float64], b: NDArray[np.float64]) -> bool:
+    return bool(np.allclose(a, b, rtol=1e-9, atol=1e-9))
+
+
+def _refused(policy: Policy, call: Callable[[], Any], what: str) -> None:
+    before = policy.checksum()
+    try:
+        call()
+    except ValueError as error:
+        assert str(error), f"{what} must be refused with a message"
+    else:
+        raise AssertionError(f"{what} must be refused with a ValueError, and was not")
+    assert policy.checksum() == before, f"{what} was refused, but something had changed already"
