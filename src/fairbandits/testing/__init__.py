@@ -1,5 +1,6 @@
 """Checkers that users run on their own code."""
 
 from fairbandits.testing.policies import check_policy, policy_checks
+from fairbandits.testing.worlds import check_world
 
-__all__ = ["check_policy", "policy_checks"]
+__all__ = ["check_policy", "check_world", "policy_checks"]

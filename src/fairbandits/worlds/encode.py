@@ -1,0 +1,93 @@
+"""Students and videos as numbers: the paper's columns, education levels and video ratings."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairbandits.worlds.tables import CATEGORIES, RANGES, Table
+
+#: Where the quarters of the 1,580 videos meet; a value on an edge belongs to the lower quarter.
+QUARTILES: dict[str, tuple[float, float, float]] = {
+    "age": (619.75, 718.0, 743.0),
+    "length": (82.0, 203.0, 385.5),
+    "views": (282.5, 1213.5, 5623.5),
+    "ratings": (3.0, 9.0, 29.0),
+    "comments": (1.0, 5.0, 15.0),
+}
+
+#: Where the five equal bins of the rate meet; the rate runs from 0 to 5 stars.
+RATE_EDGES = (1.0, 2.0, 3.0, 4.0)
+
+#: What each step of education counts for in the reward.
+EDUCATION_LEVELS = (0.0, 0.25, 0.5, 0.75, 1.0)
+
+#: The 107 columns that describe a student.
+STUDENT_COLUMNS: tuple[str, ...] = (
+    *RANGES,
+    *(f"{name}={value}" for name, values in CATEGORIES.items() for value in values),
+)
+
+#: The 25 columns that describe a video.
+VIDEO_COLUMNS: tuple[str, ...] = (
+    *(f"video-{name}=q{quarter}" for name in QUARTILES for quarter in (1, 2, 3, 4)),
+    *(f"video-rate={low}-{low + 1}" for low in range(5)),
+)
+
+#: All 134 columns of a context: the student, the video, its speaker, and whether the two are of one sex.
+CONTEXT_COLUMNS: tuple[str, ...] = (*STUDENT_COLUMNS, *VIDEO_COLUMNS, "speaker=Male", "match")
+
+#: The columns that the paper takes away for its naive policy: sex, and what it found correlated with it.
+PAPER_NAIVE_COLUMNS: tuple[str, ...] = (
+    "sex=Male",
+    "sex=Female",
+    "marital-status=Divorced",
+    "marital-status=Married-civ-spouse",
+    "marital-status=Widowed",
+    "relationship=Husband",
+    "occupation=Adm-clerical",
+    "income=<=50K",
+)
+
+
+def student_features(students: Table) -> NDArray[np.float64]:
+    """Return one row of 107 numbers in [0, 1] per student, in the order of `STUDENT_COLUMNS`."""
+    scaled = [(students[name][:, None] - low) / (high - low) for name, (low, high) in RANGES.items()]
+    hot = [_one_hot(students[name], len(values)) for name, values in CATEGORIES.items()]
+    return np.hstack(scaled + hot)
+
+
+def education_step(students: Table) -> NDArray[np.intp]:
+    """Return 0 (up to 8th grade), 1 (9th-12th), 2 (HS-grad), 3 (some college) or 4 (associate and above)."""
+    return np.searchsorted([4, 8, 9, 10], students["education-num"], side="left")
+
+
+def education_level(students: Table) -> NDArray[np.float64]:
+    """Return the education level that the reward is made from."""
+    return np.array(EDUCATION_LEVELS)[education_step(students)]
+
+
+def video_features(videos: Table) -> NDArray[np.float64]:
+    """Return one row of 25 zeros and ones per video, in the order of `VIDEO_COLUMNS`."""
+    quarters = [_one_hot(quarter(videos, name), 4) for name in QUARTILES]
+    return np.hstack([*quarters, _one_hot(rate_bin(videos), 5)])
+
+
+def video_rating(videos: Table) -> NDArray[np.float64]:
+    """Return the rate rounded to whole stars, over five: the rating that the reward is made from."""
+    rating: NDArray[np.float64] = np.rint(videos["rate"]) / 5
+    return rating
+
+
+def quarter(videos: Table, name: str) -> NDArray[np.intp]:
+    """Return in which quarter of all videos, 0 to 3, this column puts each."""
+    return np.searchsorted(QUARTILES[name], videos[name], side="left")
+
+
+def rate_bin(videos: Table) -> NDArray[np.intp]:
+    """Return in which of the five equal bins of the rate, 0 to 4, each video lies."""
+    return np.searchsorted(RATE_EDGES, videos["rate"], side="left")
+
+
+def _one_hot(codes: NDArray[np.intp], size: int) -> NDArray[np.float64]:
+    return np.eye(size)[codes]

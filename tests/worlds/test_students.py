@@ -1,0 +1,188 @@
+"""The world of students and videos, against the facts of the paper's experiment."""
+
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from fairbandits.testing import check_world
+from fairbandits.worlds import StudentsAndVideos, World, data
+from fairbandits.worlds.encode import CONTEXT_COLUMNS
+
+COLUMN = {name: number for number, name in enumerate(CONTEXT_COLUMNS)}
+
+
+def make(source="standin", **parameters):
+    return StudentsAndVideos(**{"train": 40, "test": 20, "data": source} | parameters)
+
+
+def groups(world, part=None):
+    return [visit.group for visit in world.visits() if part in {None, visit.part}]
+
+
+def test_the_experiment_has_the_papers_numbers(source):
+    world = StudentsAndVideos(data=source)
+    assert isinstance(world, World)
+    assert (len(world), world.n_arms, len(world.columns)) == (5_000, 100, 134)
+    assert Counter(groups(world, "train")) == {"male": 1_500, "female": 1_500}
+    assert Counter(groups(world, "test")) == {"male": 1_000, "female": 1_000}
+    assert Counter(arm[0] for arm in world.arms) == {"m": 30, "f": 70}
+    assert world.arms[:2] == ("m00", "m01")
+    assert world.arms[-1] == "f69"
+
+
+def test_nobody_comes_twice(source):
+    world = StudentsAndVideos(data=source)
+    assert len(set(world._rounds)) == 5_000
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {},
+        {"reward": "r2", "order": "males_first"},
+        {"sensitive": "race", "noise": 0.2},
+        {"sensitive": ("sex", "race")},
+        {"male_videos": 1, "female_videos": 0, "train": 0},
+    ],
+)
+def test_it_is_a_world(source, parameters):
+    check_world(make(source, **parameters))
+
+
+def test_the_reward_is_what_the_paper_says(source):
+    for visit in make(source).visits():
+        row = visit.contexts
+        match = row[:, COLUMN["match"]]
+        same = (row[:, COLUMN["speaker=Male"]] == 1) == (visit.group == "male")
+        assert (match == same).all()
+        number = 1 + 15 * row[0, COLUMN["education-num"]]
+        level = np.searchsorted([4, 8, 9, 10], round(number)) / 4
+        rating = (visit.expected - 0.4 * level - 0.3 * match) / 0.3
+        assert np.allclose(rating * 5, np.rint(rating * 5))
+        # Whole stars lie in the bin that ends at them, or in the next.
+        bins = row[:, COLUMN["video-rate=0-1"] : COLUMN["video-rate=4-5"] + 1].argmax(axis=1)
+        assert set(np.rint(rating * 5) - bins) <= {0, 1}
+
+
+def test_the_second_reward_does_not_know_the_match(source):
+    one, two = make(source, male_videos=1, female_videos=0), make(source, male_videos=0, female_videos=1)
+    for male, female in zip(one.visits(), two.visits(), strict=True):
+        assert abs(male.expected - female.expected) == pytest.approx(0.3)
+    one, two = (
+        make(source, male_videos=male, female_videos=1 - male, reward="r2", random_state=3) for male in (1, 0)
+    )
+    for male, female in zip(one.visits(), two.visits(), strict=True):
+        assert male.expected == female.expected
+
+
+def test_groups_say_what_the_contexts_say(source):
+    for visit in make(source, sensitive=["race", "sex"]).visits():
+        assert list(visit.group) == ["race", "sex"]
+        assert visit.contexts[0, COLUMN[f"race={visit.group['race']}"]] == 1
+        assert visit.contexts[0, COLUMN[f"sex={visit.group['sex'].capitalize()}"]] == 1
+
+
+def test_who_is_drawn_depends_on_what_is_sensitive():
+    sexes = [visit.contexts[0, COLUMN["sex=Male"]] for visit in make(sensitive="race", train=2_000).visits()]
+    assert 0.63 < np.mean(sexes) < 0.71  # two thirds of all, and not half
+    sexes = Counter(group["sex"] for group in groups(make(sensitive=("race", "sex"))))
+    assert sexes == {"male": 30, "female": 30}
+
+
+@pytest.mark.parametrize(("order", "first"), [("females_first", "female"), ("males_first", "male")])
+def test_the_order_of_the_training_part(order, first):
+    world = make(order=order)
+    train, test = groups(world, "train"), groups(world, "test")
+    assert set(train[:20]) == {first}
+    assert set(train[20:]) == {"male", "female"} - {first}
+    assert test != sorted(test)
+    assert test != sorted(test, reverse=True)
+
+
+def test_odd_sizes_and_large_ones():
+    assert Counter(groups(make(train=3, test=1))) == {"male": 3, "female": 1}
+    world = make(train=40_000, test=5, male_videos=2, female_videos=0)
+    assert Counter(groups(world)) == {"male": 20_003, "female": 20_002}
+    assert make(male_videos=2_000).n_arms == 2_070
+    assert make(male_videos=2_000).arms[:1] == ("m0000",)
+
+
+def test_the_same_state_gives_the_same_world_and_another_one_another():
+    def total(state):
+        return sum(visit.contexts.sum() + visit.rewards.sum() for visit in make(random_state=state).visits())
+
+    assert total(1) == total(1)
+    assert total(1) != total(2)
+    assert total(np.random.default_rng(1)) == total(1)
+    assert total(None) != total(None)
+
+
+def test_noise_keeps_rewards_in_range_and_their_means():
+    world = make(noise=0.3, train=2_000)
+    differences = []
+    for visit in world.visits():
+        assert (visit.rewards >= 0).all()
+        assert (visit.rewards <= 1).all()
+        differences.append(visit.rewards - visit.expected)
+    assert np.std(differences) > 0.1
+    assert abs(np.mean(differences)) < 0.002
+
+
+def test_shared_rewards_cannot_be_written_to():
+    visit = next(make().visits())
+    with pytest.raises(ValueError, match="read-only"):
+        visit.expected[0] = 1
+
+
+def test_the_line_about_the_data(source, monkeypatch):
+    line = make(source).data_source
+    if source == "standin":
+        assert line.startswith("STAND-IN data: synthetic rows dealt from counts of UCI Adult and SFU YouTube")
+    else:
+        assert line == "real data: UCI Adult, SFU YouTube 2007-03-02"
+
+
+def test_the_line_about_mixed_data(real_folder, tmp_path, monkeypatch):
+    monkeypatch.setenv(data.VARIABLE, str(tmp_path))
+    (tmp_path / "adult").mkdir()
+    (tmp_path / "adult/adult.data").symlink_to(real_folder / "adult/adult.data")
+    line = make("auto").data_source
+    assert line.startswith(
+        "real data: UCI Adult; STAND-IN data: synthetic rows dealt from counts of SFU YouTube"
+    )
+
+
+def test_it_shows_its_parameters():
+    text = repr(make(sensitive=("sex", "race")))
+    assert text.startswith("StudentsAndVideos(male_videos=30, female_videos=70, reward='r'")
+    assert repr(eval(text)) == text  # noqa: S307
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"male_videos": -1}, r"male_videos=-1 came; expected a whole number of at least 0"),
+        ({"female_videos": 1.5}, r"female_videos=1.5 came; expected a whole number"),
+        ({"male_videos": 0, "female_videos": 0}, r"expected at least one video"),
+        ({"train": True}, r"train=True came; expected a whole number"),
+        ({"test": "many"}, r"test='many' came"),
+        ({"train": 0, "test": 0}, r"expected at least one round"),
+        ({"reward": "r3"}, r"reward='r3' came; expected one of 'r', 'r2'"),
+        ({"order": ["shuffled"]}, r"order=\['shuffled'\] came; expected one of 'shuffled', 'females_first'"),
+        ({"noise": -0.1}, r"noise=-0.1 came; expected a number of at least 0"),
+        ({"noise": float("nan")}, r"noise=nan came"),
+        ({"noise": float("inf")}, r"noise=inf came"),
+        ({"sensitive": "age"}, r"sensitive='age' came; expected one of 'sex', 'race'"),
+        ({"sensitive": ()}, r"sensitive=\(\) came; expected 'sex', 'race' or a sequence of both"),
+        ({"sensitive": ("sex", "sex")}, r"sensitive=\('sex', 'sex'\) came"),
+        ({"sensitive": None}, r"sensitive=None came"),
+        ({"source": 3}, r"data=3 came; expected 'auto', 'real', 'standin' or a folder"),
+        ({"source": "reel"}, r"'reel' came; expected 'auto', 'real', 'standin' or a folder"),
+        ({"random_state": -1}, r"random_state=-1 came"),
+        ({"random_state": "x"}, r"random_state='x' came"),
+    ],
+)
+def test_wrong_parameters_are_refused(parameters, message):
+    with pytest.raises(ValueError, match=message):
+        make(**parameters)

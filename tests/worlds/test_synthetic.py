@@ -1,0 +1,55 @@
+"""The linear world: what it promises of its rewards, and what it refuses."""
+
+import numpy as np
+import pytest
+
+from fairbandits.testing import check_world
+from fairbandits.worlds import LinearWorld
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {},
+        {"groups": ["x", "y", "z"], "gap": 1.0},
+        {"n_arms": 1, "n_features": 2, "noise": 0},
+        {"groups": (None,)},
+    ],
+)
+def test_it_is_a_world(parameters):
+    check_world(LinearWorld(rounds=50, **parameters))
+
+
+def test_rewards_are_linear_and_the_coefficients_known():
+    world = LinearWorld(rounds=50, gap=0.3)
+    assert world.theta.sum() == pytest.approx(1)
+    for visit in world.visits():
+        assert np.allclose(visit.contexts @ world.theta, visit.expected)
+
+
+def test_the_last_arm_favours_the_first_group_by_the_gap():
+    world = LinearWorld(n_arms=3, rounds=4_000, gap=0.4)
+    visits = list(world.visits())
+    means = {
+        group: np.mean([v.expected for v in visits if v.group == group], axis=0) for group in world.groups
+    }
+    assert means["a"] - means["b"] == pytest.approx([0, 0.2, 0.4], abs=0.03)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"n_arms": 0}, "n_arms=0 came; expected a whole number of at least 1"),
+        ({"n_features": 1}, "n_features=1 came; expected a whole number of at least 2"),
+        ({"rounds": 0.5}, "rounds=0.5 came"),
+        ({"groups": ()}, r"groups=\(\) came; expected a sequence of at least one group"),
+        ({"groups": "ab"}, "groups='ab' came"),
+        ({"groups": 2}, "groups=2 came"),
+        ({"noise": "loud"}, "noise='loud' came"),
+        ({"gap": 1.5}, "gap=1.5 came; expected a number from 0 to 1"),
+        ({"random_state": 0.5}, "random_state=0.5 came"),
+    ],
+)
+def test_wrong_parameters_are_refused(parameters, message):
+    with pytest.raises(ValueError, match=message):
+        LinearWorld(**parameters)
