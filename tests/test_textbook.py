@@ -25,7 +25,7 @@ def dense_contexts(rng, n, width):
 
 
 def play(policy, textbook, contexts_of, form, rounds=ROUNDS, width=16):
-    """Both decide and learn; rewards come late and out of order, arms appear over time, some users have no group."""
+    """Both decide and learn; rewards come late and out of order, arms appear over time, not all users have a group."""
     rng = np.random.default_rng(7)
     theta = rng.random(width)
     pending = []

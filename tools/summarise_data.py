@@ -89,9 +89,7 @@ def _words(numbers: NDArray[np.intp]) -> str:
 def main() -> None:
     """Read the folder, write the module."""
     folder = Path(sys.argv[1])
-    summary = summarise(
-        read_students(folder / "adult/adult.data"), read_videos(folder / "youtube/0302/1.txt")
-    )
+    summary = summarise(read_students(folder / "adult/adult.data"), read_videos(folder / "youtube/0302/1.txt"))
     parts = [HEAD]
     for name, numbers in summary.items():
         body = textwrap.indent(textwrap.fill(_words(numbers), 102), " " * 8)

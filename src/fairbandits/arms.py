@@ -61,6 +61,11 @@ class ArmIndex:
             self._last = None
         return row
 
+    @property
+    def n_rows(self) -> int:
+        """How many rows have been given out, those that came back included."""
+        return len(self.rows) + len(self._free)
+
     def to_json(self) -> dict[str, Any]:
         """Give the index as plain lists."""
         return {"arms": list(self.rows), "rows": list(self.rows.values()), "free": self._free}
@@ -71,6 +76,8 @@ class ArmIndex:
         index = cls()
         index.rows = dict(zip(plain["arms"], plain["rows"], strict=True))
         index._free = list(plain["free"])
+        if sorted([*index.rows.values(), *index._free]) != list(range(index.n_rows)):
+            raise ValueError("the rows of the arms are not numbered 0, 1, 2, ...")
         return index
 
 

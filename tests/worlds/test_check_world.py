@@ -63,12 +63,8 @@ def test_good_worlds_pass():
     train = replace(GOOD, part="train", group=None, arms=None)
     check_world(Given(train, GOOD, replace(GOOD, group=("a", 1)), replace(GOOD, group=None)))
     check_world(Given(replace(GOOD, contexts=scipy.sparse.csr_array(np.eye(3)))))
-    check_world(
-        Given(replace(GOOD, group={"sex": "f", "race": None}), replace(GOOD, group={"race": 1, "sex": 2}))
-    )
-    check_world(
-        Given(GOOD, replace(GOOD, contexts=np.eye(3)[:2], expected=[0, 1], rewards=[0, 1], arms=None))
-    )
+    check_world(Given(replace(GOOD, group={"sex": "f", "race": None}), replace(GOOD, group={"race": 1, "sex": 2})))
+    check_world(Given(GOOD, replace(GOOD, contexts=np.eye(3)[:2], expected=[0, 1], rewards=[0, 1], arms=None)))
     check_world(Given(replace(GOOD, rewards=np.array([-3.0, 0, 7]))), reward_range=None)
 
 

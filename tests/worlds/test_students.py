@@ -148,9 +148,7 @@ def test_the_line_about_mixed_data(real_folder, tmp_path, monkeypatch):
     (tmp_path / "adult").mkdir()
     (tmp_path / "adult/adult.data").symlink_to(real_folder / "adult/adult.data")
     line = make("auto").data_source
-    assert line.startswith(
-        "real data: UCI Adult; STAND-IN data: synthetic rows dealt from counts of SFU YouTube"
-    )
+    assert line.startswith("real data: UCI Adult; STAND-IN data: synthetic rows dealt from counts of SFU YouTube")
 
 
 def test_it_shows_its_parameters():

@@ -30,9 +30,7 @@ def test_rewards_are_linear_and_the_coefficients_known():
 def test_the_last_arm_favours_the_first_group_by_the_gap():
     world = LinearWorld(n_arms=3, rounds=4_000, gap=0.4)
     visits = list(world.visits())
-    means = {
-        group: np.mean([v.expected for v in visits if v.group == group], axis=0) for group in world.groups
-    }
+    means = {group: np.mean([v.expected for v in visits if v.group == group], axis=0) for group in world.groups}
     assert means["a"] - means["b"] == pytest.approx([0, 0.2, 0.4], abs=0.03)
 
 

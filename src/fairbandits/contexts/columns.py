@@ -50,7 +50,7 @@ def correlated_columns(
     members = np.array([[user == value for value in values] for user in group], float)
     strongest = np.abs(_correlations(X, members)).max(axis=1)
     names: Sequence[int | str] = range(X.shape[1]) if columns is None else columns
-    return tuple(names[i] for i in np.flatnonzero(strongest > threshold))
+    return tuple(names[int(i)] for i in np.flatnonzero(strongest > threshold))
 
 
 def _correlations(X: Any, Y: Any) -> Any:

@@ -60,6 +60,18 @@ class Moments:
         self.mean[where] = self.start
         self.m2[where] = 0.0
 
+    def arrays(self) -> dict[str, Floats]:
+        """Give the table as arrays."""
+        return {part: getattr(self, part) for part in self.PARTS}
+
+    def restore(self, arrays: dict[str, Any], n_groups: int, n_arms: int) -> None:
+        """Take the table from what `arrays` gave; it must have lines and columns enough."""
+        shape = arrays["count"].shape
+        for part in self.PARTS:
+            if arrays[part].shape != shape or len(shape) != 2 or shape[0] != n_groups or shape[1] <= n_arms:
+                raise ValueError(f"{part} of the group rewards has shape {arrays[part].shape}")
+            setattr(self, part, np.array(arrays[part], float))
+
     def widen(self, n_arms: int) -> None:
         """Have columns for n_arms, by doubling so that the cost per arm stays constant."""
         n_groups, n_columns = self.count.shape

@@ -212,16 +212,19 @@ class GroupRewards:
 
     def arrays(self) -> dict[str, Floats]:
         """Give the numbers as arrays."""
-        tables = {"totals": self._totals, "by_arm": self._by_arm}
-        return {f"{name}.{part}": getattr(table, part) for name, table in tables.items() for part in Moments.PARTS}
+        return {
+            f"{name}.{part}": array
+            for name, table in (("totals", self._totals), ("by_arm", self._by_arm))
+            for part, array in table.arrays().items()
+        }
 
     def restore(self, names: list[list[Any]], arrays: dict[str, Any]) -> None:
         """Take the state from what `to_json` and `arrays` gave."""
         for attribute, value in names:
             self._claim(attribute, value)
-        for part in Moments.PARTS:
-            setattr(self._totals, part, np.array(arrays[f"totals.{part}"]))
-            setattr(self._by_arm, part, np.array(arrays[f"by_arm.{part}"]))
+        for table, name, n_arms in ((self._totals, "totals", 1), (self._by_arm, "by_arm", self._arms.n_rows)):
+            parts = {part: arrays[f"{name}.{part}"] for part in Moments.PARTS}
+            table.restore(parts, len(self._names), n_arms)
 
     # -- inside ----------------------------------------------------------------------------------------
 

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import lapack
 
 from fairbandits.linear import kernels
 from fairbandits.linear.rows import Row, Rows
@@ -18,6 +17,8 @@ Ints = NDArray[np.int64]
 # Each rank-one update adds a rounding error of about one unit in the last place of the largest entry of
 # A^-1; a thousand of them leave eight good digits even where a direction has been seen 100,000 times.
 _REFRESH_EVERY = 1000
+# For wide models a refresh (d^3) must not cost more than the updates (d^2) between two of them.
+_REFRESH_EVERY_WIDTHS = 4
 # One update divides A^-1 along x by 1 + leverage, and loses as many digits there as that number has.
 _REFRESH_LEVERAGE = 1e5
 
@@ -60,6 +61,7 @@ class RidgeBank:
         self.log_det: Floats = np.empty(0)
         self.rows_learned: Ints = np.empty(0, np.int64)
         self.since_refresh: Ints = np.empty(0, np.int64)
+        self._refresh_every = max(_REFRESH_EVERY, _REFRESH_EVERY_WIDTHS * width)
 
     @property
     def n_slots(self) -> int:
@@ -119,7 +121,7 @@ class RidgeBank:
         )
         self.rows_learned[slot] += 1
         self.since_refresh[slot] += 1
-        if not 0.0 <= leverage <= _REFRESH_LEVERAGE or self.since_refresh[slot] >= _REFRESH_EVERY:
+        if not 0.0 <= leverage <= _REFRESH_LEVERAGE or self.since_refresh[slot] >= self._refresh_every:
             self.refresh(slot)
         else:
             self.log_det[slot] += np.log1p(leverage)
@@ -191,19 +193,11 @@ class RidgeBank:
 
 
 def solve(gram: Floats, moment: Floats) -> tuple[Floats, Floats, float]:
-    """Invert a positive definite matrix and solve with it: A^-1, A^-1 b, log det A.
-
-    The matrix is scaled to a unit diagonal first, so that columns of very different size cost no digits.
-    """
-    scale = 1.0 / np.sqrt(np.diagonal(gram))
-    factor, info = lapack.dpotrf(gram * scale[:, None] * scale, lower=1, clean=1)
-    if info != 0:
+    """Invert a positive definite matrix and solve with it: A^-1, A^-1 b, log det A."""
+    root, inverse, log_det = kernels.invert(gram)
+    if math.isnan(log_det):
         raise ArithmeticError(
             "A is no longer positive definite to float64: the columns are too close to copies of each other "
             "for this ridge; raise ridge or scale the columns"
         )
-    theta, _ = lapack.dpotrs(factor, moment * scale, lower=1)
-    inverse, _ = lapack.dpotri(factor, lower=1)
-    inverse = np.tril(inverse) + np.tril(inverse, -1).T
-    log_det = 2.0 * np.log(np.diagonal(factor)).sum() - 2.0 * np.log(scale).sum()
-    return inverse * scale[:, None] * scale, theta * scale, float(log_det)
+    return inverse, root.T @ (root @ moment), log_det

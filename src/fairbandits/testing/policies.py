@@ -81,7 +81,7 @@ def _check_decision(make: Make) -> None:
         scores = decision.scores
         for name in ("mean", "width", "exploration", "fairness", "total"):
             part = getattr(scores, name)
-            assert part.shape == (_N_ARMS,), f"scores.{name} must have one entry per arm; its shape is {part.shape}"
+            assert part.shape == (_N_ARMS,), f"scores.{name} must have one entry per arm; it has {part.shape}"
             assert np.isfinite(part).all(), f"scores.{name} must be finite"
         together = scores.mean + scores.exploration + scores.fairness
         assert np.allclose(together, scores.total, atol=1e-12), "the parts of a score must add up to the total"
@@ -179,11 +179,10 @@ def _check_many_is_one_by_one(make: Make) -> None:
     together = many.choose_many(np.array([contexts for contexts, _, _ in rounds]), groups)
     apart = [single.choose(contexts, group) for contexts, group, _ in rounds]
     # Draws for all users at once may come in another order than one by one; without draws all is equal.
-    if all(np.array_equal(a.scores.exploration, b.scores.exploration) for a, b in zip(together, apart, strict=True)):
+    pairs = [(a.scores, b.scores) for a, b in zip(together, apart, strict=True)]
+    assert all(_close(a.mean, b.mean) for a, b in pairs), "choose_many must predict as choose does"
+    if all(np.array_equal(a.exploration, b.exploration) for a, b in pairs):
         assert [d.arm for d in together] == [d.arm for d in apart], "choose_many must choose as choose does"
-    assert all(_close(a.scores.mean, b.scores.mean) for a, b in zip(together, apart, strict=True)), (
-        "choose_many must predict as choose does"
-    )
 
 
 def _check_saved_and_loaded(make: Make) -> None:
@@ -288,9 +287,7 @@ def _arms_played(policy: Policy) -> list[Any]:
 
 def _forced(policy: Policy, n: int) -> list[Decision]:
     """Decide n times with one arm on offer, so that every policy decides the same."""
-    return [
-        policy.choose(contexts[:1], group, arms=[i % 4]) for i, (contexts, group, _) in enumerate(_rounds(n))
-    ]
+    return [policy.choose(contexts[:1], group, arms=[i % 4]) for i, (contexts, group, _) in enumerate(_rounds(n))]
 
 
 def _assert_alike(one: Policy, two: Policy, promise: str) -> None:
@@ -307,10 +304,10 @@ def _close(a: NDArray[np.float64], b: NDArray[np.float64]) -> bool:
 
 def _refused(policy: Policy, call: Callable[[], Any], what: str) -> None:
     before = policy.checksum()
+    message = ""
     try:
         call()
     except ValueError as error:
-        assert str(error), f"{what} must be refused with a message"
-    else:
-        raise AssertionError(f"{what} must be refused with a ValueError, and was not")
+        message = str(error)
+    assert message, f"{what} must be refused with a ValueError that says why, and was not"
     assert policy.checksum() == before, f"{what} was refused, but something had changed already"

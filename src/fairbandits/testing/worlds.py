@@ -101,9 +101,7 @@ def _check_range(values: NDArray[Any], name: str, at: str, allowed: tuple[float,
 def _check_group(group: Any, at: str) -> None:
     if isinstance(group, Mapping):
         assert group, f"{at}: group is an empty mapping; name at least one attribute, or give None"
-        assert all(isinstance(name, str) for name in group), (
-            f"{at}: attributes {list(group)}; name them by text"
-        )
+        assert all(isinstance(name, str) for name in group), f"{at}: attributes {list(group)}; name them by text"
         values = list(group.values())
     else:
         values = [group]
@@ -122,9 +120,7 @@ def _hashable(value: Any) -> bool:
 def _check_arms(visit: Visit, count: int, at: str) -> None:
     if visit.arms is None:
         return
-    assert len(visit.arms) == count, (
-        f"{at}: {len(visit.arms)} arms for {count} rows of contexts; name each row"
-    )
+    assert len(visit.arms) == count, f"{at}: {len(visit.arms)} arms for {count} rows of contexts; name each row"
     assert all(isinstance(arm, str | int | np.integer) for arm in visit.arms), (
         f"{at}: the arms' ids are {list(visit.arms)[:3]} ...; use text or whole numbers"
     )

@@ -138,9 +138,7 @@ def fetch(name: str) -> Path:
     dataset = _dataset(name)
     cache = _cache()
     if cache is None:
-        raise DataMissingError(
-            _unavailable(dataset, ["no download: pooch is missing, see fairbandits[data]"])
-        )
+        raise DataMissingError(_unavailable(dataset, ["no download: pooch is missing, see fairbandits[data]"]))
     tried = []
     for source, get in dataset.routes:
         # Whatever goes wrong with one source (no network, no pip, another file), the next one may do.

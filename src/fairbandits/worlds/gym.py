@@ -77,9 +77,7 @@ def as_gymnasium(world: World) -> gymnasium.Env[NDArray[np.float64], np.int64]:
                 return np.zeros(shape), reward, True, False, outcome
             observation = _dense(self._visit)
             if observation.shape != shape:
-                raise ValueError(
-                    f"contexts of shape {observation.shape} came; expected {shape} in every round"
-                )
+                raise ValueError(f"contexts of shape {observation.shape} came; expected {shape} in every round")
             return observation, reward, False, False, _info(self._visit) | outcome
 
     return WorldEnv()

@@ -110,9 +110,7 @@ def standin_students() -> Table:
             codes |= _deal(link, codes, rng)
             codes |= _derived(codes)
     numbers["education-num"] = (codes["education"] + 1).astype(np.float64)
-    return Table(
-        {**{name: codes[name] for name in CATEGORIES}, **{name: numbers[name] for name in RANGES}}, False
-    )
+    return Table({**{name: codes[name] for name in CATEGORIES}, **{name: numbers[name] for name in RANGES}}, False)
 
 
 @cache

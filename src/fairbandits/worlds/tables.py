@@ -117,9 +117,7 @@ def read_students(path: str | Path) -> Table:
     for number, line in file.lines():
         fields = [field.strip() for field in line.split(",")]
         if len(fields) != len(_ADULT_FIELDS):
-            raise file.malformed(
-                number, f"has {len(fields)} fields", f"15 fields: {', '.join(_ADULT_FIELDS)}"
-            )
+            raise file.malformed(number, f"has {len(fields)} fields", f"15 fields: {', '.join(_ADULT_FIELDS)}")
         file.add(number, fields)
     columns: dict[str, NDArray[Any]] = {name: file.numbers(name, *RANGES[name]) for name in RANGES}
     columns |= {name: file.codes(name, known) for name, known in CATEGORIES.items()}

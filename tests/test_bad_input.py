@@ -1,0 +1,290 @@
+"""Nothing but bad input: each is a ValueError that says what came and what to do, and changes nothing."""
+
+import numpy as np
+import pytest
+from helpers import contexts_for, teach
+from scipy import sparse
+
+from fairbandits import (
+    EpsilonGreedy,
+    FairLinUCB,
+    LinearPolicy,
+    LinTS,
+    LinUCB,
+    NaiveLinUCB,
+    Uniform,
+    alpha_from_delta,
+    alpha_schedule,
+    fair_linucb_regret_bound,
+)
+from fairbandits.contexts import correlated_columns
+
+GOOD = contexts_for(np.random.default_rng(0))
+
+
+def with_entry(value):
+    contexts = GOOD.copy()
+    contexts[2, 3] = value
+    return contexts
+
+
+def broken_csr():
+    matrix = sparse.csr_array(GOOD)
+    matrix.indices[0] = 99
+    return matrix
+
+
+CONTEXTS = {
+    "NaN": (with_entry(np.nan), "1 entry that is NaN, infinite or beyond"),
+    "infinite": (with_entry(-np.inf), "NaN, infinite or beyond"),
+    "beyond the algebra": (with_entry(1e200), "NaN, infinite or beyond 1e\\+100"),
+    "several NaN": (np.full((2, 10), np.nan), "20 entries that are NaN"),
+    "sparse NaN": (sparse.csr_array(with_entry(np.nan)), "NaN, infinite or beyond"),
+    "sparse with columns outside": (broken_csr(), r"1 column number\(s\) outside 0..9"),
+    "too narrow": (GOOD[:, :-1], "9 wide, but this policy has seen contexts 10 wide"),
+    "too wide": (np.hstack([GOOD, GOOD]), "20 wide, but this policy has seen contexts 10 wide"),
+    "sparse too wide": (sparse.csr_array(np.hstack([GOOD, GOOD])), "20 wide"),
+    "no arms": (GOOD[:0], "no rows: offer at least one arm"),
+    "no columns": (GOOD[:, :0], "no columns: give at least one feature"),
+    "a vector": (GOOD[0], r"got 1 dimension\(s\)"),
+    "three dimensions": (GOOD[None], r"got 3 dimension\(s\)"),
+    "a sparse vector": (sparse.coo_array(GOOD[0]), r"got 1 dimension\(s\)"),
+    "text": ([["a", "b"]], "must be a matrix of numbers"),
+    "ragged": ([[1.0, 2.0], [1.0]], "must be a matrix of numbers"),
+    "nothing": (None, "one row per arm|matrix of numbers"),
+}
+
+ARMS = {
+    "twice": (list("abcdea"), r"stand more than once: \['a'\]"),
+    "too few": (list("abc"), r"got 3 arm id\(s\) for 6 row\(s\)"),
+    "a fraction": ([0.5, *"bcdef"], "string or a whole number; got 0.5"),
+    "a truth": ([True, *"bcdef"], "string or a whole number; got True"),
+    "a string": ("abcdef", "must be a sequence of ids"),
+    "a number": (6, "must be a sequence of ids"),
+}
+
+GROUPS = {
+    "a fraction": (0.5, "a group is a string or a whole number"),
+    "a list": (["a"], "a group is a string or a whole number"),
+    "NaN": (float("nan"), "write None for a group that is not known"),
+    "a mapping to a list": ({"sex": ["a"]}, "a group is a string or a whole number"),
+}
+
+REWARDS = {
+    "NaN": (float("nan"), r"must lie in \[0, 1\]; got nan"),
+    "above": (1.0001, "declare the range"),
+    "below": (-0.1, "declare the range"),
+    "infinite": (float("inf"), "must lie in"),
+    "text": ("good", "must be a number; got 'good'"),
+    "nothing": (None, "must be a number; got None"),
+    "a list": ([0.5], "must be a number|must lie"),
+}
+
+SOME = (FairLinUCB(random_state=0), FairLinUCB(model="shared", random_state=0), Uniform(random_state=0))
+
+
+@pytest.fixture(params=SOME, ids=repr)
+def policy(request):
+    fresh = type(request.param)(**request.param.get_params())
+    return teach(fresh)[0]
+
+
+def refused(policy, call, message):
+    before, issued = policy.checksum(), policy._ledger.issued
+    with pytest.raises(ValueError, match=message):
+        call()
+    assert policy.checksum() == before
+    assert policy._ledger.issued == issued
+
+
+@pytest.mark.parametrize("case", CONTEXTS)
+def test_contexts(policy, case):
+    contexts, message = CONTEXTS[case]
+    refused(policy, lambda: policy.choose(contexts, "male"), message)
+
+
+@pytest.mark.parametrize("case", ARMS)
+def test_arms(policy, case):
+    arms, message = ARMS[case]
+    refused(policy, lambda: policy.choose(GOOD, "male", arms=arms), message)
+    refused(policy, lambda: policy.choose_many(GOOD[None], ["male"], arms=arms), message)
+
+
+@pytest.mark.parametrize("case", GROUPS)
+def test_groups(policy, case):
+    group, message = GROUPS[case]
+    refused(policy, lambda: policy.choose(GOOD, group), message)
+    refused(policy, lambda: policy.score(GOOD[None], [group]), message)
+
+
+@pytest.mark.parametrize("case", REWARDS)
+def test_rewards(policy, case):
+    reward, message = REWARDS[case]
+    one, two = policy.choose(GOOD, "male"), policy.choose(GOOD, "female")
+    refused(policy, lambda: policy.learn(one, reward), message)
+    refused(policy, lambda: policy.learn_many([two, one], [0.5, reward]), message)
+
+
+@pytest.mark.parametrize(
+    ("contexts", "groups", "message"),
+    [
+        (GOOD, None, r"shape \(n_users, n_arms, n_features\) or a sequence"),
+        (sparse.csr_array(GOOD), None, "a sequence of matrices, one per user; got csr_array"),
+        ([], None, "at least one user"),
+        ([GOOD, GOOD[:3]], None, "all users must have contexts of one shape"),
+        (np.array([GOOD, GOOD]), ["male"], r"got 1 group\(s\) for 2 user\(s\)"),
+        ([GOOD, with_entry(np.nan)], None, "NaN"),
+    ],
+)
+def test_many_users(policy, contexts, groups, message):
+    refused(policy, lambda: policy.choose_many(contexts, groups), message)
+    refused(policy, lambda: policy.score(contexts, groups), message)
+
+
+def test_decisions(policy):
+    other = teach(type(policy)(**policy.get_params()))[0]
+    foreign, own = other.choose(GOOD, "male"), policy.choose(GOOD, "male")
+    refused(policy, lambda: policy.learn(foreign, 0.5), "made by another policy .* merge the two")
+    refused(policy, lambda: policy.learn("a3", 0.5), "takes the Decision that choose returned; got str")
+    refused(policy, lambda: policy.learn_many([own, foreign], [0.5, 0.5]), "made by another policy")
+    refused(policy, lambda: policy.learn_many([own, own], [0.5, 0.5]), "stands more than once")
+    refused(policy, lambda: policy.learn_many([own], [0.5, 0.5]), r"1 decision\(s\) and 2 reward\(s\)")
+    policy.learn(own, 0.5)
+    refused(policy, lambda: policy.learn(own, 0.5), "learned before; pass again=True")
+    refused(policy, lambda: policy.learn_many([own], [0.5]), "learned before; pass again=True")
+    before = policy.checksum()
+    policy.learn(own, 0.5, again=True)
+    assert policy.checksum() != before
+
+
+def test_forgetting_what_was_never_known(policy):
+    refused(policy, lambda: policy.forget_arm("never"), "nothing to forget")
+    refused(policy, lambda: policy.forget_arm(0.5), "string or a whole number")
+
+
+PARAMETERS = [
+    (FairLinUCB, {"gamma": -1}, "gamma must be a finite number not below 0; got -1"),
+    (FairLinUCB, {"gamma": float("nan")}, "gamma must be a finite number"),
+    (FairLinUCB, {"gamma": "auto"}, "gamma must be a finite number not below 0; got 'auto'"),
+    (LinUCB, {"alpha": -0.1}, "alpha must be a finite number not below 0; got -0.1"),
+    (LinUCB, {"alpha": None}, "alpha must be a finite number"),
+    (LinUCB, {"alpha": "thoery"}, "or \"theory\"; got 'thoery'"),
+    (LinUCB, {"alpha": "theory"}, 'Use model="shared"'),
+    (LinUCB, {"alpha": "theory", "model": "shared", "delta": 1.0}, "delta is a probability"),
+    (LinUCB, {"alpha": "theory", "model": "shared", "theta_norm": -1}, "theta_norm must be a finite number"),
+    (LinTS, {"alpha": -1}, "alpha must be a finite number not below 0"),
+    (LinUCB, {"ridge": 0}, "ridge must be a finite number above 0; got 0"),
+    (LinUCB, {"ridge": -1}, "ridge must be a finite number above 0; got -1"),
+    (LinUCB, {"ridge": True}, "ridge must be a finite number above 0; got True"),
+    (LinUCB, {"model": "joint"}, "model must be one of disjoint, shared; got 'joint'"),
+    (LinUCB, {"reward_range": (1, 0)}, "lower one first"),
+    (LinUCB, {"reward_range": "ab"}, "a pair"),
+    (LinUCB, {"random_state": "seed"}, "random_state must be None, a whole number or a numpy Generator"),
+    (LinUCB, {"random_state": -1}, "random_state must be"),
+    (EpsilonGreedy, {"epsilon": 1.5}, "epsilon is a probability, from 0 to 1; got 1.5"),
+    (EpsilonGreedy, {"epsilon": -0.1}, "epsilon must be a finite number not below 0"),
+    (NaiveLinUCB, {"drop": ["sex"]}, r"pass columns=\[...\] to name them"),
+    (NaiveLinUCB, {"drop": ["sex"], "columns": ["age"]}, "not among columns; got 1 names"),
+    (NaiveLinUCB, {"drop": [-1]}, "or numbers from 0; got -1"),
+    (NaiveLinUCB, {"drop": "sex"}, "put a single name into a list"),
+]
+
+
+@pytest.mark.parametrize(("kind", "params", "message"), PARAMETERS)
+def test_parameters(kind, params, message):
+    with pytest.raises(ValueError, match=message):
+        kind(**params)
+    policy = teach(kind())[0]
+    refused(policy, lambda: policy.set_params(**params), f"{message}|cannot change after learning")
+
+
+def test_parameters_that_are_not_there(policy):
+    refused(policy, lambda: policy.set_params(beta=1), "has no parameter 'beta'; it has ")
+
+
+@pytest.mark.parametrize(
+    ("kind", "change"),
+    [(LinUCB, {"ridge": 2.0}), (LinUCB, {"model": "shared"}), (Uniform, {"reward_range": (0, 2)}),
+     (NaiveLinUCB, {"drop": [1]})],
+)  # fmt: skip
+def test_parameters_that_what_was_learned_depends_on(kind, change):
+    policy = teach(kind())[0]
+    refused(policy, lambda: policy.set_params(**change), "cannot change after learning; make a new policy")
+    assert getattr(kind().set_params(**change), next(iter(change))) == next(iter(change.values()))
+
+
+def test_columns_to_drop_that_contexts_do_not_have():
+    policy = NaiveLinUCB(drop=[12])
+    refused(policy, lambda: policy.choose(GOOD), r"drop names column 12, but contexts have columns 0\.\.9")
+    policy = NaiveLinUCB(columns=["age", "sex"])
+    refused(policy, lambda: policy.choose(GOOD), "columns names 2 columns, but contexts have 10")
+    assert policy.n_features_in_ is None
+
+
+def test_merging_what_does_not_belong_together(tmp_path):
+    policy = teach(LinUCB())[0]
+    refused(policy, lambda: policy.merge(Uniform()), "cannot merge a LinUCB with a Uniform")
+    refused(policy, lambda: policy.merge(LinUCB(alpha=0.7, ridge=2.0)), r"these differ: \['alpha', 'ridge'\]")
+    refused(policy, lambda: policy.merge(teach(LinUCB(), width=12)[0]), "different width .* 10 and 12 features")
+    refused(policy, lambda: policy.merge(policy), "would count twice")
+    policy.save(tmp_path / "policy")
+    refused(policy, lambda: policy.merge(LinUCB.load(tmp_path / "policy")), "would count twice")
+
+
+def test_a_policy_that_has_seen_nothing():
+    with pytest.raises(ValueError, match="has seen no contexts yet"):
+        LinUCB().coefficients("a")
+
+
+def test_a_policy_without_its_one_method():
+    class Unfinished(LinearPolicy):
+        pass
+
+    with pytest.raises(NotImplementedError, match="Unfinished must define terms"):
+        Unfinished().choose(GOOD)
+
+
+def test_a_policy_that_hides_its_parameters():
+    class Hidden(LinUCB):
+        def __init__(self, **params):
+            super().__init__(**params)
+
+    with pytest.raises(TypeError, match="must name its parameters"):
+        Hidden().get_params()
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: alpha_from_delta(0.0), "delta is a probability"),
+        (lambda: alpha_from_delta(2.0), "delta is a probability"),
+        (lambda: alpha_schedule(0.0, 0, 1.0, 0.1, 1.0), "width must be a number above 0"),
+        (lambda: alpha_schedule(0.0, 2, 1.0, 0.1, -1.0), "theta_norm must be a number not below 0"),
+        (
+            lambda: fair_linucb_regret_bound(
+                10, 2, gamma=1, ridge=1.0, delta=0.1, context_norm=2.0, theta_norm=1.0
+            ),
+            r"ridge >= max\(1, context_norm\*\*2\) = 4; got ridge=1",
+        ),
+        (
+            lambda: fair_linucb_regret_bound(
+                0, 2, gamma=1, ridge=1.0, delta=0.1, context_norm=1.0, theta_norm=1.0
+            ),
+            "rounds must be a number above 0",
+        ),
+        (
+            lambda: fair_linucb_regret_bound(
+                9, 2, gamma=-1, ridge=1.0, delta=0.1, context_norm=1.0, theta_norm=1.0
+            ),
+            "gamma must be a number not below 0",
+        ),
+        (lambda: correlated_columns([[1.0]], ["a", "b"]), "one row for each of the 2 groups"),
+        (lambda: correlated_columns([[np.nan], [1.0]], ["a", "b"]), "clean or impute"),
+        (lambda: correlated_columns([[0.0], [1.0]], ["a", "b"], threshold=2), "an absolute correlation"),
+        (lambda: correlated_columns([[0.0], [1.0]], ["a", "b"], columns=["x", "y"]), "2 names for 1 columns"),
+        (lambda: correlated_columns([[0.0], [1.0]], ["a", "a"]), "at least two groups"),
+    ],
+)
+def test_functions(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()

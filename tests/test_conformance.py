@@ -1,0 +1,93 @@
+"""Every policy passes the suite that users run on theirs; a policy that cheats does not."""
+
+import numpy as np
+import pytest
+from helpers import POLICIES, fresh
+
+from fairbandits import LinearPolicy, LinUCB, Policy, Uniform
+from fairbandits.testing import check_policy, policy_checks
+
+CASES = [(name, check) for name, policy in POLICIES.items() for check, _ in policy_checks(policy)]
+
+
+@pytest.mark.parametrize(("name", "check"), CASES)
+def test_policy(name, check):
+    dict(policy_checks(POLICIES[name]))[check]()
+
+
+class Greedy(LinearPolicy):
+    """A user's own policy, in the fewest lines."""
+
+    def terms(self, seen):
+        return 0.0, 0.0
+
+
+def test_a_policy_of_three_lines_passes():
+    check_policy(Greedy())
+    check_policy(Greedy(model="shared", ridge=0.5))
+
+
+class Liar(Uniform):
+    def pick(self, scores, rng):
+        index, _ = super().pick(scores, rng)
+        return index, 0.9
+
+
+class Hoarder(LinUCB):
+    def terms(self, seen):
+        self.rounds_learned += 1
+        return super().terms(seen)
+
+
+class Forgetful(LinUCB):
+    def _absorb(self, other):
+        pass
+
+
+class Trusting(LinUCB):
+    def _as_reward(self, reward):
+        return 0.5
+
+
+class Muddled(LinUCB):
+    def terms(self, seen):
+        exploration, _ = super().terms(seen)
+        return exploration, np.where(seen.rows >= 0, np.nan, 0.0)
+
+
+class Restless(LinUCB):
+    def choose(self, contexts, group=None, arms=None):
+        self._rng = np.random.default_rng()
+        return super().choose(contexts, group, arms)
+
+    def terms(self, seen):
+        return self._rng.random(seen.mean.shape), 0.0
+
+
+@pytest.mark.parametrize(
+    ("policy", "promise"),
+    [
+        (Liar(), "its probability is stated as"),
+        (Hoarder(), "choose must not change what was learned"),
+        (Forgetful(), "two halves merged"),
+        (Trusting(), "reward nan must be refused"),
+        (Muddled(), "scores.fairness must be finite"),
+        (Restless(), "same random_state must pick the same arms"),
+    ],
+    ids=lambda value: type(value).__name__ if isinstance(value, Policy) else "",
+)
+def test_a_policy_that_breaks_a_promise_is_found_out(policy, promise):
+    with pytest.raises(AssertionError, match=promise):
+        check_policy(policy)
+
+
+def test_only_policies_are_checked():
+    with pytest.raises(TypeError, match="takes a policy"):
+        check_policy("LinUCB")
+
+
+def test_the_policy_that_is_checked_stays_as_it_was():
+    policy = fresh(POLICIES["FairLinUCB"])
+    before = policy.checksum()
+    check_policy(policy)
+    assert policy.checksum() == before

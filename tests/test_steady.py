@@ -1,0 +1,117 @@
+"""Steady: rounding must not build up over a long life, whatever the columns look like."""
+
+import mpmath
+import numpy as np
+import pytest
+
+from fairbandits.linear import RidgeBank, as_rows
+from fairbandits.linear.bank import solve
+
+
+def one_hot_rows(n, width, rng):
+    """Twelve blocks of one-hot columns and a constant: the columns of each block add up to the constant."""
+    blocks = np.array_split(np.arange(1, width), 12)
+    dense = np.zeros((n, width))
+    dense[:, 0] = 1.0
+    for block in blocks:
+        dense[np.arange(n), rng.choice(block, n)] = 1.0
+    return dense
+
+
+def assert_is_direct_solve(bank, probes, digits=50):
+    """Compare theta and the widths with a solve of the same A and b in `digits` digits."""
+    mean, width = bank.score(as_rows(probes), np.zeros(len(probes), np.int64))
+    assert np.isfinite(mean).all()
+    assert (width > 0.0).all()
+    with mpmath.workdps(digits):
+        A = mpmath.matrix(bank.gram[0].tolist())
+        factor = mpmath.cholesky(A)
+        theta = mpmath.cholesky_solve(A, mpmath.matrix(bank.moment[0].tolist()))
+        exact = np.array([float(t) for t in theta])
+        for x, w in zip(probes, width[0], strict=True):
+            half = mpmath.lu_solve(factor, mpmath.matrix(x.tolist()))
+            exact_width = float(mpmath.sqrt(sum(h * h for h in half)))
+            assert w == pytest.approx(exact_width, rel=1e-6)
+    scale = 1.0 / np.sqrt(np.diagonal(bank.gram[0]))
+    # Coefficients are compared in the units of their columns, which may be 1e6 apart.
+    np.testing.assert_allclose(
+        bank.theta[0] / scale, exact / scale, rtol=1e-6, atol=1e-6 * abs(exact / scale).max()
+    )
+
+
+def test_a_million_updates_of_one_arm_with_one_hot_contexts():
+    rng = np.random.default_rng(0)
+    width = 134
+    bank = RidgeBank(width, ridge=1.0)
+    rows = as_rows(one_hot_rows(2_000, width, rng))
+    contexts = [rows.row(i) for i in range(rows.n)]
+    rewards = rng.random(1_000_000)
+    for i in range(1_000_000):
+        bank.learn(0, contexts[i % 2_000], rewards[i])
+    assert bank.rows_learned[0] == 1_000_000
+    mean, width_ = bank.score(rows, np.zeros(rows.n, np.int64))
+    inverse, theta, log_det = solve(bank.gram[0], bank.moment[0])
+    dense = one_hot_rows(2_000, width, np.random.default_rng(0))
+    np.testing.assert_allclose(mean[:, : len(dense)].ravel(), dense @ theta, rtol=1e-6)
+    exact = np.sqrt([x @ np.linalg.solve(bank.gram[0], x) for x in dense])
+    np.testing.assert_allclose(width_.ravel(), exact, rtol=1e-6)
+    assert bank.log_det_of(0) == pytest.approx(log_det, rel=1e-9)
+
+
+HARD = {
+    "duplicates": lambda X: np.hstack([X, X[:, :4], X[:, :2]]),
+    "scales 1e6 apart": lambda X: X * np.logspace(-3, 3, X.shape[1]),
+    "large scales": lambda X: X * np.logspace(0, 6, X.shape[1]),
+    "duplicates at scales 1e6 apart": lambda X: np.hstack([X, 1e6 * X[:, :3]]),
+    "nearly duplicates": lambda X: np.hstack([X, X[:, :3] + 1e-4 * np.sin(np.arange(len(X)))[:, None]]),
+}
+
+
+@pytest.mark.parametrize("ridge", [0.1, 1.0, 10.0])
+@pytest.mark.parametrize("columns", HARD)
+def test_100_000_updates_on_hard_columns(columns, ridge):
+    rng = np.random.default_rng(1)
+    X = HARD[columns](rng.normal(size=(500, 8)))
+    rows = as_rows(X)
+    contexts = [rows.row(i) for i in range(rows.n)]
+    bank = RidgeBank(X.shape[1], ridge)
+    theta = 1.0 / np.abs(X).max(axis=0)
+    rewards = X @ theta / 8 + 0.1 * rng.normal(size=500)
+    for i in range(100_000):
+        bank.learn(0, contexts[i % 500], rewards[i % 500])
+    assert_is_direct_solve(bank, X[:20])
+
+
+def test_a_variance_that_rounding_made_negative_is_computed_afresh():
+    bank = RidgeBank(2, ridge=1.0)
+    rows = as_rows([[1.0, 1.0]])
+    bank.learn(0, rows.row(0), 0.5)
+    truth = bank.score(rows, np.zeros(1, np.int64))[1].item()
+    bank.inverse[0] = -np.eye(2)
+    assert bank.score(rows, np.zeros(1, np.int64))[1].item() == pytest.approx(truth)
+
+
+def test_learning_after_a_breakdown_is_computed_afresh():
+    bank = RidgeBank(2, ridge=1.0)
+    row = as_rows([[1.0, 1.0]]).row(0)
+    bank.inverse = np.array([-np.eye(2)])
+    for name in ("gram", "moment", "theta", "log_det", "rows_learned", "since_refresh"):
+        blank = RidgeBank(2, ridge=1.0)
+        blank._grow(1)
+        setattr(bank, name, getattr(blank, name))
+    bank.learn(0, row, 1.0)
+    np.testing.assert_allclose(bank.theta[0], [1 / 3, 1 / 3])
+
+
+def test_columns_too_alike_for_float64_are_an_error_not_a_nan():
+    gram = np.array([[1.0, 1.0], [1.0, 1.0]])
+    with pytest.raises(ArithmeticError, match="raise ridge or scale the columns"):
+        solve(gram, np.ones(2))
+
+
+def test_symmetry_is_kept_to_the_bit():
+    rng = np.random.default_rng(0)
+    bank = RidgeBank(7, 0.5)
+    for x in rng.normal(size=(400, 7)):
+        bank.learn(0, as_rows(x[None]).row(0), 0.3)
+    assert np.array_equal(bank.inverse[0], bank.inverse[0].T)
