@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from helpers import contexts_for, teach
 from scipy import sparse
 
 from fairbandits import (
@@ -18,6 +17,7 @@ from fairbandits import (
     fair_linucb_regret_bound,
 )
 from fairbandits.contexts import correlated_columns
+from helpers import contexts_for, teach
 
 GOOD = contexts_for(np.random.default_rng(0))
 

@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from helpers import POLICIES, fresh
 
 from fairbandits import LinearPolicy, LinUCB, Policy, Uniform
 from fairbandits.testing import check_policy, policy_checks
+from helpers import POLICIES, fresh
 
 CASES = [(name, check) for name, policy in POLICIES.items() for check, _ in policy_checks(policy)]
 

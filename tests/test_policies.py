@@ -6,7 +6,6 @@ import tracemalloc
 
 import numpy as np
 import pytest
-from helpers import POLICIES, contexts_for, fresh, teach
 from scipy import sparse, stats
 from sklearn.base import clone
 
@@ -25,6 +24,7 @@ from fairbandits import (
 from fairbandits.contexts import correlated_columns
 from fairbandits.linear import as_rows
 from fairbandits.policies.lints import probability_of_best
+from helpers import POLICIES, contexts_for, fresh, teach
 
 # -- parameters ----------------------------------------------------------------------------------------
 

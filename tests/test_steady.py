@@ -50,7 +50,7 @@ def test_a_million_updates_of_one_arm_with_one_hot_contexts():
         bank.learn(0, contexts[i % 2_000], rewards[i])
     assert bank.rows_learned[0] == 1_000_000
     mean, width_ = bank.score(rows, np.zeros(rows.n, np.int64))
-    inverse, theta, log_det = solve(bank.gram[0], bank.moment[0])
+    _, theta, log_det = solve(bank.gram[0], bank.moment[0])
     dense = one_hot_rows(2_000, width, np.random.default_rng(0))
     np.testing.assert_allclose(mean[:, : len(dense)].ravel(), dense @ theta, rtol=1e-6)
     exact = np.sqrt([x @ np.linalg.solve(bank.gram[0], x) for x in dense])

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 from scipy import sparse
-from textbook import Textbook
 
 from fairbandits import FairLinUCB, LinUCB
+from textbook import Textbook
 
 ROUNDS = 260
 
@@ -25,7 +25,7 @@ def dense_contexts(rng, n, width):
 
 
 def play(policy, textbook, contexts_of, form, rounds=ROUNDS, width=16):
-    """Both decide and learn; rewards come late and out of order, arms appear over time, not all users have a group."""
+    """Both decide and learn; rewards come late and out of order, arms appear, not all users have a group."""
     rng = np.random.default_rng(7)
     theta = rng.random(width)
     pending = []
