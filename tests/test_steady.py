@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from fairbandits.linear import RidgeBank, as_rows
-from fairbandits.linear.bank import solve
+from fairbandits.linear.solve import solve
 
 
 def one_hot_rows(n, width, rng):
@@ -44,12 +44,12 @@ def test_a_million_updates_of_one_arm_with_one_hot_contexts():
     width = 134
     bank = RidgeBank(width, ridge=1.0)
     rows = as_rows(one_hot_rows(2_000, width, rng))
-    contexts = [rows.row(i) for i in range(rows.n)]
+    contexts = [rows.row(0, i) for i in range(rows.n_arms)]
     rewards = rng.random(1_000_000)
     for i in range(1_000_000):
         bank.learn(0, contexts[i % 2_000], rewards[i])
     assert bank.rows_learned[0] == 1_000_000
-    mean, width_ = bank.score(rows, np.zeros(rows.n, np.int64))
+    mean, width_ = bank.score(rows, np.zeros(rows.n_arms, np.int64))
     _, theta, log_det = solve(bank.gram[0], bank.moment[0])
     dense = one_hot_rows(2_000, width, np.random.default_rng(0))
     np.testing.assert_allclose(mean[:, : len(dense)].ravel(), dense @ theta, rtol=1e-6)
@@ -73,7 +73,7 @@ def test_100_000_updates_on_hard_columns(columns, ridge):
     rng = np.random.default_rng(1)
     X = HARD[columns](rng.normal(size=(500, 8)))
     rows = as_rows(X)
-    contexts = [rows.row(i) for i in range(rows.n)]
+    contexts = [rows.row(0, i) for i in range(rows.n_arms)]
     bank = RidgeBank(X.shape[1], ridge)
     theta = 1.0 / np.abs(X).max(axis=0)
     rewards = X @ theta / 8 + 0.1 * rng.normal(size=500)
@@ -85,7 +85,7 @@ def test_100_000_updates_on_hard_columns(columns, ridge):
 def test_a_variance_that_rounding_made_negative_is_computed_afresh():
     bank = RidgeBank(2, ridge=1.0)
     rows = as_rows([[1.0, 1.0]])
-    bank.learn(0, rows.row(0), 0.5)
+    bank.learn(0, rows.row(0, 0), 0.5)
     truth = bank.score(rows, np.zeros(1, np.int64))[1].item()
     bank.inverse[0] = -np.eye(2)
     assert bank.score(rows, np.zeros(1, np.int64))[1].item() == pytest.approx(truth)
@@ -93,9 +93,19 @@ def test_a_variance_that_rounding_made_negative_is_computed_afresh():
 
 def test_learning_after_a_breakdown_is_computed_afresh():
     bank = RidgeBank(2, ridge=1.0)
-    row = as_rows([[1.0, 1.0]]).row(0)
+    row = as_rows([[1.0, 1.0]]).row(0, 0)
     bank.inverse = np.array([-np.eye(2)])
-    for name in ("gram", "moment", "theta", "log_det", "rows_learned", "since_refresh"):
+    for name in (
+        "gram",
+        "moment",
+        "theta",
+        "log_det",
+        "rows_learned",
+        "since_refresh",
+        "part_columns",
+        "part_values",
+        "ready",
+    ):
         blank = RidgeBank(2, ridge=1.0)
         blank._grow(1)
         setattr(bank, name, getattr(blank, name))
@@ -113,5 +123,5 @@ def test_symmetry_is_kept_to_the_bit():
     rng = np.random.default_rng(0)
     bank = RidgeBank(7, 0.5)
     for x in rng.normal(size=(400, 7)):
-        bank.learn(0, as_rows(x[None]).row(0), 0.3)
+        bank.learn(0, as_rows(x[None]).row(0, 0), 0.3)
     assert np.array_equal(bank.inverse[0], bank.inverse[0].T)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numba import njit
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
@@ -27,15 +28,7 @@ class Moments:
 
     def add(self, group: int, arm: int, reward: float) -> None:
         """Count one reward in a cell."""
-        at = group, arm
-        count = self.count[at] + 1.0
-        surprise = reward - self.mean[at]
-        # The first reward is the mean: the value that a cell starts at has no weight.
-        mean = self.mean[at] + surprise / count if count > 1.0 else reward
-        if count > 1.0:
-            self.m2[at] += surprise * (reward - mean)
-        self.count[at] = count
-        self.mean[at] = mean
+        _add(self.count, self.mean, self.m2, group, arm, reward)
 
     def absorb(self, group: int, arm: int, count: float, mean: float, m2: float) -> None:
         """Add a cell of another table (Chan et al. 1979)."""
@@ -89,3 +82,15 @@ class Moments:
             resized = np.full((n_groups, n_columns), blank)
             resized[:old_groups, : old_columns - 1] = getattr(self, name)[:, : old_columns - 1]
             setattr(self, name, resized)
+
+
+@njit(cache=True, nogil=True)
+def _add(count: Floats, mean: Floats, m2: Floats, group: int, arm: int, reward: float) -> None:
+    count[group, arm] += 1.0
+    if count[group, arm] == 1.0:
+        # The first reward is the mean: the value that a cell starts at has no weight.
+        mean[group, arm] = reward
+        return
+    surprise = reward - mean[group, arm]
+    mean[group, arm] += surprise / count[group, arm]
+    m2[group, arm] += surprise * (reward - mean[group, arm])

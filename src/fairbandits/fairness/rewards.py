@@ -197,12 +197,10 @@ class GroupRewards:
             leaders.append((ahead, behind) if means[ahead] > lowest else None)
         return leaders
 
-    def arm_means(self, number: int, rows: NDArray[np.int64]) -> Floats:
-        """Read the mean reward that each arm gave a group; -1 reads as no rewards, in both."""
-        if number < 0:
-            return np.full(rows.size, self.reward_range[0])
-        means: Floats = self._by_arm.mean[number].take(rows)
-        return means
+    @property
+    def arm_means(self) -> Floats:
+        """The mean reward of each group (down) from each arm's row (across); the last column is no arm."""
+        return self._by_arm.mean
 
     # -- keeping ---------------------------------------------------------------------------------------
 

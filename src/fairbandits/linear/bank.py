@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from fairbandits.linear import kernels
 from fairbandits.linear.rows import Row, Rows
+from fairbandits.linear.solve import solve
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -43,13 +44,24 @@ class RidgeBank:
     >>> import numpy as np
     >>> bank = RidgeBank(width=2, ridge=1.0)
     >>> rows = as_rows([[1.0, 0.0]])
-    >>> bank.learn(0, rows.row(0), reward=1.0)
+    >>> bank.learn(0, rows.row(0, 0), reward=1.0)
     >>> mean, width = bank.score(rows, np.array([0]))
     >>> mean.item(), round(width.item(), 6)
     (0.5, 0.707107)
     """
 
-    _ARRAYS = ("gram", "moment", "inverse", "theta", "log_det", "rows_learned", "since_refresh")
+    _ARRAYS = (
+        "gram",
+        "moment",
+        "inverse",
+        "theta",
+        "log_det",
+        "rows_learned",
+        "since_refresh",
+        "part_columns",
+        "part_values",
+        "ready",
+    )
 
     def __init__(self, width: int, ridge: float) -> None:
         self.width = width
@@ -61,6 +73,11 @@ class RidgeBank:
         self.log_det: Floats = np.empty(0)
         self.rows_learned: Ints = np.empty(0, np.int64)
         self.since_refresh: Ints = np.empty(0, np.int64)
+        # The own part of the row that a slot learned last, and what is kept ready of it; see `kernels`.
+        # The columns of a part stand behind their number.
+        self.part_columns: Ints = np.empty((0, width + 1), np.int64)
+        self.part_values: Floats = np.empty((0, width))
+        self.ready: Floats = np.empty((0, width + 2))
         self._refresh_every = max(_REFRESH_EVERY, _REFRESH_EVERY_WIDTHS * width)
 
     @property
@@ -68,42 +85,47 @@ class RidgeBank:
         """How many slots have memory."""
         return len(self.theta)
 
-    def known(self, slots: Ints) -> Ints:
-        """Replace the slots that hold nothing by -1, as the kernels expect."""
-        return np.where(slots < self.n_slots, slots, -1)
-
-    def score(self, rows: Rows, slots: Ints, n_users: int = 1) -> tuple[Floats, Floats]:
-        """Predict for every row: the mean reward, and the width `sqrt(x' A^-1 x)`.
+    def score(self, rows: Rows, slots: Ints | None) -> tuple[Floats, Floats]:
+        """Predict for every user and arm: the mean reward, and the width `sqrt(x' A^-1 x)`.
 
         Parameters
         ----------
         rows : Rows
-            For each user one row per arm, user after user.
-        slots : array of int, shape (n_arms,)
-            The model of each arm; -1 for one that has learned nothing.
-        n_users : int
-            How many users the rows are for.
+            For each user one row per arm.
+        slots : array of int, shape (n_arms,), or None
+            The model of each arm, -1 for one that has learned nothing; None where all arms share slot 0.
 
         Returns
         -------
         mean, width : arrays of shape (n_users, n_arms)
         """
-        mean = np.empty((n_users, slots.size))
-        width = np.empty((n_users, slots.size))
-        slots = self.known(slots)
-        broken = self._fill(rows, slots, mean, width)
-        if broken >= 0:
-            # A variance came out negative: that is rounding, so take the exact inverse and look again.
-            for slot in np.unique(slots[slots >= 0]):
+        mean = np.empty((rows.n_users, rows.n_arms))
+        width = np.empty((rows.n_users, rows.n_arms))
+        if self._fill(rows, slots, mean, width):
+            # A variance came out negative: that is rounding, so take the exact inverses and look again.
+            for slot in range(self.n_slots):
                 self.refresh(slot)
             self._fill(rows, slots, mean, width)
         return mean, width
 
-    def _fill(self, rows: Rows, slots: Ints, mean: Floats, width: Floats) -> int:
-        if rows.full:
-            return kernels.score_full(rows.values, slots, self.theta, self.inverse, self.ridge, mean, width)
-        return kernels.score_sparse(
-            rows.starts, rows.columns, rows.values, slots, self.theta, self.inverse, self.ridge, mean, width
+    def _fill(self, rows: Rows, slots: Ints | None, mean: Floats, width: Floats) -> bool:
+        if rows.parts is not None and slots is None and self.n_slots:
+            return kernels.score_shared(*rows.parts, self.theta[0], self.inverse[0], mean, width)
+        if slots is None:
+            slots = np.zeros(rows.n_arms, np.int64)
+        if rows.parts is None:
+            return kernels.score_full(rows.full, slots, self.theta, self.inverse, self.ridge, mean, width)
+        return kernels.score_disjoint(
+            *rows.parts,
+            slots,
+            self.inverse,
+            self.theta,
+            self.ready,
+            self.part_columns,
+            self.part_values,
+            self.ridge,
+            mean,
+            width,
         )
 
     def learn(self, slot: int, row: Row, reward: float) -> None:
@@ -111,20 +133,25 @@ class RidgeBank:
         if slot >= self.n_slots:
             self._grow(slot + 1)
         leverage = kernels.learn_row(
+            slot,
             row.columns,
             row.values,
+            row.n_user,
             reward,
-            self.gram[slot],
-            self.moment[slot],
-            self.inverse[slot],
-            self.theta[slot],
+            self.gram,
+            self.moment,
+            self.inverse,
+            self.theta,
+            self.ready,
+            self.part_columns,
+            self.part_values,
         )
         self.rows_learned[slot] += 1
         self.since_refresh[slot] += 1
         if not 0.0 <= leverage <= _REFRESH_LEVERAGE or self.since_refresh[slot] >= self._refresh_every:
             self.refresh(slot)
         else:
-            self.log_det[slot] += np.log1p(leverage)
+            self.log_det[slot] += math.log1p(leverage)
 
     def log_det_of(self, slot: int) -> float:
         """Give log det A of a slot, also of one that holds nothing."""
@@ -141,6 +168,7 @@ class RidgeBank:
         self.theta[slot] = theta
         self.log_det[slot] = log_det
         self.since_refresh[slot] = 0
+        kernels.make_ready(self.part_columns[slot], self.part_values[slot], inverse, theta, self.ready[slot])
 
     def reset(self, slot: int) -> None:
         """Let a slot forget all that it has learned."""
@@ -169,6 +197,10 @@ class RidgeBank:
             if stored.shape != (n, *ours.shape[1:]) or stored.dtype != ours.dtype:
                 raise ValueError(f"{name} has shape {stored.shape} and type {stored.dtype}")
             setattr(self, name, np.array(stored))
+        inside = (self.part_columns >= 0) & (self.part_columns < self.width)
+        inside[:, 0] |= self.part_columns[:, 0] == self.width
+        if not inside.all():
+            raise ValueError(f"part_columns points outside the {self.width} columns")
 
     def _grow(self, n_slots: int) -> None:
         """Make room for at least n_slots, by doubling: the cost per slot stays constant."""
@@ -188,16 +220,5 @@ class RidgeBank:
         self.moment[slots] = 0.0
         self.theta[slots] = 0.0
         self.log_det[slots] = self.width * np.log(self.ridge)
-        self.rows_learned[slots] = 0
-        self.since_refresh[slots] = 0
-
-
-def solve(gram: Floats, moment: Floats) -> tuple[Floats, Floats, float]:
-    """Invert a positive definite matrix and solve with it: A^-1, A^-1 b, log det A."""
-    root, inverse, log_det = kernels.invert(gram)
-    if math.isnan(log_det):
-        raise ArithmeticError(
-            "A is no longer positive definite to float64: the columns are too close to copies of each other "
-            "for this ridge; raise ridge or scale the columns"
-        )
-    return inverse, root.T @ (root @ moment), log_det
+        for name in ("rows_learned", "since_refresh", "part_columns", "part_values", "ready"):
+            getattr(self, name)[slots] = 0

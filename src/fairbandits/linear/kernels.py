@@ -1,10 +1,17 @@
-"""The compiled loops. Everything a round costs is in here.
+"""The compiled loops that score and learn. Nearly all that a round costs is in here.
 
-The matrices of a bank lie in one block, `inverse[slot]`, so that one call scores all arms. A slot of -1
-stands for a model that has learned nothing: its A is ridge * I and takes no memory.
+The matrices of a bank lie in one block, `inverse[slot]`, so that one call scores all arms. A slot beyond the
+block, or -1, stands for a model that has learned nothing: its A is ridge * I and takes no memory.
 
-Sums may be reordered by the compiler (`reassoc`), which is what lets it use vector units; NaN and
-infinities keep their meaning.
+A context is `x = u + v`: the user's part u is the same for all arms of a round, the arm's own part v mostly
+the same in all rounds. With f the own part that an arm learned last, q = A^-1 f kept ready, and e = v - f,
+
+    x' A^-1 x = u' A^-1 u + 2 u.q + f.q + e' A^-1 (2u + e) + 2 e.q
+
+where e is nearly empty: the cost is that of the user's part alone, and its pairs are laid out once for all arms.
+
+Sums may be reordered by the compiler (`reassoc`), which is what lets it use vector units; NaN and infinities
+keep their meaning. Indices are unsigned where it counts: one that may be negative costs a branch at each access.
 """
 
 from __future__ import annotations
@@ -18,166 +25,187 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-_FAST = {"reassoc", "nsz", "contract"}
-
-# Beyond this the squares and products of the algebra leave the range of a float64.
-LARGEST = 1e100
+FAST = {"reassoc", "nsz", "contract"}
 
 
-@njit(cache=True, nogil=True)
-def count_nonzeros(dense: Floats) -> tuple[int, int]:
-    """Count the non-zeros of a matrix, and the entries that are not usable numbers."""
-    nonzero = 0
-    unusable = 0
-    flat = dense.reshape(-1)
-    for i in range(flat.size):
-        nonzero += flat[i] != 0.0
-        unusable += not (abs(flat[i]) <= LARGEST)
-    return nonzero, unusable
-
-
-@njit(cache=True, nogil=True)
-def compress(dense: Floats, nonzero: int) -> tuple[Ints, Ints, Floats]:
-    """Gather the non-zeros of a matrix row by row.
-
-    Every entry is written and only a non-zero moves the pen on: without a branch to mispredict this is
-    four times as fast. Hence the room for one entry more.
-    """
-    n, d = dense.shape
-    starts = np.empty(n + 1, np.int64)
-    columns = np.empty(nonzero + 1, np.int64)
-    values = np.empty(nonzero + 1)
-    flat = dense.reshape(-1)
-    at = np.uint64(0)
-    k = np.uint64(0)
-    for i in range(n):
-        starts[i] = at
-        for j in range(d):
-            columns[at] = j
-            values[at] = flat[k]
-            at += np.uint64(flat[k] != 0.0)
-            k += np.uint64(1)
-    starts[n] = at
-    return starts, columns[:nonzero], values[:nonzero]
-
-
-@njit(cache=True, nogil=True)
-def check_compressed(starts: Ints, columns: Ints, values: Floats, d: int) -> tuple[int, int, bool]:
-    """Count columns out of range and unusable values; say whether every row is strictly sorted."""
-    outside = 0
-    unusable = 0
-    is_sorted = True
-    for i in range(starts.size - 1):
-        before = -1
-        for k in range(starts[i], starts[i + 1]):
-            outside += columns[k] < 0 or columns[k] >= d
-            unusable += not (abs(values[k]) <= LARGEST)
-            is_sorted &= columns[k] > before
-            before = columns[k]
-    return outside, unusable, is_sorted
-
-
-@njit(cache=True, nogil=True, fastmath=_FAST)
-def score_sparse(
+@njit(cache=True, nogil=True, fastmath=FAST)
+def score_disjoint(
+    user_starts: Ints,
+    user_columns: Ints,
+    user_values: Floats,
     starts: Ints,
     columns: Ints,
     values: Floats,
     slots: Ints,
-    theta: Floats,
     inverse: Floats,
+    theta: Floats,
+    ready: Floats,
+    part_columns: Ints,
+    part_values: Floats,
     ridge: float,
     mean: Floats,
     width: Floats,
-) -> int:
-    """Fill mean and width (users x arms) from gathered non-zeros; return a slot that has broken down, or -1.
-
-    Row `u * n_arms + a` is user u's context for arm a. Arms are the outer loop so that one arm's
-    matrix stays in the cache while all users are scored against it.
-    """
-    broken = -1
+) -> bool:
+    """Fill mean and width (users x arms), a model for each arm; return whether a variance came out negative."""
+    broken = False
     n_users, n_arms = mean.shape
-    d = np.uint64(theta.shape[1])
+    n_slots, d = theta.shape
     flat = inverse.reshape(-1)
-    for a in range(n_arms):
-        slot = slots[a]
-        for u in range(n_users):
-            # Unsigned: an index that may be negative costs a branch at every access.
-            lo = np.uint64(starts[u * n_arms + a])
-            hi = np.uint64(starts[u * n_arms + a + 1])
-            m = 0.0
-            q = 0.0
-            if slot < 0:
-                for i in range(lo, hi):
-                    q += values[i] * values[i]
-                q /= ridge
+    for user in range(n_users):
+        uc = user_columns[user_starts[user] : user_starts[user + 1]]
+        uv = user_values[user_starts[user] : user_starts[user + 1]]
+        offsets, weights = _pairs(uc, uv, d)
+        norm = _square(uv)
+        for a in range(n_arms):
+            slot = slots[a]
+            lo, hi = starts[user * n_arms + a], starts[user * n_arms + a + 1]
+            if slot < 0 or slot >= n_slots:
+                m = 0.0
+                variance = (norm + _square(values[lo:hi])) / ridge
             else:
-                start = np.uint64(slot) * d * d
-                # A^-1 is symmetric: the diagonal once, each pair below it twice.
-                for i in range(lo, hi):
-                    c = np.uint64(columns[i])
-                    row = start + c * d
-                    inner = 0.5 * values[i] * flat[row + c]
-                    for j in range(lo, i):
-                        inner += values[j] * flat[row + np.uint64(columns[j])]
-                    q += 2.0 * values[i] * inner
-                    m += values[i] * theta[slot, c]
-                if not q >= 0.0:
-                    broken = slot
-                    q = 0.0
-            mean[u, a] = m
-            width[u, a] = math.sqrt(q)
+                start = np.uint64(slot * d * d)
+                q, t = ready[slot], theta[slot]
+                variance = q[d]
+                m = q[d + 1]
+                for k in range(offsets.size):
+                    variance += weights[k] * flat[start + offsets[k]]
+                for i in range(uc.size):
+                    c = np.uint64(uc[i])
+                    variance += 2.0 * uv[i] * q[c]
+                    m += uv[i] * t[c]
+                part = part_columns[slot, 1 : 1 + part_columns[slot, 0]]
+                if not _is_same(columns[lo:hi], values[lo:hi], part, part_values[slot]):
+                    e, e_values = _difference(columns[lo:hi], values[lo:hi], part, part_values[slot])
+                    variance += _cross(e, e_values, uc, uv, inverse[slot], q)
+                    for i in range(e.size):
+                        m += e_values[i] * t[e[i]]
+                if not variance >= 0.0:
+                    broken = True
+                    variance = 0.0
+            mean[user, a] = m
+            width[user, a] = math.sqrt(variance)
     return broken
 
 
-@njit(cache=True, nogil=True, fastmath=_FAST)
-def score_full(
-    rows: Floats,
-    slots: Ints,
-    theta: Floats,
-    inverse: Floats,
-    ridge: float,
-    mean: Floats,
-    width: Floats,
-) -> int:
-    """Do as `score_sparse` does, for rows without zeros worth skipping."""
-    broken = -1
-    n_users, n_arms = mean.shape
-    d = rows.shape[1]
-    for a in range(n_arms):
-        slot = slots[a]
-        for u in range(n_users):
-            x = rows[u * n_arms + a]
-            m = 0.0
-            q = 0.0
-            if slot < 0:
-                for i in range(d):
-                    q += x[i] * x[i]
-                q /= ridge
-            else:
-                P = inverse[slot]
-                for i in range(d):
-                    inner = 0.0
-                    for j in range(i):
-                        inner += x[j] * P[i, j]
-                    q += x[i] * (2.0 * inner + x[i] * P[i, i])
-                    m += x[i] * theta[slot, i]
-                if not q >= 0.0:
-                    broken = slot
-                    q = 0.0
-            mean[u, a] = m
-            width[u, a] = math.sqrt(q)
-    return broken
+@njit(cache=True, nogil=True, fastmath=FAST)
+def _square(x: Floats) -> float:
+    total = 0.0
+    for i in range(x.size):
+        total += x[i] * x[i]
+    return total
 
 
-@njit(cache=True, nogil=True, fastmath=_FAST)
-def learn_row(
+@njit(cache=True, nogil=True, fastmath=FAST)
+def _cross(e: Ints, e_values: Floats, uc: Ints, uv: Floats, inverse: Floats, q: Floats) -> float:
+    """Compute e' A^-1 (2u + e) + 2 e.q."""
+    total = 0.0
+    for i in range(e.size):
+        row = inverse[np.uint64(e[i])]
+        inner = q[e[i]] + 0.5 * e_values[i] * row[np.uint64(e[i])]
+        for j in range(uc.size):
+            inner += uv[j] * row[np.uint64(uc[j])]
+        for j in range(i):
+            inner += e_values[j] * row[np.uint64(e[j])]
+        total += 2.0 * e_values[i] * inner
+    return total
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def score_shared(
+    user_starts: Ints,
+    user_columns: Ints,
+    user_values: Floats,
+    starts: Ints,
     columns: Ints,
     values: Floats,
+    theta: Floats,
+    inverse: Floats,
+    mean: Floats,
+    width: Floats,
+) -> bool:
+    """Fill mean and width (users x arms), one model for all arms: A^-1 u is computed once for a user."""
+    broken = False
+    n_users, n_arms = mean.shape
+    for user in range(n_users):
+        uc = user_columns[user_starts[user] : user_starts[user + 1]]
+        uv = user_values[user_starts[user] : user_starts[user + 1]]
+        u = times(inverse, uc, uv)
+        user_variance = 0.0
+        user_mean = 0.0
+        for i in range(uc.size):
+            user_variance += uv[i] * u[uc[i]]
+            user_mean += uv[i] * theta[uc[i]]
+        for a in range(n_arms):
+            lo, hi = starts[user * n_arms + a], starts[user * n_arms + a + 1]
+            variance = user_variance
+            m = user_mean
+            for i in range(lo, hi):
+                c = np.uint64(columns[i])
+                inner = u[c] + 0.5 * values[i] * inverse[c, c]
+                for j in range(lo, i):
+                    inner += values[j] * inverse[c, np.uint64(columns[j])]
+                variance += 2.0 * values[i] * inner
+                m += values[i] * theta[c]
+            if not variance >= 0.0:
+                broken = True
+                variance = 0.0
+            mean[user, a] = m
+            width[user, a] = math.sqrt(variance)
+    return broken
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def score_full(
+    rows: Floats, slots: Ints, theta: Floats, inverse: Floats, ridge: float, mean: Floats, width: Floats
+) -> bool:
+    """Fill mean and width (users x arms) for rows without zeros worth skipping.
+
+    Arms are the outer loop, so that one arm's matrix stays in the cache while all users are scored against it.
+    """
+    broken = False
+    n_users, n_arms = mean.shape
+    n_slots, d = theta.shape
+    for a in range(n_arms):
+        slot = slots[a]
+        for user in range(n_users):
+            x = rows[user * n_arms + a]
+            m = 0.0
+            variance = 0.0
+            if slot < 0 or slot >= n_slots:
+                for i in range(d):
+                    variance += x[i] * x[i]
+                variance /= ridge
+            else:
+                P, t = inverse[slot], theta[slot]
+                for i in range(d):
+                    # A^-1 is symmetric: the diagonal once, each pair below it twice.
+                    inner = 0.5 * x[i] * P[i, i]
+                    for j in range(i):
+                        inner += x[j] * P[i, j]
+                    variance += 2.0 * x[i] * inner
+                    m += x[i] * t[i]
+                if not variance >= 0.0:
+                    broken = True
+                    variance = 0.0
+            mean[user, a] = m
+            width[user, a] = math.sqrt(variance)
+    return broken
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def learn_row(
+    slot: int,
+    columns: Ints,
+    values: Floats,
+    n_user: int,
     reward: float,
     gram: Floats,
     moment: Floats,
     inverse: Floats,
     theta: Floats,
+    ready: Floats,
+    part_columns: Ints,
+    part_values: Floats,
 ) -> float:
     """Learn one row: A += x x', b += r x, and A^-1, theta by Sherman-Morrison. Return x' A^-1 x as it was.
 
@@ -185,27 +213,48 @@ def learn_row(
     differ in scale, the recursion does not.
     """
     for i in range(columns.size):
-        moment[columns[i]] += reward * values[i]
+        c = np.uint64(columns[i])
+        moment[slot, c] += reward * values[i]
         for j in range(columns.size):
-            gram[columns[i], columns[j]] += values[i] * values[j]
+            gram[slot, c, np.uint64(columns[j])] += values[i] * values[j]
+    part = columns[n_user:]
+    part_columns[slot, 0] = part.size
+    part_columns[slot, 1 : 1 + part.size] = part
+    part_values[slot, : part.size] = values[n_user:]
 
-    u = _times(inverse, columns, values)
+    P, t = inverse[slot], theta[slot]
+    u = times(P, columns, values)
     leverage = 0.0
     surprise = reward
     for i in range(columns.size):
         leverage += values[i] * u[columns[i]]
-        surprise -= values[i] * theta[columns[i]]
+        surprise -= values[i] * t[columns[i]]
     if leverage >= 0.0:
         gain = 1.0 / (1.0 + leverage)
-        for i in range(theta.size):
-            theta[i] += u[i] * (gain * surprise)
+        for i in range(t.size):
+            t[i] += u[i] * (gain * surprise)
             u[i] *= math.sqrt(gain)
-        _subtract_outer(inverse, u)
+        _subtract_outer(P, u)
+        make_ready(part_columns[slot], part_values[slot], P, t, ready[slot])
     return leverage
 
 
-@njit(cache=True, nogil=True, fastmath=_FAST)
-def _times(symmetric: Floats, columns: Ints, values: Floats) -> Floats:
+@njit(cache=True, nogil=True, fastmath=FAST)
+def make_ready(part_columns: Ints, part_values: Floats, inverse: Floats, theta: Floats, ready: Floats) -> None:
+    """Keep A^-1 f ready for an arm's own part f, and behind it f' A^-1 f and theta.f."""
+    d = theta.size
+    columns = part_columns[1 : 1 + part_columns[0]]
+    values = part_values[: columns.size]
+    ready[:d] = times(inverse, columns, values)
+    ready[d] = 0.0
+    ready[d + 1] = 0.0
+    for i in range(columns.size):
+        ready[d] += values[i] * ready[columns[i]]
+        ready[d + 1] += values[i] * theta[columns[i]]
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def times(symmetric: Floats, columns: Ints, values: Floats) -> Floats:
     """Multiply a symmetric matrix with a sparse vector."""
     product = np.zeros(len(symmetric))
     for i in range(columns.size):
@@ -215,7 +264,7 @@ def _times(symmetric: Floats, columns: Ints, values: Floats) -> Floats:
     return product
 
 
-@njit(cache=True, nogil=True, fastmath=_FAST)
+@njit(cache=True, nogil=True, fastmath=FAST)
 def _subtract_outer(symmetric: Floats, u: Floats) -> None:
     """Subtract u u'. The product is the same on both sides of the diagonal, so symmetry is kept to the bit."""
     for i in range(u.size):
@@ -224,61 +273,48 @@ def _subtract_outer(symmetric: Floats, u: Floats) -> None:
                 symmetric[i, j] -= u[i] * u[j]
 
 
-@njit(cache=True, nogil=True, fastmath=_FAST)
-def invert(gram: Floats) -> tuple[Floats, Floats, float]:
-    """Invert a positive definite matrix: M with A^-1 = M' M, A^-1 itself, and log det A (NaN if it is not).
-
-    By hand rather than by LAPACK, whose threads wait for each other: where all cores are busy a call for a
-    134-wide matrix was seen to take 90 ms, and this takes 1. The matrix is scaled to a unit diagonal first,
-    so that columns of very different size cost no digits.
-    """
-    d = len(gram)
-    scale = 1.0 / np.sqrt(np.diag(gram))
-    L = np.zeros((d, d))
-    log_det = 0.0
-    for i in range(d):
+@njit(cache=True, nogil=True)
+def _pairs(columns: Ints, values: Floats, d: int) -> tuple[NDArray[np.uint64], Floats]:
+    """Lay out the products of a quadratic form: where each entry of the matrix lies, and its weight."""
+    n = columns.size
+    offsets = np.empty(n * (n + 1) // 2, np.uint64)
+    weights = np.empty(offsets.size)
+    k = 0
+    for i in range(n):
         for j in range(i + 1):
-            rest = gram[i, j] * scale[i] * scale[j]
-            for k in range(j):
-                rest -= L[i, k] * L[j, k]
-            if i > j:
-                L[i, j] = rest / L[j, j]
-        if not rest > 0.0:
-            return L, L, math.nan
-        L[i, i] = math.sqrt(rest)
-        log_det += math.log(rest) - 2.0 * math.log(scale[i])
-    M = _invert_lower(L)
-    for i in range(d):
-        for j in range(i + 1):
-            M[i, j] *= scale[j]
-    return M, _times_itself(M), log_det
+            offsets[k] = columns[i] * d + columns[j]
+            weights[k] = values[i] * values[j] * (1.0 if i == j else 2.0)
+            k += 1
+    return offsets, weights
 
 
-@njit(cache=True, nogil=True, fastmath=_FAST)
-def _invert_lower(L: Floats) -> Floats:
-    """Invert a lower triangular matrix."""
-    d = len(L)
-    M = np.zeros((d, d))
-    for i in range(d):
-        for k in range(i):
-            factor = -L[i, k] / L[i, i]
-            for j in range(k + 1):
-                M[i, j] += factor * M[k, j]
-        M[i, i] = 1.0 / L[i, i]
-    return M
+@njit(cache=True, nogil=True)
+def _is_same(columns: Ints, values: Floats, known: Ints, known_values: Floats) -> bool:
+    """Whether two sparse vectors are equal."""
+    if columns.size != known.size:
+        return False
+    different = 0
+    for i in range(columns.size):
+        different += columns[i] != known[i] or values[i] != known_values[i]
+    return different == 0
 
 
-@njit(cache=True, nogil=True, fastmath=_FAST)
-def _times_itself(M: Floats) -> Floats:
-    """Compute M' M of a lower triangular matrix; both halves hold the same bits."""
-    d = len(M)
-    product = np.zeros((d, d))
-    for k in range(d):
-        for i in range(k + 1):
-            factor = M[k, i]
-            for j in range(i + 1):
-                product[i, j] += factor * M[k, j]
-    for i in range(d):
-        for j in range(i):
-            product[j, i] = product[i, j]
-    return product
+@njit(cache=True, nogil=True)
+def _difference(columns: Ints, values: Floats, known: Ints, known_values: Floats) -> tuple[Ints, Floats]:
+    """Subtract one sparse vector from another, both sorted by column."""
+    left = np.empty(columns.size + known.size, np.int64)
+    left_values = np.empty(left.size)
+    i = j = n = 0
+    while i < columns.size or j < known.size:
+        if j >= known.size or (i < columns.size and columns[i] < known[j]):
+            left[n], left_values[n] = columns[i], values[i]
+            i += 1
+        elif i >= columns.size or known[j] < columns[i]:
+            left[n], left_values[n] = known[j], -known_values[j]
+            j += 1
+        else:
+            left[n], left_values[n] = columns[i], values[i] - known_values[j]
+            i += 1
+            j += 1
+        n += left_values[n] != 0.0
+    return left[:n], left_values[:n]

@@ -10,22 +10,22 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from fairbandits.linear import kernels
+from fairbandits.linear import split
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-# Gathering costs about twice a straight read, so half-full rows are read straight.
+# Gathering costs about twice a straight read, so rows that are half full are read straight.
 _FULL_FROM = 0.5
-_NONE = np.empty(0, np.int64)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Row:
-    """One context: its non-zero columns, their values, and how wide it is."""
+    """One context: its non-zero columns and their values, the user's part first, then the arm's own."""
 
     columns: Ints
     values: Floats
+    n_user: int
     width: int
 
     def dense(self) -> Floats:
@@ -35,72 +35,81 @@ class Row:
         return x
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Rows:
-    """One context per arm (per user and arm in a batch).
+    """The contexts of a round, user after user, one row per arm.
 
-    Sparse: row i has `values[starts[i]:starts[i+1]]` at `columns[...]`. Full: `values` is the matrix and
-    the other two are empty. Rows live for one call and may share memory with what the caller gave; what is
-    to be kept is copied out with `row`.
+    Either `parts`, six arrays: starts, columns and values of what all arms of a user have in common, then the
+    same for what each row has of its own, without the zeros; or `full`, the matrix itself. Rows live for one
+    call and may share memory with what the caller gave; what is to be kept is copied out with `row`.
     """
 
-    starts: Ints
-    columns: Ints
-    values: Floats
-    n: int
+    parts: split.Parts | None
+    full: Floats | None
+    n_users: int
+    n_arms: int
     width: int
 
-    @property
-    def full(self) -> bool:
-        """Whether the rows are kept with their zeros."""
-        return self.values.ndim == 2
-
-    def row(self, i: int) -> Row:
-        """Copy row i out, so that it can be kept without keeping the others."""
-        if self.full:
-            return Row(np.arange(self.width), self.values[i].copy(), self.width)
-        lo, hi = self.starts[i], self.starts[i + 1]
-        return Row(self.columns[lo:hi].copy(), self.values[lo:hi].copy(), self.width)
-
-    def times(self, vectors: Floats) -> Floats:
-        """Multiply each user's rows with that user's vector, a column of `vectors`; one line per user."""
-        matrix: Any = self.values
-        if not self.full:
-            matrix = sparse.csr_array((self.values, self.columns, self.starts), shape=(self.n, self.width))
-        n_arms = self.n // vectors.shape[1]
-        users = [matrix[i : i + n_arms] for i in range(0, self.n, n_arms)]
-        return np.array([rows @ vector for rows, vector in zip(users, vectors.T, strict=True)])
+    def row(self, user: int, arm: int) -> Row:
+        """Copy one row out."""
+        i = user * self.n_arms + arm
+        if self.parts is None:
+            assert self.full is not None
+            return Row(np.arange(self.width), self.full[i].copy(), self.width, self.width)
+        columns, values, n_user = split.take_row(*self.parts, user, i)
+        return Row(columns, values, n_user, self.width)
 
     def without(self, dropped: NDArray[np.bool_]) -> Rows:
         """Set the dropped columns to zero, which to a ridge regression is the same as having none."""
-        if self.full:
-            return Rows(_NONE, _NONE, np.where(dropped, 0.0, self.values), self.n, self.width)
-        values = np.where(dropped[self.columns], 0.0, self.values)
-        return Rows(self.starts, self.columns, values, self.n, self.width)
+        if self.parts is None:
+            full = np.where(dropped, 0.0, self.full)
+            return Rows(None, full, self.n_users, self.n_arms, self.width)
+        user_starts, user_columns, user_values, starts, columns, values = self.parts
+        user_values = np.where(dropped[user_columns], 0.0, user_values)
+        values = np.where(dropped[columns], 0.0, values)
+        parts = (user_starts, user_columns, user_values, starts, columns, values)
+        return Rows(parts, None, self.n_users, self.n_arms, self.width)
+
+    def times(self, vectors: Floats) -> Floats:
+        """Multiply each user's rows with that user's vector, a column of `vectors`; one line per user."""
+        if self.full is not None:
+            blocks = self.full.reshape(self.n_users, self.n_arms, self.width)
+            return np.array([block @ vector for block, vector in zip(blocks, vectors.T, strict=True)])
+        return np.array(
+            [
+                [self.row(user, arm).dense() @ vector for arm in range(self.n_arms)]
+                for user, vector in enumerate(vectors.T)
+            ]
+        )
 
 
-def as_rows(contexts: Any, width: int | None = None) -> Rows:
-    """Check contexts and take the zeros out.
+def as_rows(contexts: Any, width: int | None = None, n_users: int = 1) -> Rows:
+    """Check contexts, take the zeros out, and find what all arms of a user have in common.
 
     Parameters
     ----------
-    contexts : array-like or scipy sparse, shape (n_rows, n_features)
-        Finite numbers.
+    contexts : array-like or scipy sparse, shape (n_users * n_arms, n_features)
+        Finite numbers; the rows of the first user, then those of the second, and so on.
     width : int, optional
         The number of features that is expected.
+    n_users : int
+        How many users the rows are for.
 
     Examples
     --------
-    >>> rows = as_rows([[0.0, 2.0, 0.0], [1.0, 0.0, 0.0]])
-    >>> rows.n, rows.width, rows.columns.tolist()
-    (2, 3, [1, 0])
+    >>> rows = as_rows([[0.0, 2.0, 0.0, 0.0, 0.0], [1.0, 2.0, 0.0, 0.0, 0.0]])
+    >>> rows.n_arms, rows.width
+    (2, 5)
+    >>> row = rows.row(0, 1)
+    >>> row.columns.tolist(), row.values.tolist(), row.n_user
+    ([1, 0], [2.0, 1.0], 1)
     >>> as_rows([[float("nan")]])
     Traceback (most recent call last):
         ...
     ValueError: contexts hold 1 entry that is NaN, infinite or beyond 1e+100; clean or impute them first
     """
     if sparse.issparse(contexts):
-        return _from_sparse(contexts, width)
+        return _from_sparse(contexts, width, n_users)
     dense = _as_floats(contexts)
     if dense.ndim != 2:
         raise ValueError(
@@ -109,29 +118,30 @@ def as_rows(contexts: Any, width: int | None = None) -> Rows:
         )
     n, d = dense.shape
     _check_shape(n, d, width)
-    nonzero, unusable = kernels.count_nonzeros(dense)
-    if unusable:
-        raise _unusable(unusable)
-    if nonzero > _FULL_FROM * dense.size:
-        return Rows(_NONE, _NONE, dense, n, d)
-    starts, columns, values = kernels.compress(dense, nonzero)
-    return Rows(starts, columns, values, n, d)
+    parts, is_worth_it, is_usable = split.split_dense(dense, n_users, _FULL_FROM * d)
+    if not is_usable:
+        _refuse(split.count_unusable(dense))
+    if not is_worth_it:
+        return Rows(None, dense, n_users, n // n_users, d)
+    return Rows(parts, None, n_users, n // n_users, d)
 
 
-def stack_rows(many: Any, width: int | None = None) -> tuple[Rows, int]:
-    """Check the contexts of many users at once: a 3-D array, or a sequence of matrices of equal shape.
-
-    Returns the rows, user after user, and the number of users.
-    """
-    if isinstance(many, np.ndarray) and many.ndim == 3:
+def stack_rows(many: Any, width: int | None = None) -> Rows:
+    """Check the contexts of many users at once: a 3-D array, or a sequence of matrices of equal shape."""
+    if isinstance(many, np.ndarray) and many.ndim == 3 and len(many):
         n_users, n_arms, d = many.shape
-        return as_rows(many.reshape(n_users * n_arms, d), width), n_users
-    if isinstance(many, np.ndarray) or sparse.issparse(many) or not isinstance(many, Sequence):
+        return as_rows(many.reshape(n_users * n_arms, d), width, n_users)
+    if (
+        isinstance(many, np.ndarray)
+        and many.ndim != 3
+        or sparse.issparse(many)
+        or not isinstance(many, np.ndarray | Sequence)
+    ):
         raise ValueError(
             "contexts of many users must be an array of shape (n_users, n_arms, n_features) or a sequence "
             f"of matrices, one per user; got {type(many).__name__}"
         )
-    if not many:
+    if not len(many):
         raise ValueError("contexts of many users must hold at least one user; got none")
     shapes = {np.shape(one) for one in many}
     if len(shapes) > 1:
@@ -140,8 +150,8 @@ def stack_rows(many: Any, width: int | None = None) -> tuple[Rows, int]:
             "Call choose once per user where the arms on offer differ"
         )
     if any(sparse.issparse(one) for one in many):
-        return as_rows(sparse.vstack(many, format="csr"), width), len(many)
-    return as_rows(np.concatenate([_as_floats(one) for one in many]), width), len(many)
+        return as_rows(sparse.vstack(many, format="csr"), width, len(many))
+    return as_rows(np.concatenate([_as_floats(one) for one in many]), width, len(many))
 
 
 def _as_floats(contexts: Any) -> Floats:
@@ -154,25 +164,24 @@ def _as_floats(contexts: Any) -> Floats:
         ) from None
 
 
-def _from_sparse(contexts: Any, width: int | None) -> Rows:
+def _from_sparse(contexts: Any, width: int | None, n_users: int) -> Rows:
     if contexts.ndim != 2:
         raise ValueError(f"contexts must be a matrix with one row per arm; got {contexts.ndim} dimension(s)")
     n, d = contexts.shape
     _check_shape(n, d, width)
     csr = contexts if contexts.format == "csr" else contexts.tocsr()
     starts, columns, values = _arrays(csr)
-    outside, unusable, is_sorted = kernels.check_compressed(starts, columns, values, d)
+    outside, unusable, is_sorted = split.check_sparse(starts, columns, values, d)
     if outside:
         raise ValueError(f"sparse contexts hold {outside} column number(s) outside 0..{d - 1}; rebuild the matrix")
-    if unusable:
-        raise _unusable(unusable)
+    _refuse(unusable)
     if not is_sorted:
         csr = csr.copy()
         csr.sum_duplicates()
         starts, columns, values = _arrays(csr)
     if values.size > _FULL_FROM * n * d:
-        return Rows(_NONE, _NONE, np.ascontiguousarray(csr.toarray(), dtype=np.float64), n, d)
-    return Rows(starts, columns, values, n, d)
+        return Rows(None, np.ascontiguousarray(csr.toarray(), dtype=np.float64), n_users, n // n_users, d)
+    return Rows(split.split_sparse(starts, columns, values, d, n_users), None, n_users, n // n_users, d)
 
 
 def _arrays(csr: Any) -> tuple[Ints, Ints, Floats]:
@@ -197,8 +206,10 @@ def _check_shape(n: int, d: int, width: int | None) -> None:
         )
 
 
-def _unusable(count: int) -> ValueError:
-    entries = "entry that is" if count == 1 else "entries that are"
-    return ValueError(
-        f"contexts hold {count} {entries} NaN, infinite or beyond {kernels.LARGEST:g}; clean or impute them first"
-    )
+def _refuse(unusable: int) -> None:
+    if unusable:
+        entries = "entry that is" if unusable == 1 else "entries that are"
+        raise ValueError(
+            f"contexts hold {unusable} {entries} NaN, infinite or beyond {split.LARGEST:g}; "
+            "clean or impute them first"
+        )

@@ -34,7 +34,7 @@ Ints = NDArray[np.int64]
 Term = Floats | float
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Seen:
     """What a policy sees of a round, for one user or many: arrays with one line per user, one column per arm.
 
@@ -118,7 +118,7 @@ class Policy(Parameters):
             Keep it until the reward comes, and hand both to `learn`.
         """
         rows = self._prepare(as_rows(contexts, self.n_features_in_))
-        ids, at = self._arms.lookup(arms, rows.n)
+        ids, at = self._arms.lookup(arms, rows.n_arms)
         key = as_group(group)
         self.n_features_in_ = rows.width
         scores = self._score(rows, at, (key,))
@@ -157,8 +157,9 @@ class Policy(Parameters):
     def _many(
         self, contexts: Any, groups: Sequence[Group] | None, arms: Sequence[ArmId] | None
     ) -> tuple[Rows, tuple[GroupKey, ...], Sequence[ArmId], Ints]:
-        rows, n_users = stack_rows(contexts, self.n_features_in_)
-        ids, at = self._arms.lookup(arms, rows.n // n_users)
+        rows = stack_rows(contexts, self.n_features_in_)
+        n_users = rows.n_users
+        ids, at = self._arms.lookup(arms, rows.n_arms)
         keys = ((),) * n_users if groups is None else tuple(as_group(group) for group in groups)
         if len(keys) != n_users:
             raise ValueError(
@@ -168,7 +169,7 @@ class Policy(Parameters):
         return self._prepare(rows), keys, ids, at
 
     def _score(self, rows: Rows, at: Ints, keys: tuple[GroupKey, ...]) -> Scores:
-        mean, width = self._predict(rows, at, len(keys))
+        mean, width = self._predict(rows, at)
         exploration, fairness = self.terms(Seen(mean, width, keys, at, rows))
         total = mean + exploration + fairness
         return Scores(mean, width, _like(exploration, mean), _like(fairness, mean), total)
@@ -177,15 +178,15 @@ class Policy(Parameters):
         """Change contexts before they are used: for policies that leave columns out."""
         return rows
 
-    def _predict(self, rows: Rows, at: Ints, n_users: int) -> tuple[Floats, Floats]:
+    def _predict(self, rows: Rows, at: Ints) -> tuple[Floats, Floats]:
         """Predict nothing: for policies without a model."""
-        shape = (n_users, at.size)
+        shape = (rows.n_users, rows.n_arms)
         return np.zeros(shape), np.zeros(shape)
 
     def _decide(self, scores: Scores, user: int, rows: Rows, key: GroupKey, ids: Sequence[ArmId]) -> Decision:
         own = scores.user(user)
         index, probability = self.pick(own, self._rng)
-        row = rows.row(user * len(ids) + index)
+        row = rows.row(user, index)
         return Decision(
             ids[index], probability, key, own, ids, index, row, self._ledger.policy, self._ledger.issue()
         )

@@ -15,7 +15,7 @@ from fairbandits.linear import Row
 Floats = NDArray[np.float64]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Scores:
     """The scores of the arms on offer, by part: `total = mean + exploration + fairness`.
 
@@ -43,8 +43,8 @@ class Scores:
 
     def user(self, i: int) -> Scores:
         """Take out the scores of one user: copied from many, so that one can be kept without the others."""
-        parts = (self.mean[i], self.width[i], self.exploration[i], self.fairness[i], self.total[i])
-        return Scores(*parts) if len(self.mean) == 1 else Scores(*(part.copy() for part in parts))
+        own = Scores(self.mean[i], self.width[i], self.exploration[i], self.fairness[i], self.total[i])
+        return own if len(self.mean) == 1 else Scores(*(getattr(own, part).copy() for part in Scores.__slots__))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -66,9 +66,8 @@ class FairLinUCB(LinUCB):
     def terms(self, seen: Seen) -> tuple[Term, Term]:
         """Add alpha times the width, and the penalty mapped to the smallest width."""
         alpha = self.alpha_now()
-        narrowest = seen.width.min(axis=1, keepdims=True)
         penalty = arm_penalty(self.groups, seen.rows)
-        return alpha * seen.width, mapped_penalty(penalty, alpha, narrowest, self.gamma)
+        return alpha * seen.width, mapped_penalty(penalty, alpha, seen.width, float(self.gamma))
 
     def _check_params(self) -> None:
         super()._check_params()

@@ -69,11 +69,8 @@ class LinearPolicy(Policy):
         bank = self.bank
         return bank.theta[slot].copy() if 0 <= slot < bank.n_slots else np.zeros(bank.width)
 
-    def _slots(self, at: Ints) -> Ints:
-        return np.zeros_like(at) if self.model == "shared" else at
-
-    def _predict(self, rows: Rows, at: Ints, n_users: int) -> tuple[Floats, Floats]:
-        return self.bank.score(rows, self._slots(at), n_users)
+    def _predict(self, rows: Rows, at: Ints) -> tuple[Floats, Floats]:
+        return self.bank.score(rows, None if self.model == "shared" else at)
 
     def _update(self, at: int, row: Row, reward: float) -> None:
         if self.model == "shared":

@@ -1,0 +1,53 @@
+"""What fairbandits is measured against: the textbook, and NumPy as well as one can."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+
+class Textbook:
+    """Algorithm 1 as it is printed: an inverse for every arm in every round."""
+
+    def __init__(self, n_arms: int, width: int, alpha: float, ridge: float = 1.0) -> None:
+        self.alpha = alpha
+        self.A = [ridge * np.eye(width) for _ in range(n_arms)]
+        self.b = [np.zeros(width) for _ in range(n_arms)]
+
+    def choose(self, contexts: Floats) -> int:
+        """Score arm after arm, and take the best."""
+        scores = []
+        for A, b, x in zip(self.A, self.b, contexts, strict=True):
+            inverse = np.linalg.inv(A)
+            scores.append(inverse @ b @ x + self.alpha * np.sqrt(x @ inverse @ x))
+        return int(np.argmax(scores))
+
+    def learn(self, arm: int, x: Floats, reward: float) -> None:
+        """Add the row to A and b."""
+        self.A[arm] += np.outer(x, x)
+        self.b[arm] += reward * x
+
+
+class VectorisedNumpy:
+    """All arms in one batched product, inverses kept by Sherman-Morrison."""
+
+    def __init__(self, n_arms: int, width: int, alpha: float, ridge: float = 1.0) -> None:
+        self.alpha = alpha
+        self.inverse = np.tile(np.eye(width) / ridge, (n_arms, 1, 1))
+        self.theta = np.zeros((n_arms, width))
+
+    def choose(self, contexts: Floats) -> int:
+        """Score all arms at once, and take the best."""
+        products = np.matmul(self.inverse, contexts[:, :, None])[:, :, 0]
+        widths = np.sqrt(np.einsum("kd,kd->k", contexts, products))
+        means = np.einsum("kd,kd->k", contexts, self.theta)
+        return int(np.argmax(means + self.alpha * widths))
+
+    def learn(self, arm: int, x: Floats, reward: float) -> None:
+        """Update the inverse and the coefficients by rank one."""
+        u = self.inverse[arm] @ x
+        gain = 1.0 / (1.0 + x @ u)
+        self.theta[arm] += u * (gain * (reward - x @ self.theta[arm]))
+        self.inverse[arm] -= np.outer(u, gain * u)

@@ -1,0 +1,84 @@
+"""Solving afresh, by a Cholesky factor."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from fairbandits.linear.kernels import FAST
+
+Floats = NDArray[np.float64]
+
+
+def solve(gram: Floats, moment: Floats) -> tuple[Floats, Floats, float]:
+    """Invert a positive definite matrix and solve with it: A^-1, A^-1 b, log det A."""
+    root, inverse, log_det = invert(gram)
+    if math.isnan(log_det):
+        raise ArithmeticError(
+            "A is no longer positive definite to float64: the columns are too close to copies of each other "
+            "for this ridge; raise ridge or scale the columns"
+        )
+    return inverse, root.T @ (root @ moment), log_det
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def invert(gram: Floats) -> tuple[Floats, Floats, float]:
+    """Invert a positive definite matrix: M with A^-1 = M' M, A^-1 itself, and log det A (NaN if it is not).
+
+    By hand rather than by LAPACK, whose threads wait for each other: where all cores are busy a call for a
+    134-wide matrix was seen to take 90 ms, and this takes 1. The matrix is scaled to a unit diagonal first,
+    so that columns of very different size cost no digits.
+    """
+    d = len(gram)
+    scale = 1.0 / np.sqrt(np.diag(gram))
+    L = np.zeros((d, d))
+    log_det = 0.0
+    for i in range(d):
+        for j in range(i + 1):
+            rest = gram[i, j] * scale[i] * scale[j]
+            for k in range(j):
+                rest -= L[i, k] * L[j, k]
+            if i > j:
+                L[i, j] = rest / L[j, j]
+        if not rest > 0.0:
+            return L, L, math.nan
+        L[i, i] = math.sqrt(rest)
+        log_det += math.log(rest) - 2.0 * math.log(scale[i])
+    M = _invert_lower(L)
+    for i in range(d):
+        for j in range(i + 1):
+            M[i, j] *= scale[j]
+    return M, _times_itself(M), log_det
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def _invert_lower(L: Floats) -> Floats:
+    """Invert a lower triangular matrix."""
+    d = len(L)
+    M = np.zeros((d, d))
+    for i in range(d):
+        for k in range(i):
+            factor = -L[i, k] / L[i, i]
+            for j in range(k + 1):
+                M[i, j] += factor * M[k, j]
+        M[i, i] = 1.0 / L[i, i]
+    return M
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def _times_itself(M: Floats) -> Floats:
+    """Compute M' M of a lower triangular matrix; both halves hold the same bits."""
+    d = len(M)
+    product = np.zeros((d, d))
+    for k in range(d):
+        for i in range(k + 1):
+            factor = M[k, i]
+            for j in range(i + 1):
+                product[i, j] += factor * M[k, j]
+    for i in range(d):
+        for j in range(i):
+            product[j, i] = product[i, j]
+    return product

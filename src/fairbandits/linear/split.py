@@ -1,0 +1,187 @@
+"""The compiled loops that check contexts and split them into the user's part and the arms' own."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Parts = tuple[Ints, Ints, Floats, Ints, Ints, Floats]
+
+# Beyond this the squares and products of the algebra leave the range of a float64.
+LARGEST = 1e100
+
+
+@njit(cache=True, nogil=True)
+def count_unusable(dense: Floats) -> int:
+    """Count the entries of a matrix that are not usable numbers."""
+    unusable = 0
+    flat = dense.reshape(-1)
+    for i in range(flat.size):
+        unusable += not (abs(flat[i]) <= LARGEST)
+    return unusable
+
+
+@njit(cache=True, nogil=True)
+def split_dense(dense: Floats, n_users: int, most: float) -> tuple[Parts, bool, bool]:
+    """Split the rows of users: the columns in which all arms agree, once, and the non-zeros of the others.
+
+    Returns, for each user, `starts, columns, values` of the common part, then the same for the rows' own parts;
+    whether it was worth while (the first row has at most `most` non-zeros); and whether all entries are usable
+    numbers beyond doubt.
+    """
+    n, d = dense.shape
+    n_arms = n // n_users
+    spread = np.empty((n_users, d))
+    user_starts = np.zeros(n_users + 1, np.int64)
+    user_columns = np.empty(n_users * d, np.int64)
+    user_values = np.empty(n_users * d)
+    worth = np.count_nonzero(dense[0]) <= most
+    usable = worth
+    common = 0
+    room = 1
+    if not worth:
+        n_users = 0
+    for user in range(n_users):
+        rows = dense[user * n_arms : (user + 1) * n_arms]
+        _spread(rows, spread[user])
+        for j in range(d):
+            usable &= abs(rows[0, j]) <= LARGEST and spread[user, j] <= LARGEST
+            if spread[user, j] > 0.0:
+                room += n_arms
+            elif rows[0, j] != 0.0:
+                user_columns[common] = j
+                user_values[common] = rows[0, j]
+                common += 1
+        user_starts[user + 1] = common
+    starts, columns, values = _compress(dense, spread[:n_users], n_arms, room)
+    return (user_starts, user_columns[:common], user_values[:common], starts, columns, values), worth, usable
+
+
+@njit(cache=True, nogil=True)
+def _compress(dense: Floats, spread: Floats, n_arms: int, room: int) -> tuple[Ints, Ints, Floats]:
+    """Gather the non-zeros of each row in the columns that vary among the arms of its user."""
+    n, d = dense.shape
+    starts = np.zeros(n + 1, np.int64)
+    columns = np.empty(room, np.int64)
+    values = np.empty(room)
+    varying = np.empty(d, np.int64)
+    at = np.uint64(0)
+    for user in range(len(spread)):
+        n_varying = 0
+        for j in range(d):
+            if spread[user, j] > 0.0:
+                varying[n_varying] = j
+                n_varying += 1
+        for i in range(user * n_arms, (user + 1) * n_arms):
+            row = dense[i]
+            # Every entry is written and only a non-zero moves the pen on: no branch to mispredict.
+            for k in range(n_varying):
+                j = np.uint64(varying[k])
+                columns[at] = j
+                values[at] = row[j]
+                at += np.uint64(row[j] != 0.0)
+            starts[i + 1] = at
+    return starts, columns[:at], values[:at]
+
+
+@njit(cache=True, nogil=True)
+def _spread(rows: Floats, spread: Floats) -> None:
+    """Sum up how far the rows are from the first, column by column; 0 means that all are equal.
+
+    A NaN or an infinity anywhere spoils the sum, so that one pass without branches checks as well.
+    """
+    first = rows[0]
+    spread[:] = 0.0
+    for i in range(1, len(rows)):
+        row = rows[i]
+        for j in range(first.size):
+            spread[j] += abs(row[j] - first[j])
+
+
+@njit(cache=True, nogil=True)
+def check_sparse(starts: Ints, columns: Ints, values: Floats, d: int) -> tuple[int, int, bool]:
+    """Count columns out of range and unusable values; say whether every row is strictly sorted."""
+    outside = 0
+    unusable = 0
+    is_sorted = True
+    for i in range(starts.size - 1):
+        before = -1
+        for k in range(starts[i], starts[i + 1]):
+            outside += columns[k] < 0 or columns[k] >= d
+            unusable += not (abs(values[k]) <= LARGEST)
+            is_sorted &= columns[k] > before
+            before = columns[k]
+    return outside, unusable, is_sorted
+
+
+@njit(cache=True, nogil=True)
+def split_sparse(starts: Ints, columns: Ints, values: Floats, d: int, n_users: int) -> Parts:
+    """Do as `split_dense` does, for rows of which the non-zeros are given, sorted by column."""
+    n = starts.size - 1
+    n_arms = n // n_users
+    user_starts = np.zeros(n_users + 1, np.int64)
+    user_columns = np.empty(values.size + 1, np.int64)
+    user_values = np.empty(values.size + 1)
+    own_starts = np.zeros(n + 1, np.int64)
+    own_columns = np.empty(values.size + 1, np.int64)
+    own_values = np.empty(values.size + 1)
+    common = 0
+    at = 0
+    for user in range(n_users):
+        first = user * n_arms
+        agree = _count_agreeing(starts[first : first + n_arms + 1], columns, values, d)
+        for k in range(starts[first], starts[first + 1]):
+            if agree[columns[k]] == n_arms:
+                user_columns[common] = columns[k]
+                user_values[common] = values[k]
+                common += values[k] != 0.0
+        user_starts[user + 1] = common
+        for row in range(first, first + n_arms):
+            for k in range(starts[row], starts[row + 1]):
+                if agree[columns[k]] < n_arms:
+                    own_columns[at] = columns[k]
+                    own_values[at] = values[k]
+                    at += values[k] != 0.0
+            own_starts[row + 1] = at
+    return user_starts, user_columns[:common], user_values[:common], own_starts, own_columns[:at], own_values[:at]
+
+
+@njit(cache=True, nogil=True)
+def _count_agreeing(starts: Ints, columns: Ints, values: Floats, d: int) -> Ints:
+    """Count for each column the rows that hold what the first row holds; 0 where the first has no entry."""
+    agree = np.zeros(d, np.int64)
+    reference = np.empty(d)
+    for k in range(starts[0], starts[1]):
+        agree[columns[k]] = 1
+        reference[columns[k]] = values[k]
+    for k in range(starts[1], starts[-1]):
+        c = columns[k]
+        agree[c] += agree[c] > 0 and reference[c] == values[k]
+    return agree
+
+
+@njit(cache=True, nogil=True)
+def take_row(
+    user_starts: Ints,
+    user_columns: Ints,
+    user_values: Floats,
+    starts: Ints,
+    columns: Ints,
+    values: Floats,
+    user: int,
+    row: int,
+) -> tuple[Ints, Floats, int]:
+    """Copy out one row: the user's part, then the arm's own; and how many entries are the user's."""
+    first, last = user_starts[user], user_starts[user + 1]
+    lo, hi = starts[row], starts[row + 1]
+    n_user = last - first
+    row_columns = np.empty(n_user + hi - lo, np.int64)
+    row_values = np.empty(row_columns.size)
+    row_columns[:n_user] = user_columns[first:last]
+    row_values[:n_user] = user_values[first:last]
+    row_columns[n_user:] = columns[lo:hi]
+    row_values[n_user:] = values[lo:hi]
+    return row_columns, row_values, n_user
