@@ -20,8 +20,8 @@ import time  # noqa: E402
 from collections.abc import Callable  # noqa: E402
 
 import numpy as np  # noqa: E402
-from baselines import Floats, Textbook, VectorisedNumpy  # noqa: E402
 
+from baselines import Floats, Textbook, VectorisedNumpy  # noqa: E402
 from fairbandits import FairLinUCB, LinUCB  # noqa: E402
 
 ARMS, WIDTH, USER_COLUMNS, NONZEROS = 100, 134, 107, 20
@@ -54,7 +54,7 @@ def seconds_per_round(step: Callable[[Floats, int], None], rounds: list[Floats],
 
 
 def ours(policy: LinUCB) -> Callable[[Floats, int], None]:
-    """A round of a policy of this library."""
+    """Give the round of a policy of this library."""
 
     def step(contexts: Floats, i: int) -> None:
         decision = policy.choose(contexts, group=("female", "male")[i % 2])
@@ -64,7 +64,7 @@ def ours(policy: LinUCB) -> Callable[[Floats, int], None]:
 
 
 def theirs(baseline: Textbook | VectorisedNumpy) -> Callable[[Floats, int], None]:
-    """A round of a baseline."""
+    """Give the round of a baseline."""
 
     def step(contexts: Floats, i: int) -> None:
         arm = baseline.choose(contexts)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairbandits.linear import kernels
-from fairbandits.linear.rows import Row, Rows
+from fairbandits.linear.rows import Row, Rows, SparseRows
 from fairbandits.linear.solve import solve
 
 Floats = NDArray[np.float64]
@@ -109,12 +109,12 @@ class RidgeBank:
         return mean, width
 
     def _fill(self, rows: Rows, slots: Ints | None, mean: Floats, width: Floats) -> bool:
-        if rows.parts is not None and slots is None and self.n_slots:
+        if isinstance(rows, SparseRows) and slots is None and self.n_slots:
             return kernels.score_shared(*rows.parts, self.theta[0], self.inverse[0], mean, width)
         if slots is None:
             slots = np.zeros(rows.n_arms, np.int64)
-        if rows.parts is None:
-            return kernels.score_full(rows.full, slots, self.theta, self.inverse, self.ridge, mean, width)
+        if not isinstance(rows, SparseRows):
+            return kernels.score_full(rows.matrix, slots, self.theta, self.inverse, self.ridge, mean, width)
         return kernels.score_disjoint(
             *rows.parts,
             slots,

@@ -36,51 +36,71 @@ class Row:
 
 
 @dataclass(slots=True, eq=False)
-class Rows:
+class _Rows:
     """The contexts of a round, user after user, one row per arm.
 
-    Either `parts`, six arrays: starts, columns and values of what all arms of a user have in common, then the
-    same for what each row has of its own, without the zeros; or `full`, the matrix itself. Rows live for one
-    call and may share memory with what the caller gave; what is to be kept is copied out with `row`.
+    Rows live for one call and may share memory with what the caller gave; what is to be kept is copied out
+    with `row`.
     """
 
-    parts: split.Parts | None
-    full: Floats | None
     n_users: int
     n_arms: int
     width: int
 
     def row(self, user: int, arm: int) -> Row:
         """Copy one row out."""
-        i = user * self.n_arms + arm
-        if self.parts is None:
-            assert self.full is not None
-            return Row(np.arange(self.width), self.full[i].copy(), self.width, self.width)
-        columns, values, n_user = split.take_row(*self.parts, user, i)
-        return Row(columns, values, n_user, self.width)
-
-    def without(self, dropped: NDArray[np.bool_]) -> Rows:
-        """Set the dropped columns to zero, which to a ridge regression is the same as having none."""
-        if self.parts is None:
-            full = np.where(dropped, 0.0, self.full)
-            return Rows(None, full, self.n_users, self.n_arms, self.width)
-        user_starts, user_columns, user_values, starts, columns, values = self.parts
-        user_values = np.where(dropped[user_columns], 0.0, user_values)
-        values = np.where(dropped[columns], 0.0, values)
-        parts = (user_starts, user_columns, user_values, starts, columns, values)
-        return Rows(parts, None, self.n_users, self.n_arms, self.width)
+        raise NotImplementedError
 
     def times(self, vectors: Floats) -> Floats:
         """Multiply each user's rows with that user's vector, a column of `vectors`; one line per user."""
-        if self.full is not None:
-            blocks = self.full.reshape(self.n_users, self.n_arms, self.width)
-            return np.array([block @ vector for block, vector in zip(blocks, vectors.T, strict=True)])
         return np.array(
             [
                 [self.row(user, arm).dense() @ vector for arm in range(self.n_arms)]
                 for user, vector in enumerate(vectors.T)
             ]
         )
+
+
+@dataclass(slots=True, eq=False)
+class SparseRows(_Rows):
+    """Rows without their zeros, split into what all arms of a user have in common and what each has of its own.
+
+    `parts` is six arrays: starts, columns and values of the common parts, then of the rows' own.
+    """
+
+    parts: split.Parts
+
+    def row(self, user: int, arm: int) -> Row:
+        """Copy one row out."""
+        columns, values, n_user = split.take_row(*self.parts, user, user * self.n_arms + arm)
+        return Row(columns, values, n_user, self.width)
+
+    def without(self, dropped: NDArray[np.bool_]) -> SparseRows:
+        """Set the dropped columns to zero, which to a ridge regression is the same as having none."""
+        user_starts, user_columns, user_values, starts, columns, values = self.parts
+        user_values = np.where(dropped[user_columns], 0.0, user_values)
+        values = np.where(dropped[columns], 0.0, values)
+        parts = (user_starts, user_columns, user_values, starts, columns, values)
+        return SparseRows(self.n_users, self.n_arms, self.width, parts)
+
+
+@dataclass(slots=True, eq=False)
+class FullRows(_Rows):
+    """Rows with too few zeros to be worth skipping: the matrix itself."""
+
+    matrix: Floats
+
+    def row(self, user: int, arm: int) -> Row:
+        """Copy one row out."""
+        values = self.matrix[user * self.n_arms + arm].copy()
+        return Row(np.arange(self.width), values, self.width, self.width)
+
+    def without(self, dropped: NDArray[np.bool_]) -> FullRows:
+        """Set the dropped columns to zero, which to a ridge regression is the same as having none."""
+        return FullRows(self.n_users, self.n_arms, self.width, np.where(dropped, 0.0, self.matrix))
+
+
+Rows = SparseRows | FullRows
 
 
 def as_rows(contexts: Any, width: int | None = None, n_users: int = 1) -> Rows:
@@ -122,27 +142,22 @@ def as_rows(contexts: Any, width: int | None = None, n_users: int = 1) -> Rows:
     if not is_usable:
         _refuse(split.count_unusable(dense))
     if not is_worth_it:
-        return Rows(None, dense, n_users, n // n_users, d)
-    return Rows(parts, None, n_users, n // n_users, d)
+        return FullRows(n_users, n // n_users, d, dense)
+    return SparseRows(n_users, n // n_users, d, parts)
 
 
 def stack_rows(many: Any, width: int | None = None) -> Rows:
     """Check the contexts of many users at once: a 3-D array, or a sequence of matrices of equal shape."""
-    if isinstance(many, np.ndarray) and many.ndim == 3 and len(many):
-        n_users, n_arms, d = many.shape
-        return as_rows(many.reshape(n_users * n_arms, d), width, n_users)
-    if (
-        isinstance(many, np.ndarray)
-        and many.ndim != 3
-        or sparse.issparse(many)
-        or not isinstance(many, np.ndarray | Sequence)
-    ):
+    is_cube = isinstance(many, np.ndarray) and many.ndim == 3
+    if not is_cube and (isinstance(many, np.ndarray) or not isinstance(many, Sequence)):
         raise ValueError(
             "contexts of many users must be an array of shape (n_users, n_arms, n_features) or a sequence "
             f"of matrices, one per user; got {type(many).__name__}"
         )
-    if not len(many):
+    if len(many) == 0:
         raise ValueError("contexts of many users must hold at least one user; got none")
+    if is_cube:
+        return as_rows(many.reshape(-1, many.shape[2]), width, len(many))
     shapes = {np.shape(one) for one in many}
     if len(shapes) > 1:
         raise ValueError(
@@ -180,8 +195,9 @@ def _from_sparse(contexts: Any, width: int | None, n_users: int) -> Rows:
         csr.sum_duplicates()
         starts, columns, values = _arrays(csr)
     if values.size > _FULL_FROM * n * d:
-        return Rows(None, np.ascontiguousarray(csr.toarray(), dtype=np.float64), n_users, n // n_users, d)
-    return Rows(split.split_sparse(starts, columns, values, d, n_users), None, n_users, n // n_users, d)
+        return FullRows(n_users, n // n_users, d, np.ascontiguousarray(csr.toarray(), dtype=np.float64))
+    parts = split.split_sparse(starts, columns, values, d, n_users)
+    return SparseRows(n_users, n // n_users, d, parts)
 
 
 def _arrays(csr: Any) -> tuple[Ints, Ints, Floats]:

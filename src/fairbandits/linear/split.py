@@ -38,7 +38,7 @@ def split_dense(dense: Floats, n_users: int, most: float) -> tuple[Parts, bool, 
     user_starts = np.zeros(n_users + 1, np.int64)
     user_columns = np.empty(n_users * d, np.int64)
     user_values = np.empty(n_users * d)
-    worth = np.count_nonzero(dense[0]) <= most
+    worth = bool(np.count_nonzero(dense[0]) <= most)
     usable = worth
     common = 0
     room = 1
@@ -79,10 +79,10 @@ def _compress(dense: Floats, spread: Floats, n_arms: int, room: int) -> tuple[In
             row = dense[i]
             # Every entry is written and only a non-zero moves the pen on: no branch to mispredict.
             for k in range(n_varying):
-                j = np.uint64(varying[k])
-                columns[at] = j
-                values[at] = row[j]
-                at += np.uint64(row[j] != 0.0)
+                c = np.uint64(varying[k])
+                columns[at] = c
+                values[at] = row[c]
+                at += np.uint64(row[c] != 0.0)
             starts[i + 1] = at
     return starts, columns[:at], values[:at]
 

@@ -1,0 +1,48 @@
+# Every target sets up what it needs in .venv by itself. Needs Python 3.11 or newer, and make.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.PHONY: help test lint unit test-slow reproduce bench docs clean
+
+help:
+	@echo "make reproduce   the paper's tables, figures and report, published beside measured (into results/)"
+	@echo "make test        everything that must pass: lint and tests"
+	@echo "make lint        ruff, mypy --strict, import-linter"
+	@echo "make test-slow   the proofs that take minutes"
+	@echo "make bench       how fast it is, as ratios measured in one run"
+	@echo "make docs        the documentation (into docs/_build/html)"
+
+$(READY): pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	@touch $@
+
+test: lint unit
+
+lint: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+unit: $(READY)
+	$(BIN)/python -m pytest
+
+test-slow: $(READY)
+	$(BIN)/python -m pytest -m slow
+
+reproduce: $(READY)
+	$(BIN)/fairbandits reproduce
+
+bench: $(READY)
+	$(BIN)/python benchmarks/round.py
+	$(BIN)/python benchmarks/reproduce.py
+
+docs: $(READY)
+	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
+
+clean:
+	rm -rf $(VENV) build dist docs/_build docs/api results .pytest_cache .mypy_cache .ruff_cache .hypothesis
