@@ -31,7 +31,7 @@ class Textbook:
 
 
 class VectorisedNumpy:
-    """All arms in one batched product, inverses kept by Sherman-Morrison."""
+    """All arms in one product, inverses kept by Sherman-Morrison."""
 
     def __init__(self, n_arms: int, width: int, alpha: float, ridge: float = 1.0) -> None:
         self.alpha = alpha
@@ -40,10 +40,15 @@ class VectorisedNumpy:
 
     def choose(self, contexts: Floats) -> int:
         """Score all arms at once, and take the best."""
-        products = np.matmul(self.inverse, contexts[:, :, None])[:, :, 0]
+        products = self._products(contexts)
         widths = np.sqrt(np.einsum("kd,kd->k", contexts, products))
         means = np.einsum("kd,kd->k", contexts, self.theta)
         return int(np.argmax(means + self.alpha * widths))
+
+    def _products(self, contexts: Floats) -> Floats:
+        """Multiply each arm's inverse with its context, as most would write it."""
+        products: Floats = np.einsum("kde,ke->kd", self.inverse, contexts)
+        return products
 
     def learn(self, arm: int, x: Floats, reward: float) -> None:
         """Update the inverse and the coefficients by rank one."""
@@ -51,3 +56,10 @@ class VectorisedNumpy:
         gain = 1.0 / (1.0 + x @ u)
         self.theta[arm] += u * (gain * (reward - x @ self.theta[arm]))
         self.inverse[arm] -= np.outer(u, gain * u)
+
+
+class BatchedBlas(VectorisedNumpy):
+    """The same with the product handed to BLAS, arm by arm: the fastest that NumPy alone is known to be."""
+
+    def _products(self, contexts: Floats) -> Floats:
+        return np.matmul(self.inverse, contexts[:, :, None])[:, :, 0]

@@ -11,9 +11,6 @@ from fairbandits.fairness.rewards import GroupRewards
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-# A pair of groups of which neither received anything: no bias.
-_NOBODY = [(-1, -1)]
-
 
 def arm_penalty(groups: GroupRewards, rows: Ints) -> Floats:
     """Compute F_a in [-1, 1]: below 0 for an arm that gave more to the group that is ahead.
@@ -28,22 +25,52 @@ def arm_penalty(groups: GroupRewards, rows: Ints) -> Floats:
     rows : array of int
         The rows of the arms on offer, -1 for an arm that nobody received yet.
     """
-    leaders = groups.leaders()
     low, high = groups.reward_range
-    pairs = np.array([pair for pair in leaders if pair is not None] or _NOBODY, np.int64)
-    return _penalty(groups.arm_means, rows, pairs, low, max(len(leaders), 1) * (high - low))
+    return _penalty(groups.means, groups.attribute_of, groups.arm_means, rows, low, high - low)
 
 
 @njit(cache=True, nogil=True)
-def _penalty(means: Floats, rows: Ints, pairs: Ints, lowest: float, scale: float) -> Floats:
-    """Sum up over pairs of groups how much more each arm gave the second; group -1 received nothing."""
+def _penalty(
+    means: Floats,
+    attribute_of: Ints,
+    arm_means: Floats,
+    rows: Ints,
+    lowest: float,
+    span: float,
+) -> Floats:
     penalty = np.zeros(rows.size)
-    for p in range(len(pairs)):
-        ahead, behind = pairs[p]
-        for a in range(rows.size):
-            penalty[a] -= means[ahead, rows[a]] if ahead >= 0 else lowest
-            penalty[a] += means[behind, rows[a]] if behind >= 0 else lowest
-    return penalty / scale
+    n_attributes = 0
+    for group in range(attribute_of.size):
+        n_attributes = max(n_attributes, attribute_of[group] + 1)
+    for attribute in range(n_attributes):
+        ahead, behind = _leaders(means, attribute_of, attribute, lowest)
+        if ahead >= 0:
+            for a in range(rows.size):
+                penalty[a] -= arm_means[ahead, rows[a]]
+                penalty[a] += arm_means[behind, rows[a]] if behind >= 0 else lowest
+    return penalty / (max(n_attributes, 1) * span)
+
+
+@njit(cache=True, nogil=True)
+def _leaders(means: Floats, attribute_of: Ints, attribute: int, lowest: float) -> tuple[int, int]:
+    """Find the groups ahead and behind; -1 for ahead where they are level.
+
+    Means are taken literally: a group without rewards has the lowest. An attribute has at least two values, so
+    while a single one has been seen, the other stands for a group without rewards (-1 for behind).
+    """
+    ahead = behind = -1
+    n_groups = 0
+    for group in range(means.size):
+        if attribute_of[group] == attribute:
+            n_groups += 1
+            if ahead < 0 or means[group] > means[ahead]:
+                ahead = group
+            if behind < 0 or means[group] < means[behind]:
+                behind = group
+    if n_groups == 1:
+        behind = -1
+    least = means[behind] if behind >= 0 else lowest
+    return (ahead, behind) if means[ahead] > least else (-1, -1)
 
 
 @njit(cache=True, nogil=True)

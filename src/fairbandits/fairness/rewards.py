@@ -48,6 +48,8 @@ class GroupRewards:
         self._arms = ArmIndex() if arms is None else arms
         self._number: dict[str, dict[GroupValue, int]] = {}
         self._names: list[tuple[str, GroupValue]] = []
+        # The attribute of each group, by number.
+        self.attribute_of: NDArray[np.int64] = np.empty(0, np.int64)
         # Both tables always have a line for every group and a column for every row that was given out.
         self._totals = Moments(self.reward_range[0])
         self._totals.widen(1)
@@ -182,20 +184,10 @@ class GroupRewards:
 
     # -- for the terms that fairness adds to a score ---------------------------------------------------
 
-    def leaders(self) -> list[tuple[int, int] | None]:
-        """For each attribute, number the groups ahead and behind; None where they are level.
-
-        Means are taken literally: a group without rewards has the lowest. An attribute has at least two
-        values, so while a single one has been seen, the other stands for a group without rewards (-1).
-        """
-        means = self._totals.mean[:, 0].tolist()
-        leaders: list[tuple[int, int] | None] = []
-        for values in self._number.values():
-            ahead = max(values.values(), key=means.__getitem__)
-            behind = min(values.values(), key=means.__getitem__) if len(values) > 1 else -1
-            lowest = means[behind] if behind >= 0 else self.reward_range[0]
-            leaders.append((ahead, behind) if means[ahead] > lowest else None)
-        return leaders
+    @property
+    def means(self) -> Floats:
+        """The mean reward of each group, in the order of `attribute_of`."""
+        return self._totals.mean[:, 0]
 
     @property
     def arm_means(self) -> Floats:
@@ -232,6 +224,7 @@ class GroupRewards:
         if number is None:
             number = values[value] = len(self._names)
             self._names.append((attribute, value))
+            self.attribute_of = np.append(self.attribute_of, list(self._number).index(attribute))
             self._totals.lengthen(number + 1)
             self._by_arm.lengthen(number + 1)
         return number
