@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+Floats = NDArray[np.float64]
+
 WIDTH = 3.5  # inches: one column of a paper
 # Okabe and Ito's colours, which the colour-blind tell apart, each with a line of its own.
 _STYLES: tuple[tuple[str, Any], ...] = (
@@ -58,13 +60,14 @@ def cumulative_rewards(panels: Mapping[str, Sequence[Trace]], attribute: str | N
     first = next(iter(panels.values()))[0]
     parts = first.parts
     with _style():
+        styles = _styles(panels, attribute)
         figure, axes = _subplots(len(panels), len(parts), 1.45)
         lows, highs = [], []
         names: dict[str, Any] = {}
         for row, (title, traces) in enumerate(panels.items()):
             for column, part in enumerate(parts):
                 ax = axes[row, column]
-                low, high = _draw_part(ax, traces, part, attribute)
+                low, high = _draw_part(ax, [trace.running_means(part, attribute) for trace in traces], styles)
                 lows.append(low)
                 highs.append(high)
                 ax.set_xlabel(f"{_PART_TITLES[part]} round" if row == len(panels) - 1 else "")
@@ -142,12 +145,14 @@ def save(figure: Figure, folder: Path, name: str) -> Path:
     return path
 
 
-def _draw_part(ax: Axes, traces: Sequence[Trace], part: str, attribute: str | None) -> tuple[float, float]:
+def _draw_part(ax: Axes, curves: Sequence[Mapping[Any, Floats]], styles: Mapping[Any, Any]) -> tuple[float, float]:
     """Draw one part, and return between which values its lines run once they have settled."""
-    curves = [trace.running_means(part, attribute) for trace in traces]
     low, high = np.inf, -np.inf
-    for name, (colour, style) in zip(_names(curves), _cycled(len(_names(curves))), strict=True):
-        rounds, mean, sd = _mean_and_sd([curve[name] for curve in curves if name in curve])
+    for name, (colour, style) in styles.items():
+        of_seeds = [curve[name] for curve in curves if name in curve]
+        if not of_seeds:
+            continue
+        rounds, mean, sd = _mean_and_sd(of_seeds)
         ax.plot(rounds, mean, color=colour, linestyle=style, label=str(name))
         ax.fill_between(rounds, mean - sd, mean + sd, color=colour, alpha=0.18, linewidth=0)
         # The first few rounds swing widely, and would press the rest of the figure flat.
@@ -160,17 +165,14 @@ def _draw_part(ax: Axes, traces: Sequence[Trace], part: str, attribute: str | No
     return low, high
 
 
-def _names(curves: Sequence[Mapping[Any, Any]]) -> list[Any]:
-    return sorted({name for curve in curves for name in curve}, key=str)
+def _styles(panels: Mapping[str, Sequence[Trace]], attribute: str | None) -> dict[Any, tuple[str, Any]]:
+    """Give each group its line, the same in every panel and part."""
+    traces = [trace for traces in panels.values() for trace in traces]
+    names = {name for trace in traces for part in trace.parts for name in trace.running_means(part, attribute)}
+    return {name: _STYLES[number % len(_STYLES)] for number, name in enumerate(sorted(names, key=str))}
 
 
-def _cycled(count: int) -> list[tuple[str, Any]]:
-    return [_STYLES[number % len(_STYLES)] for number in range(count)]
-
-
-def _mean_and_sd(
-    curves: Sequence[NDArray[np.float64]],
-) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
+def _mean_and_sd(curves: Sequence[Floats]) -> tuple[NDArray[np.int64], Floats, Floats]:
     """Give the mean and the standard deviation of the seeds, from where each of them has seen the group."""
     stacked = np.array(curves)
     there = np.flatnonzero(~np.isnan(stacked).any(axis=0))

@@ -99,4 +99,6 @@ def is_far(row: Row, metric: str) -> bool:
     >>> is_far(row, "utility_loss"), is_far(row, "reward_difference")
     (True, False)
     """
-    return str(row["calibration"]).startswith(f"far in {metric} ")
+    # A mean reward is off by as much as the loss is.
+    source = "utility_loss" if metric.startswith("cmr_") else metric
+    return str(row["calibration"]).startswith(f"far in {source} ")

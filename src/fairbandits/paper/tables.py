@@ -19,9 +19,9 @@ Metrics = Sequence[Mapping[str, float]]
 METRIC_TITLES = {
     "utility_loss": "utility loss",
     "reward_difference": "reward difference",
-    "cmr_male": "mean reward, male",
-    "cmr_female": "mean reward, female",
-    "worst_off_reward": "reward of the worse-off group",
+    "cmr_male": "reward, male",
+    "cmr_female": "reward, female",
+    "worst_off_reward": "worse-off group's reward",
     "regret_male": "regret, male",
     "regret_female": "regret, female",
 }
@@ -108,11 +108,12 @@ def nested(table: Table) -> dict[str, Any]:
     return plain
 
 
-def lines(name: str, table: Table) -> Iterator[Line]:
-    """Go through the cells of a table, row by row."""
+def lines(name: str, table: Table, compare: bool = True) -> Iterator[Line]:
+    """Go through the cells of a table, row by row; without verdicts where there is nothing to compare with."""
     for path, cells in table.items():
         for metric, cell in cells.items():
-            yield Line(path, metric, cell, verdict(cell, is_far(published_row(name, path), metric)))
+            far = is_far(published_row(name, path), metric)
+            yield Line(path, metric, cell, verdict(cell, far) if compare else "")
 
 
 def verdict(cell: Cell, far: bool) -> str:
@@ -131,13 +132,13 @@ def verdict(cell: Cell, far: bool) -> str:
     return "far, as known" if far else "NOT within"
 
 
-def to_csv(name: str, table: Table, data_source: str) -> str:
+def to_csv(name: str, table: Table, data_source: str, compare: bool = True) -> str:
     """Write a table as CSV; the first line is a remark that says which data it shows."""
     file = io.StringIO()
     file.write(f"# {data_source}\n")
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(["row", "metric", "mean", "sd", "n", "published", "within", "verdict"])
-    for line in lines(name, table):
+    for line in lines(name, table, compare):
         cell = line.cell
         numbers = [cell.mean, cell.sd, cell.n, cell.published, cell.within]
         writer.writerow([row_title(line.row), line.metric, *numbers, line.verdict])
