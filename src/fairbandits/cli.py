@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich import box
 from rich.console import Console
 from rich.table import Table
 
@@ -18,9 +20,7 @@ from fairbandits.paper.tables import METRIC_TITLES, lines, measured
 from fairbandits.trace import Trace
 from fairbandits.worlds import DataError, StudentsAndVideos
 
-app = typer.Typer(
-    help="Contextual bandits that treat their users fairly.", add_completion=False, no_args_is_help=True
-)
+app = typer.Typer(help="Contextual bandits that treat their users fairly.", add_completion=False)
 
 # Whatever is wrong with what somebody typed: no command, no such option, a word for a number.
 # Typer shows its own class for it, but not under a public name.
@@ -33,7 +33,7 @@ OutOption = Annotated[Path, typer.Option(help="The folder to write to.")]
 def main(arguments: list[str] | None = None) -> int:
     """Run the command; every error is one line, and status 2."""
     try:
-        app(arguments, standalone_mode=False)
+        app((sys.argv[1:] if arguments is None else arguments) or ["--help"], standalone_mode=False)
     except (KeyboardInterrupt, typer.Abort):
         return _fail("interrupted; what was finished is kept, so the same command goes on from here", 130)
     except _UsageError as error:
@@ -134,17 +134,17 @@ def data(
 
 def _print_results(results: Results) -> None:
     for name, table in results.tables.items():
-        shown = Table("", "", "published", "ours", "", title=TITLES[name], title_justify="left")
+        shown = _table(TITLES[name], "", "published", "ours", "")
         before = None
         for line in lines(name, table, results.paper_sized):
-            if line.cell.published is None and line.metric != "worst_off_reward":
-                continue
-            published = "" if line.cell.published is None else f"{line.cell.published:.3f}"
-            label = row_title(line.row) if line.row != before else ""
+            if line.row != before:
+                shown.add_row(row_title(line.row))
             before = line.row
-            shown.add_row(label, METRIC_TITLES[line.metric], published, measured(line.cell), line.verdict)
+            if line.cell.published is not None or line.metric == "worst_off_reward":
+                published = "" if line.cell.published is None else f"{line.cell.published:.3f}"
+                shown.add_row(f"  {METRIC_TITLES[line.metric]}", published, measured(line.cell), line.verdict)
         _say(results.data_source)
-        _console().print(shown)
+        _console().print(shown, "")
     if results.theory:
         _print_theory(results)
     if not results.paper_sized:
@@ -153,23 +153,28 @@ def _print_results(results: Results) -> None:
 
 
 def _print_theory(results: Results) -> None:
-    shown = Table("", "regret, mean", "largest", "bound", "kept", title=TITLES["theory"], title_justify="left")
+    shown = _table(TITLES["theory"], "", "regret, mean", "largest", "bound", "kept")
     for gamma, line in results.theory.items():
         kept = "yes" if line.kept else "NO"
-        shown.add_row(f"gamma = {gamma:g}", f"{line.mean:.1f}", f"{line.largest:.1f}", f"{line.bound:,.0f}", kept)
+        shown.add_row(f"gamma {gamma:g}", f"{line.mean:.1f}", f"{line.largest:.1f}", f"{line.bound:,.0f}", kept)
     _say(theory.DATA_SOURCE)
-    _console().print(shown)
+    _console().print(shown, "")
 
 
 def _print_trace(trace: Trace, title: str, policy: str) -> None:
     _say(trace.data_source)
     _say(policy)
-    shown = Table("", *trace.parts, title=f"{title}, {len(trace):,} rounds", title_justify="left")
+    shown = _table(f"{title}, {len(trace):,} rounds", "", *trace.parts)
     found = [trace.metrics(part) for part in trace.parts]
     for metric in dict.fromkeys(name for metrics in found for name in metrics):
         numbers = (f"{metrics[metric]:.4f}" if metric in metrics else "" for metrics in found)
         shown.add_row(metric, *numbers)
-    _console().print(shown)
+    _console().print(shown, "")
+
+
+def _table(title: str, *heads: str) -> Table:
+    # Without a frame it fits into eighty columns.
+    return Table(*heads, title=title, title_justify="left", box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
 
 
 def _console() -> Console:

@@ -130,7 +130,7 @@ TITLES = {
     "theory": "Measured regret and the bound of Theorem 1",
 }
 
-POLICY_TITLES = {"linucb": "LinUCB", "fair_linucb_gamma_3": "Fair-LinUCB, gamma = 3", "naive": "Naive"}
+POLICY_TITLES = {"linucb": "LinUCB", "fair_linucb_gamma_3": "Fair-LinUCB, gamma 3", "naive": "Naive"}
 
 
 def row_title(path: tuple[str, ...]) -> str:
@@ -139,10 +139,10 @@ def row_title(path: tuple[str, ...]) -> str:
     Examples
     --------
     >>> row_title(("linucb", "females_first")), row_title(("4",))
-    ('LinUCB, females first', 'gamma = 4')
+    ('LinUCB, females first', 'gamma 4')
     """
     words = [POLICY_TITLES.get(name, name.replace("_", " ")) for name in path]
-    return f"gamma = {words[0]}" if words[0].isdigit() else ", ".join(words)
+    return f"gamma {words[0]}" if words[0].isdigit() else ", ".join(words)
 
 
 def as_experiments(only: Iterable[str]) -> tuple[str, ...]:

@@ -119,11 +119,11 @@ def regret_and_bound(traces: Mapping[float, Sequence[Trace]]) -> Figure:
         for (gamma, of_gamma), (colour, style) in zip(traces.items(), _STYLES, strict=False):
             measured = np.array([theory.regret(trace) for trace in of_gamma])[:, at - 1]
             mean, low, high = measured.mean(axis=0), measured.min(axis=0), measured.max(axis=0)
-            ax.plot(at, mean, color=colour, linestyle=style, label=f"regret, gamma = {gamma:g}")
+            ax.plot(at, mean, color=colour, linestyle=style, label=f"regret, gamma {gamma:g}")
             ax.fill_between(at, np.maximum(low, 1e-2), high, color=colour, alpha=0.15, linewidth=0)
             ax.plot(
                 at, theory.bound(at, gamma), color=colour, linestyle=style, linewidth=0.8,
-                marker="^", markevery=12, markersize=3.5, label=f"bound, gamma = {gamma:g}",
+                marker="^", markevery=12, markersize=3.5, label=f"bound, gamma {gamma:g}",
             )  # fmt: skip
         ax.set_xscale("log")
         ax.set_yscale("log")

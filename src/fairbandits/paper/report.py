@@ -21,7 +21,7 @@ _STYLE = """
 @media (prefers-color-scheme: dark) { :root { --ink: #e7e9ec; --soft: #a2a9b1; --line: #3a4048; --page: #16181b;
   --tint: #1f2226; --good: #5fd3a0; --bad: #ff8a80; --known: #f2c14e; } }
 * { box-sizing: border-box; }
-body { margin: 0 auto; max-width: 64rem; padding: 1.5rem 1.25rem 4rem; background: var(--page); color: var(--ink);
+body { margin: 0 auto; max-width: 70rem; padding: 1.5rem 1.25rem 4rem; background: var(--page); color: var(--ink);
   font: 16px/1.55 system-ui, -apple-system, "Segoe UI", sans-serif; }
 .data { margin: 0 0 1.5rem; padding: .5rem .8rem; border-left: 4px solid #0072b2; background: var(--tint);
   font-size: .9rem; }
@@ -29,12 +29,13 @@ body { margin: 0 auto; max-width: 64rem; padding: 1.5rem 1.25rem 4rem; backgroun
 h1 { font-size: 1.7rem; line-height: 1.2; margin: 0 0 .4rem; }
 h2 { font-size: 1.2rem; margin: 2.8rem 0 .6rem; padding-top: .8rem; border-top: 1px solid var(--line); }
 p { max-width: 46rem; }
+p.data { max-width: none; }
 .soft, .published { color: var(--soft); }
 .scroll { overflow-x: auto; }
 table { border-collapse: collapse; font-size: .86rem; font-variant-numeric: tabular-nums; }
 th, td { padding: .4rem .75rem .4rem 0; text-align: left; vertical-align: top;
   border-bottom: 1px solid var(--line); }
-td { white-space: nowrap; }
+td, tbody th { white-space: nowrap; }
 thead th { font-weight: 600; color: var(--soft); vertical-align: bottom; }
 .published { display: block; font-size: .8rem; }
 .mark { font-weight: 700; }
@@ -101,7 +102,7 @@ def write_report(
 def _summary(tables: Mapping[str, Table], settings: Mapping[str, Any]) -> str:
     size = f"{settings['train']:,} rounds to train and {settings['test']:,} to test, {settings['seeds']} seed(s)"
     text = f"""<p>{size}; alpha {settings["alpha"]}, ridge {settings["ridge"]:g}, one model for each arm.
-Every number is of the test part: mean ± standard deviation over the seeds, and below it what the paper says.</p>"""
+Every number is of the test part: mean ± standard deviation over the seeds; below it what the paper says.</p>"""
     if not settings["paper_sized"]:
         return f"{text}\n<p><b>These runs are shorter than the paper's, and compare with nothing.</b></p>"
     return text + _score(tables)
@@ -152,7 +153,7 @@ def _cell(line: Line) -> str:
 
 def _theory(regrets: Mapping[float, theory.Regret]) -> str:
     rows = "".join(
-        f'<tr><th scope="row">gamma = {gamma:g}</th><td>{line.mean:.1f}</td><td>{line.largest:.1f}</td>'
+        f'<tr><th scope="row">gamma {gamma:g}</th><td>{line.mean:.1f}</td><td>{line.largest:.1f}</td>'
         f"<td>{line.bound:,.0f}</td><td>{'yes' if line.kept else 'NO'}</td></tr>\n"
         for gamma, line in regrets.items()
     )
