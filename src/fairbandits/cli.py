@@ -26,6 +26,9 @@ app = typer.Typer(help="Contextual bandits that treat their users fairly.", add_
 # Typer shows its own class for it, but not under a public name.
 _UsageError: type[Exception] = typer.BadParameter.__bases__[0]
 
+# Some versions of typer turn an interrupt into this status, others into typer.Abort.
+_INTERRUPTED = 130
+
 DataOption = Annotated[str, typer.Option(help="auto, real, standin, or a folder that holds the data.")]
 OutOption = Annotated[Path, typer.Option(help="The folder to write to.")]
 
@@ -33,14 +36,16 @@ OutOption = Annotated[Path, typer.Option(help="The folder to write to.")]
 def main(arguments: list[str] | None = None) -> int:
     """Run the command; every error is one line, and status 2."""
     try:
-        app((sys.argv[1:] if arguments is None else arguments) or ["--help"], standalone_mode=False)
-    except (KeyboardInterrupt, typer.Abort):
-        return _fail("interrupted; what was finished is kept, so the same command goes on from here", 130)
+        status = app((sys.argv[1:] if arguments is None else arguments) or ["--help"], standalone_mode=False)
+    except typer.Abort:
+        status = _INTERRUPTED
     except _UsageError as error:
         message: str = error.format_message()  # type: ignore[attr-defined]  # see above
         return _fail(f"{message.rstrip('.')}; try --help")
     except (ValueError, DataError, OSError, ImportError) as error:
         return _fail(str(error))
+    if status == _INTERRUPTED:
+        return _fail("interrupted; what was finished is kept, so the same command goes on from here", _INTERRUPTED)
     return 0
 
 
@@ -134,7 +139,7 @@ def data(
 
 def _print_results(results: Results) -> None:
     for name, table in results.tables.items():
-        shown = _table(TITLES[name], "", "published", "ours", "")
+        shown = _table("", "published", "ours", "")
         before = None
         for line in lines(name, table, results.paper_sized):
             if line.row != before:
@@ -143,7 +148,7 @@ def _print_results(results: Results) -> None:
             if line.cell.published is not None or line.metric == "worst_off_reward":
                 published = "" if line.cell.published is None else f"{line.cell.published:.3f}"
                 shown.add_row(f"  {METRIC_TITLES[line.metric]}", published, measured(line.cell), line.verdict)
-        _say(results.data_source)
+        _say(f"{results.data_source}\n{TITLES[name]}")
         _console().print(shown, "")
     if results.theory:
         _print_theory(results)
@@ -153,18 +158,17 @@ def _print_results(results: Results) -> None:
 
 
 def _print_theory(results: Results) -> None:
-    shown = _table(TITLES["theory"], "", "regret, mean", "largest", "bound", "kept")
+    shown = _table("", "regret, mean", "largest", "bound", "kept")
     for gamma, line in results.theory.items():
         kept = "yes" if line.kept else "NO"
         shown.add_row(f"gamma {gamma:g}", f"{line.mean:.1f}", f"{line.largest:.1f}", f"{line.bound:,.0f}", kept)
-    _say(theory.DATA_SOURCE)
+    _say(f"{theory.DATA_SOURCE}\n{TITLES['theory']}")
     _console().print(shown, "")
 
 
 def _print_trace(trace: Trace, title: str, policy: str) -> None:
-    _say(trace.data_source)
-    _say(policy)
-    shown = _table(f"{title}, {len(trace):,} rounds", "", *trace.parts)
+    _say(f"{trace.data_source}\n{title}, {len(trace):,} rounds\n{policy}")
+    shown = _table("", *trace.parts)
     found = [trace.metrics(part) for part in trace.parts]
     for metric in dict.fromkeys(name for metrics in found for name in metrics):
         numbers = (f"{metrics[metric]:.4f}" if metric in metrics else "" for metrics in found)
@@ -172,9 +176,9 @@ def _print_trace(trace: Trace, title: str, policy: str) -> None:
     _console().print(shown, "")
 
 
-def _table(title: str, *heads: str) -> Table:
+def _table(*heads: str) -> Table:
     # Without a frame it fits into eighty columns.
-    return Table(*heads, title=title, title_justify="left", box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
+    return Table(*heads, box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
 
 
 def _console() -> Console:

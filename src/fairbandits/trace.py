@@ -8,6 +8,7 @@ import os
 import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -156,7 +157,8 @@ class Trace:
     def load(cls, path: str | os.PathLike[str]) -> Trace:
         """Read the file of what `to_bytes` gave."""
         try:
-            with np.load(path, allow_pickle=False) as arrays:
+            # Read at once: numpy leaves files open that it cannot make out.
+            with np.load(io.BytesIO(Path(path).read_bytes()), allow_pickle=False) as arrays:
                 header = json.loads(str(arrays["header"]))
                 words = {
                     name: as_objects(labels)[arrays[f"code {name}"]] for name, labels in header["labels"].items()
