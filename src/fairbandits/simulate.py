@@ -41,26 +41,30 @@ def simulate(policy: Policy, world: World, rounds: int | None = None, *, progres
     True
     """
     total = _as_rounds(rounds, world)
-    log: list[tuple[float, float, float, float]] = []
-    words: list[tuple[Any, str, GroupKey]] = []
-    before = None
-    for visit in shown(islice(world.visits(), total), total, progress):
-        if before == "train" and visit.part == "test":
+    # Arrays, and lists of what is there anyway: a new tuple every round would keep the garbage collector busy.
+    reward, expected, best, probability = np.full((4, total), np.nan)
+    arm: list[Any] = []
+    part: list[str] = []
+    keys: list[GroupKey] = []
+    for number, visit in enumerate(shown(islice(world.visits(), total), total, progress)):
+        if part and part[-1] == "train" and visit.part == "test":
             policy.groups.restart()
-        before = visit.part
         decision = policy.choose(visit.contexts, visit.group, visit.arms)
-        reward = visit.rewards[decision.index]
-        policy.learn(decision, reward)
-        expected = visit.expected[decision.index]
-        probability = np.nan if decision.probability is None else decision.probability
-        log.append((reward, expected, visit.expected.max(), probability))
-        words.append((decision.arm, visit.part, decision.group))
-    if len(log) < total:
-        raise ValueError(f"{type(world).__name__} ended after {len(log)} of {total} rounds; see check_world")
+        got = visit.rewards[decision.index]
+        policy.learn(decision, got)
+        reward[number] = got
+        expected[number] = visit.expected[decision.index]
+        best[number] = visit.expected.max()
+        if decision.probability is not None:
+            probability[number] = decision.probability
+        arm.append(decision.arm)
+        part.append(visit.part)
+        keys.append(decision.group)
+    if len(arm) < total:
+        raise ValueError(f"{type(world).__name__} ended after {len(arm)} of {total} rounds; see check_world")
     source = getattr(world, "data_source", f"synthetic data: {type(world).__name__}")
-    arm, part, keys = zip(*words, strict=True)
-    floats = dict(zip(("reward", "expected", "best", "probability"), np.array(log).T.copy(), strict=True))
-    return Trace(**floats, arm=as_objects(arm), part=as_objects(part), group=_columns(keys), data_source=source)
+    words = as_objects(arm), as_objects(part), _columns(keys)
+    return Trace(reward, expected, best, probability, *words, source)
 
 
 def shown(items: Iterable[Any], total: int, progress: bool, title: str | None = None) -> Iterator[Any]:

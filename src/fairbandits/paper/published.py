@@ -4,7 +4,7 @@ Huang, Labille, Wu, Lee, Heffernan: Achieving User-Side Fairness in Contextual B
 
 `calibration` says what a faithful run is expected to do: "near" where it comes within
 max(0.008, 2 standard deviations over seeds) of the loss and of the difference; "far in ..." where one of them
-does not, however one reads what the paper leaves open.
+did not, with the reading of what the paper leaves open that fits all of its tables best.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ _STYLE = """
 @media (prefers-color-scheme: dark) { :root { --ink: #e7e9ec; --soft: #a2a9b1; --line: #3a4048; --page: #16181b;
   --tint: #1f2226; --good: #5fd3a0; --bad: #ff8a80; --known: #f2c14e; } }
 * { box-sizing: border-box; }
-body { margin: 0 auto; max-width: 70rem; padding: 1.5rem 1.25rem 4rem; background: var(--page); color: var(--ink);
+body { margin: 0 auto; max-width: 78rem; padding: 1.5rem 1.25rem 4rem; background: var(--page); color: var(--ink);
   font: 16px/1.55 system-ui, -apple-system, "Segoe UI", sans-serif; }
 .data { margin: 0 0 1.5rem; padding: .5rem .8rem; border-left: 4px solid #0072b2; background: var(--tint);
   font-size: .9rem; }
@@ -119,8 +119,8 @@ def _score(tables: Mapping[str, Table]) -> str:
     return f"""
 <p>Of {len(verdicts)} published losses and differences, <b>{counts["within"]}</b> come out within
 max(0.008, 2 sd) <span class="mark within">&#10003;</span>, <b>{counts["far, as known"]}</b> do not and are known
-not to, however one reads the paper <span class="mark far">&#9651;</span>, and <b>{counts["NOT within"]}</b> do not
-although they should <span class="mark not">&#10007;</span>. A gap can also close because both groups get less, so
+not to with this reading of the paper <span class="mark far">&#9651;</span>, and <b>{counts["NOT within"]}</b> do
+not although they should <span class="mark not">&#10007;</span>. A gap can also close because both groups get less, so
 the reward of the worse-off group and each group's own regret stand beside it.</p>"""
 
 

@@ -128,7 +128,7 @@ def verdict(cell: Cell, far: bool) -> str:
         return ""
     if cell.within:
         return "within"
-    # Some numbers of the paper no reading of it gives; they are shown, not tuned away.
+    # Some numbers do not come out with the reading that fits best; they are shown, not tuned away.
     return "far, as known" if far else "NOT within"
 
 
