@@ -120,8 +120,8 @@ def _score(tables: Mapping[str, Table]) -> str:
 <p>Of {len(verdicts)} published losses and differences, <b>{counts["within"]}</b> come out within
 max(0.008, 2 sd) <span class="mark within">&#10003;</span>, <b>{counts["far, as known"]}</b> do not and are known
 not to with this reading of the paper <span class="mark far">&#9651;</span>, and <b>{counts["NOT within"]}</b> do
-not although they should <span class="mark not">&#10007;</span>. A gap can also close because both groups get less, so
-the reward of the worse-off group and each group's own regret stand beside it.</p>"""
+not although they should <span class="mark not">&#10007;</span>. A gap can also close because both groups get less,
+so the reward of the worse-off group and each group's own regret stand beside it.</p>"""
 
 
 def _section(name: str, table: str, pictures: Sequence[Path]) -> str:
