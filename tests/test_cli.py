@@ -199,6 +199,13 @@ def test_without_the_extra_it_says_what_to_install(missing):
     assert done.stderr == f"error: the command needs {missing}: pip install 'fairbandits[cli,plot]'\n"
 
 
+@pytest.mark.parametrize("command", ["simulate", "reproduce"])
+def test_without_matplotlib_nothing_is_run_in_vain(capsys, monkeypatch, command):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    monkeypatch.setattr("fairbandits.runs.simulate", None)
+    assert "figures need matplotlib" in refused(capsys, command, "--data", "standin")
+
+
 def test_python_m():
     done = subprocess.run(
         [sys.executable, "-m", "fairbandits", "--help"], capture_output=True, text=True, check=False

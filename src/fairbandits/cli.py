@@ -106,6 +106,7 @@ def simulate(
         rounds=rounds,
         arms=arms,
     )
+    figures.need_matplotlib()
     title = repr(run.policy(**run.policy_params))
     trace = run.simulate(progress=True)
     _print_trace(trace, f"{run.policy.__name__} in {run.world.__name__}, seed {seed}", title)

@@ -46,6 +46,14 @@ _STYLE: dict[str, Any] = {
 }
 
 
+def need_matplotlib() -> None:
+    """Say what to install where there is no matplotlib: better before hours of work than after them."""
+    try:
+        import matplotlib as mpl  # noqa: F401, PLC0415 - an extra
+    except ImportError:
+        raise ImportError("figures need matplotlib: pip install 'fairbandits[plot]'") from None
+
+
 def cumulative_rewards(panels: Mapping[str, Sequence[Trace]], attribute: str | None = None) -> Figure:
     """Draw the cumulative mean reward of each group: training left, testing right, a row for each panel.
 
@@ -186,16 +194,10 @@ def _seeds(panels: Mapping[str, Sequence[Trace]]) -> str:
 
 
 def _style() -> Any:
-    matplotlib = _matplotlib()
-    return matplotlib.rc_context(_STYLE)
+    need_matplotlib()
+    from matplotlib import rc_context  # noqa: PLC0415
 
-
-def _matplotlib() -> Any:
-    try:
-        import matplotlib as mpl  # noqa: PLC0415 - an extra
-    except ImportError:
-        raise ImportError("figures need matplotlib: pip install 'fairbandits[plot]'") from None
-    return mpl
+    return rc_context(_STYLE)
 
 
 def _subplots(rows: int, columns: int, height: float) -> tuple[Figure, Any]:

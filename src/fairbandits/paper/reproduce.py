@@ -92,6 +92,7 @@ def reproduce(
     """
     experiments = as_experiments(only)
     whole("seeds", seeds, 1)
+    figures.need_matplotlib()
     size = QUICK_SIZE if quick else PAPER_SIZE
     data, about = _about_data(data)
     out = Path(folder)
