@@ -31,7 +31,7 @@ _STYLES: tuple[tuple[str, Any], ...] = (
     ("#000000", (0, (3, 1, 1, 1, 1, 1))),
 )
 _PART_TITLES = {"train": "training", "test": "testing"}
-_STYLE: dict[str, Any] = {
+_STYLE: Any = {  # older versions of matplotlib take names, newer ones a type of their own
     "font.size": 7.5,
     "axes.titlesize": 8,
     "axes.labelsize": 7.5,
