@@ -1,0 +1,21 @@
+"""The command `fairbandits`, also as `python -m fairbandits`."""
+
+from __future__ import annotations
+
+import sys
+
+
+def main() -> int:
+    """Run the command, or say what it needs."""
+    try:
+        from fairbandits.cli import main as run  # noqa: PLC0415 - needs an extra
+    except ModuleNotFoundError as error:
+        if error.name not in ("typer", "rich"):
+            raise
+        sys.stderr.write(f"error: the command needs {error.name}: pip install 'fairbandits[cli,plot]'\n")
+        return 2
+    return run()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

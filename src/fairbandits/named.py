@@ -1,0 +1,149 @@
+"""Policies and worlds by name, as a command line gives them."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import sys
+from collections.abc import Iterable, Mapping
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from fairbandits import policies, worlds
+from fairbandits.policies import LinearPolicy, NaiveLinUCB, Policy
+from fairbandits.runs import Run
+from fairbandits.worlds import PAPER_NAIVE_COLUMNS, LinearWorld, StudentsAndVideos
+
+# Bases, which decide nothing themselves.
+_BASES = (Policy, LinearPolicy)
+
+
+def find_policy(name: str) -> type[Policy]:
+    """Find a policy: one of ours, or `module:Class`.
+
+    Examples
+    --------
+    >>> find_policy("FairLinUCB")
+    <class 'fairbandits.policies.fair_linucb.FairLinUCB'>
+    """
+    kinds = (getattr(policies, known) for known in policies.__all__)
+    ours = {
+        kind.__name__: kind
+        for kind in kinds
+        if isinstance(kind, type) and issubclass(kind, Policy) and kind not in _BASES
+    }
+    kind = _find("policy", name, ours)
+    if not issubclass(kind, Policy):
+        raise ValueError(f"policy {name!r} is no subclass of fairbandits.Policy")
+    return kind
+
+
+def find_world(name: str) -> type:
+    """Find a world: one of ours, or `module:Class`.
+
+    Examples
+    --------
+    >>> find_world("LinearWorld")
+    <class 'fairbandits.worlds.synthetic.LinearWorld'>
+    """
+    return _find("world", name, {kind.__name__: kind for kind in (StudentsAndVideos, LinearWorld)})
+
+
+def parse_params(words: Iterable[str]) -> dict[str, Any]:
+    """Read `name=value`; a value is JSON, or else a word.
+
+    Examples
+    --------
+    >>> parse_params(["gamma=3", "model=shared"])
+    {'gamma': 3, 'model': 'shared'}
+    """
+    params = {}
+    for word in words:
+        name, equals, value = word.partition("=")
+        if not (equals and name.isidentifier()):
+            raise ValueError(f"{word!r} came; expected name=value, such as gamma=3")
+        try:
+            params[name] = json.loads(value)
+        except json.JSONDecodeError:
+            params[name] = value
+    return params
+
+
+def as_run(
+    policy: str,
+    world: str,
+    *,
+    seed: int = 0,
+    policy_params: Mapping[str, Any] | None = None,
+    world_params: Mapping[str, Any] | None = None,
+    rounds: int | None = None,
+    arms: int | None = None,
+) -> Run:
+    """Put a run together.
+
+    Parameters
+    ----------
+    policy, world : str
+        Names, as `find_policy` and `find_world` take them.
+    seed : int
+        Where all randomness comes from.
+    policy_params, world_params : mapping, optional
+        Their parameters.
+    rounds, arms : int, optional
+        The size of the world, in whatever words it calls that: students and videos keep the paper's shares,
+        three rounds of training to two of testing, and three male speakers to seven female ones.
+
+    Examples
+    --------
+    >>> as_run("LinUCB", "StudentsAndVideos", rounds=50000, arms=500).world_params
+    {'train': 30000, 'test': 20000, 'male_videos': 150, 'female_videos': 350}
+    """
+    kind, place = find_policy(policy), find_world(world)
+    for_policy, for_world = dict(policy_params or {}), _sized(place, rounds, arms) | dict(world_params or {})
+    if kind is NaiveLinUCB and place is StudentsAndVideos:
+        for_policy = {"drop": PAPER_NAIVE_COLUMNS, "columns": StudentsAndVideos.columns} | for_policy
+    _refuse_unknown(kind, for_policy)
+    _refuse_unknown(place, for_world)
+    return Run(kind, place, worlds.checks.whole("seed", seed, 0), for_policy, for_world)
+
+
+def _sized(place: type, rounds: int | None, arms: int | None) -> dict[str, Any]:
+    if place is not StudentsAndVideos:
+        sizes = {"rounds": rounds, "n_arms": arms}
+        return {name: size for name, size in sizes.items() if size is not None}
+    params: dict[str, Any] = {}
+    if rounds is not None:
+        test = rounds * 2 // 5
+        params |= {"train": rounds - test, "test": test}
+    if arms is not None:
+        male = arms * 3 // 10
+        params |= {"male_videos": male, "female_videos": arms - male}
+    return params
+
+
+def _find(what: str, name: str, ours: Mapping[str, type]) -> type:
+    if name in ours:
+        return ours[name]
+    module, colon, member = name.partition(":")
+    if not colon:
+        raise ValueError(f"there is no {what} {name!r}; expected one of {', '.join(ours)}, or module:Class")
+    # As `python -m` does: what lies in the current folder can be named.
+    if str(Path.cwd()) not in sys.path:
+        sys.path.insert(0, str(Path.cwd()))
+    try:
+        found = getattr(import_module(module), member)
+    except (ImportError, AttributeError) as error:
+        raise ValueError(f"{what} {name!r} cannot be imported: {error}") from None
+    if not isinstance(found, type):
+        raise ValueError(f"{what} {name!r} is no class")
+    return found
+
+
+def _refuse_unknown(kind: type, params: Mapping[str, Any]) -> None:
+    known = [name for name in inspect.signature(kind).parameters if name != "random_state"]
+    for name in params:
+        if name == "random_state":
+            raise ValueError("random_state comes from the seed; set that")
+        if name not in known:
+            raise ValueError(f"{kind.__name__} has no parameter {name!r}; it has {', '.join(known)}")

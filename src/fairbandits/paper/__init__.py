@@ -1,0 +1,1 @@
+"""The paper's experiments: published beside measured, figures, report."""

@@ -1,0 +1,183 @@
+"""Many runs at once, and none of them twice."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import inspect
+import json
+import os
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from fairbandits.policies import Policy
+from fairbandits.simulate import shown, simulate
+from fairbandits.trace import Trace
+
+# So that the policy's draws do not repeat the world's.
+_POLICY_SEED = 2**32
+
+_PACKAGE = Path(__file__).parent
+# What a trace depends on: all of the package below this module.
+_CODE = ("linear", "fairness", "contexts", "policies", "worlds", "arms.py", "trace.py", "simulate.py", "runs.py")
+
+
+@dataclass(frozen=True)
+class Run:
+    """All that determines a trace: a kind of policy, a kind of world, their parameters, and a seed.
+
+    Parameters
+    ----------
+    policy : type
+        A subclass of `Policy`.
+    world : type
+        What makes a world of its parameters.
+    seed : int
+        Where the randomness of both comes from.
+    policy_params, world_params : mapping
+        Their parameters but for `random_state`: plain values, such as JSON knows.
+
+    Examples
+    --------
+    >>> from fairbandits import LinUCB
+    >>> from fairbandits.worlds import LinearWorld
+    >>> run = Run(LinUCB, LinearWorld, seed=0, world_params={"rounds": 50})
+    >>> len(run.simulate())
+    50
+    """
+
+    policy: type[Policy]
+    world: type
+    seed: int
+    policy_params: Mapping[str, Any] = field(default_factory=dict)
+    world_params: Mapping[str, Any] = field(default_factory=dict)
+
+    def make_world(self) -> Any:
+        """Make the world, from its start."""
+        return self.world(**self.world_params, random_state=self.seed)
+
+    def make_policy(self) -> Policy:
+        """Make the policy, which has learned nothing yet."""
+        # Any subclass of Policy names its parameters, and random_state is one of them.
+        return self.policy(**self.policy_params, random_state=self.seed + _POLICY_SEED)
+
+    def simulate(self, cache: Path | None = None, *, progress: bool = False) -> Trace:
+        """Give the trace: out of the cache if it is there, and into the cache if not."""
+        world = self.make_world()
+        if cache is None:
+            return simulate(self.make_policy(), world, progress=progress)
+        path = cache / f"{self.key(getattr(world, 'data_source', ''))}.npz"
+        if path.is_file():
+            return Trace.load(path)
+        trace = simulate(self.make_policy(), world, progress=progress)
+        _write(path, trace.to_bytes())
+        return trace
+
+    def key(self, data_source: str) -> str:
+        """Give a hash of all that the trace depends on: this run, the data, and the code itself."""
+        # Where the data lies makes no difference, and which it is says data_source.
+        world_params = {name: value for name, value in self.world_params.items() if name != "data"}
+        parts = {
+            "policy": [_name(self.policy), _source(self.policy), dict(self.policy_params)],
+            "world": [_name(self.world), _source(self.world), world_params],
+            "seed": self.seed,
+            "data": data_source,
+            "code": _package_source(),
+            "versions": [version(name) for name in ("numpy", "numba")],
+        }
+        try:
+            text = json.dumps(parts, sort_keys=True)
+        except TypeError as error:
+            raise ValueError(f"the parameters of a run that is kept must be plain values: {error}") from None
+        return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+def simulate_many(
+    runs: Sequence[Run], *, jobs: int = 1, cache: str | os.PathLike[str] | None = None, progress: bool = False
+) -> list[Trace]:
+    """Simulate many runs, side by side; the traces are the same to the bit whatever `jobs` is.
+
+    Parameters
+    ----------
+    runs : sequence of Run
+        What to simulate.
+    jobs : int
+        How many processes; -1 for one per core. More than one needs joblib.
+    cache : folder, optional
+        Where finished runs are kept. A run that is there is not simulated again, so what was interrupted
+        goes on where it stopped.
+    progress : bool
+        Show a progress bar, where somebody sees it.
+
+    Returns
+    -------
+    list of Trace
+        One for each run, in their order.
+
+    Examples
+    --------
+    >>> from fairbandits import LinUCB
+    >>> from fairbandits.worlds import LinearWorld
+    >>> traces = simulate_many([Run(LinUCB, LinearWorld, seed) for seed in range(3)])
+    >>> len(traces)
+    3
+    """
+    if isinstance(jobs, bool) or not isinstance(jobs, int) or (jobs < 1 and jobs != -1):
+        raise ValueError(f"jobs={jobs!r} came; expected a whole number of at least 1, or -1 for one per core")
+    folder = None if cache is None else Path(cache)
+    if folder is not None:
+        folder.mkdir(parents=True, exist_ok=True)
+    if jobs == 1:
+        return list(shown((_simulate_one(run, folder) for run in runs), len(runs), progress, "runs"))
+    try:
+        from joblib import Parallel, delayed  # noqa: PLC0415 - an extra
+    except ImportError:
+        raise ImportError(f"jobs={jobs} needs joblib: pip install 'fairbandits[cli]'") from None
+    parallel = Parallel(n_jobs=jobs, return_as="generator")
+    traces = parallel(delayed(_simulate_one)(run, folder) for run in runs)
+    return list(shown(traces, len(runs), progress, "runs"))
+
+
+def _simulate_one(run: Run, folder: Path | None) -> Trace:
+    from threadpoolctl import threadpool_limits  # noqa: PLC0415 - slow to import, and seldom needed
+
+    # The number of threads can change the last digit of a sum; and cores are for other runs.
+    with threadpool_limits(limits=1):
+        return run.simulate(folder)
+
+
+def _write(path: Path, content: bytes) -> None:
+    """Write a file so that it is there whole or not at all, whoever is killed or writes it meanwhile."""
+    with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as file:
+        file.write(content)
+    Path(file.name).replace(path)
+
+
+def _name(kind: type) -> str:
+    return f"{kind.__module__}.{kind.__qualname__}"
+
+
+def _source(kind: type) -> str:
+    """Give the source of a class from outside the package, which may change from one day to the next."""
+    if kind.__module__.split(".")[0] == "fairbandits":
+        return ""
+    try:
+        return inspect.getsource(kind)
+    except (OSError, TypeError):
+        raise ValueError(
+            f"the source of {_name(kind)} cannot be read, so nobody could tell when its kept runs are out of "
+            "date; put it into a file, or keep no runs"
+        ) from None
+
+
+@functools.cache
+def _package_source() -> str:
+    digest = hashlib.sha256()
+    for place in (_PACKAGE / name for name in _CODE):
+        for path in sorted(place.rglob("*.py")) if place.is_dir() else [place]:
+            digest.update(path.read_bytes())
+    return digest.hexdigest()

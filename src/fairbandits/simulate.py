@@ -1,0 +1,97 @@
+"""Policy + world -> trace: the one loop that everything simulated goes through."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+from fairbandits.fairness import GroupKey
+from fairbandits.policies import Policy
+from fairbandits.trace import Trace, as_objects
+from fairbandits.worlds import World
+
+
+def simulate(policy: Policy, world: World, rounds: int | None = None, *, progress: bool = False) -> Trace:
+    """Let a policy live in a world, and write down what happens.
+
+    Every round the policy chooses, sees the reward of the arm that it picked, and learns it. Where the
+    training part ends and the test part begins, the mean rewards of the groups start anew; what was learned
+    of the arms stays, and learning goes on.
+
+    Parameters
+    ----------
+    policy : Policy
+        It learns as it goes: hand in a new one to start from nothing.
+    world : World
+        Where it lives.
+    rounds : int, optional
+        How many rounds; left out, as long as the world lasts.
+    progress : bool
+        Show a progress bar, where somebody sees it.
+
+    Examples
+    --------
+    >>> from fairbandits import FairLinUCB
+    >>> from fairbandits.worlds import LinearWorld
+    >>> trace = simulate(FairLinUCB(gamma=1.0, random_state=0), LinearWorld(noise=0.0), rounds=500)
+    >>> 0 < trace.metrics()["utility_loss"] < 0.1
+    True
+    """
+    total = _as_rounds(rounds, world)
+    # Arrays, and lists of what is there anyway: a new tuple every round would keep the garbage collector busy.
+    reward, expected, best, probability = np.full((4, total), np.nan)
+    arm: list[Any] = []
+    part: list[str] = []
+    keys: list[GroupKey] = []
+    for number, visit in enumerate(shown(islice(world.visits(), total), total, progress)):
+        if part and part[-1] == "train" and visit.part == "test":
+            policy.groups.restart()
+        decision = policy.choose(visit.contexts, visit.group, visit.arms)
+        got = visit.rewards[decision.index]
+        policy.learn(decision, got)
+        reward[number] = got
+        expected[number] = visit.expected[decision.index]
+        best[number] = visit.expected.max()
+        if decision.probability is not None:
+            probability[number] = decision.probability
+        arm.append(decision.arm)
+        part.append(visit.part)
+        keys.append(decision.group)
+    if len(arm) < total:
+        raise ValueError(f"{type(world).__name__} ended after {len(arm)} of {total} rounds; see check_world")
+    source = getattr(world, "data_source", f"synthetic data: {type(world).__name__}")
+    words = as_objects(arm), as_objects(part), _columns(keys)
+    return Trace(reward, expected, best, probability, *words, source)
+
+
+def shown(items: Iterable[Any], total: int, progress: bool, title: str | None = None) -> Iterator[Any]:
+    """Go through items behind a progress bar, or without one."""
+    if not progress:
+        return iter(items)
+    try:
+        from tqdm import tqdm  # type: ignore[import-untyped]  # noqa: PLC0415 - an extra
+    except ImportError:
+        raise ImportError("a progress bar needs tqdm: pip install 'fairbandits[cli]'") from None
+    # disable=None: not where the output is no terminal.
+    bar: Iterator[Any] = iter(tqdm(items, total=total, desc=title, disable=None, leave=False))
+    return bar
+
+
+def _as_rounds(rounds: Any, world: World) -> int:
+    if not isinstance(world, World):
+        raise ValueError(f"a {type(world).__name__} came; expected a world, with __len__() and visits()")
+    if rounds is None:
+        return len(world)
+    if isinstance(rounds, bool) or not isinstance(rounds, int) or not 1 <= rounds <= len(world):
+        raise ValueError(f"rounds={rounds!r} came; expected 1 to {len(world)}, for so long the world lasts")
+    return rounds
+
+
+def _columns(keys: Iterable[GroupKey]) -> dict[str, Any]:
+    """Turn each round's pairs of attribute and value into a column for each attribute."""
+    rounds = [dict(key) for key in keys]
+    attributes = dict.fromkeys(attribute for groups in rounds for attribute in groups)
+    return {name: as_objects([groups.get(name) for groups in rounds]) for name in attributes}
