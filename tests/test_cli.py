@@ -202,7 +202,7 @@ def test_without_the_extra_it_says_what_to_install(missing):
 @pytest.mark.parametrize("command", ["simulate", "reproduce"])
 def test_without_matplotlib_nothing_is_run_in_vain(capsys, monkeypatch, command):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    monkeypatch.setattr("fairbandits.runs.simulate", None)
+    monkeypatch.setattr("fairbandits.simulate.runs.simulate", None)
     assert "figures need matplotlib" in refused(capsys, command, "--data", "standin")
 
 

@@ -27,6 +27,12 @@ def test_a_policy_of_three_lines_passes():
     check_policy(Greedy(model="shared", ridge=0.5))
 
 
+def test_a_class_that_was_defined_twice_still_passes():
+    first = Greedy()
+    type("Greedy", (LinearPolicy,), {"terms": Greedy.terms})
+    check_policy(first)
+
+
 class Liar(Uniform):
     def pick(self, scores, rng):
         index, _ = super().pick(scores, rng)

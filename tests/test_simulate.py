@@ -9,9 +9,8 @@ import pytest
 
 from fairbandits import FairLinUCB, LinTS, LinUCB
 from fairbandits.fairness import metrics
-from fairbandits.runs import Run, simulate_many
-from fairbandits.simulate import simulate
-from fairbandits.trace import Trace, as_objects
+from fairbandits.simulate import Run, simulate, simulate_many
+from fairbandits.simulate.trace import Trace, as_objects
 from fairbandits.worlds import LinearWorld, StudentsAndVideos, Visit
 
 SMALL = {"train": 60, "test": 40, "male_videos": 3, "female_videos": 7, "data": "standin"}
@@ -69,7 +68,7 @@ def test_the_group_means_restart_where_the_test_part_starts_and_the_arms_means_d
     simulate(policy, Scripted([one_arm(0.2, "a", "train"), one_arm(0.4, "a", "train"), one_arm(0.9, "a")]))
     assert policy.groups.standings()[0].count == 1
     assert policy.groups.standings()[0].mean == 0.9
-    assert policy.groups.arm_means(0, np.array([0])) == pytest.approx([0.5])
+    assert policy.groups.arm_means[0, 0] == pytest.approx(0.5)
 
 
 def test_without_a_training_part_nothing_restarts():
@@ -237,7 +236,7 @@ def test_the_seed_decides_policy_and_world():
 def test_what_was_computed_is_not_computed_again(tmp_path, monkeypatch):
     first = simulate_many(runs(), cache=tmp_path)
     assert len(list(tmp_path.glob("*.npz"))) == 4
-    monkeypatch.setattr("fairbandits.runs.simulate", None)
+    monkeypatch.setattr("fairbandits.simulate.runs.simulate", None)
     for trace, again in zip(first, simulate_many(runs(), cache=tmp_path), strict=True):
         same(trace, again)
 
@@ -252,7 +251,7 @@ def test_all_that_determines_a_run_is_in_its_key(monkeypatch):
         Run(LinUCB, LinearWorld, 0, {"alpha": 0.5}),
     ]
     keys = {run.key("real"), run.key("stand-in"), *(other.key("real") for other in others)}
-    monkeypatch.setattr("fairbandits.runs._package_source", lambda: "changed")
+    monkeypatch.setattr("fairbandits.simulate.runs._package_source", lambda: "changed")
     keys.add(run.key("real"))
     assert len(keys) == 8
     # Where the same data lies makes no difference.

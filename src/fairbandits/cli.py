@@ -17,7 +17,7 @@ from fairbandits.paper.experiments import EXPERIMENTS, TITLES, row_title
 from fairbandits.paper.reproduce import Results
 from fairbandits.paper.reproduce import reproduce as reproduce_paper
 from fairbandits.paper.tables import METRIC_TITLES, lines, measured
-from fairbandits.trace import Trace
+from fairbandits.simulate import Trace
 from fairbandits.worlds import DataError, StudentsAndVideos
 
 app = typer.Typer(help="Contextual bandits that treat their users fairly.", add_completion=False)

@@ -12,7 +12,7 @@ from typing import Any
 
 from fairbandits import policies, worlds
 from fairbandits.policies import LinearPolicy, NaiveLinUCB, Policy
-from fairbandits.runs import Run
+from fairbandits.simulate import Run
 from fairbandits.worlds import PAPER_NAIVE_COLUMNS, LinearWorld, StudentsAndVideos
 
 # Bases, which decide nothing themselves.

@@ -17,7 +17,7 @@ from fairbandits.paper.experiments import (
     settings_of,
 )
 from fairbandits.paper.published import PUBLISHED, is_far, published_row
-from fairbandits.runs import simulate_many
+from fairbandits.simulate import simulate_many
 
 TINY = Size(train=30, test=20)
 

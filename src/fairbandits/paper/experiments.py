@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from fairbandits.policies import FairLinUCB, LinUCB, NaiveLinUCB, Policy
-from fairbandits.runs import Run
+from fairbandits.simulate import Run
 from fairbandits.worlds import PAPER_NAIVE_COLUMNS, StudentsAndVideos
 
 ALPHA = 0.5

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from fairbandits.paper import theory
 from fairbandits.paper.tables import Table
-from fairbandits.trace import Trace
+from fairbandits.simulate import Trace
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -24,8 +24,7 @@ from fairbandits.paper.experiments import (
 )
 from fairbandits.paper.published import CITATION
 from fairbandits.paper.report import write_report
-from fairbandits.runs import Run, simulate_many
-from fairbandits.trace import Trace
+from fairbandits.simulate import Run, Trace, simulate_many
 from fairbandits.worlds import StudentsAndVideos, load_students, load_videos
 from fairbandits.worlds.checks import whole
 from fairbandits.worlds.data import DATASETS

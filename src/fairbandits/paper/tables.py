@@ -12,7 +12,7 @@ import numpy as np
 
 from fairbandits.paper.experiments import TABLES, Setting, row_title
 from fairbandits.paper.published import is_far, published_row
-from fairbandits.trace import Trace
+from fairbandits.simulate import Trace
 
 Metrics = Sequence[Mapping[str, float]]
 

@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 
 from fairbandits.linear import fair_linucb_regret_bound
 from fairbandits.policies import FairLinUCB
-from fairbandits.runs import Run
-from fairbandits.trace import Trace
+from fairbandits.simulate import Run, Trace
 from fairbandits.worlds import LinearWorld
 
 GAMMAS = (0.0, 1.0, 3.0)

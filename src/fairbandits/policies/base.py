@@ -270,7 +270,8 @@ class Policy(Parameters):
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """Load what `save` wrote; the policy goes on as if it had never stopped."""
         header, arrays = files.read(path)
-        kind = Policy._kinds.get(header["kind"])
+        # A class that was defined twice, in a notebook say, loads itself and not its namesake.
+        kind = cls if header["kind"] == cls.__name__ else Policy._kinds.get(header["kind"])
         if kind is None or not issubclass(kind, cls):
             raise files.FileError(
                 f"{path}: holds a {header['kind']}, not a {cls.__name__}; "

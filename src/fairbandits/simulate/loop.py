@@ -10,7 +10,7 @@ import numpy as np
 
 from fairbandits.fairness import GroupKey
 from fairbandits.policies import Policy
-from fairbandits.trace import Trace, as_objects
+from fairbandits.simulate.trace import Trace, as_objects
 from fairbandits.worlds import World
 
 

@@ -15,15 +15,15 @@ from pathlib import Path
 from typing import Any
 
 from fairbandits.policies import Policy
-from fairbandits.simulate import shown, simulate
-from fairbandits.trace import Trace
+from fairbandits.simulate.loop import shown, simulate
+from fairbandits.simulate.trace import Trace
 
 # So that the policy's draws do not repeat the world's.
 _POLICY_SEED = 2**32
 
-_PACKAGE = Path(__file__).parent
-# What a trace depends on: all of the package below this module.
-_CODE = ("linear", "fairness", "contexts", "policies", "worlds", "arms.py", "trace.py", "simulate.py", "runs.py")
+_PACKAGE = Path(__file__).parents[1]
+# What a trace depends on: all of the package from here downwards.
+_CODE = ("linear", "fairness", "contexts", "policies", "worlds", "simulate", "arms.py")
 
 
 @dataclass(frozen=True)
