@@ -5,6 +5,7 @@ import pytest
 from scipy import sparse
 
 from fairbandits import (
+    Decision,
     EpsilonGreedy,
     FairLinUCB,
     LinearPolicy,
@@ -17,6 +18,7 @@ from fairbandits import (
     fair_linucb_regret_bound,
 )
 from fairbandits.contexts import correlated_columns
+from fairbandits.linear import RidgeBank, as_rows
 from helpers import contexts_for, teach
 
 GOOD = contexts_for(np.random.default_rng(0))
@@ -34,10 +36,16 @@ def broken_csr():
     return matrix
 
 
+def wild_csr():
+    matrix = sparse.csr_array(GOOD)
+    matrix.indptr[1] = 2 * 10**8
+    return matrix
+
+
 CONTEXTS = {
     "NaN": (with_entry(np.nan), "1 entry that is NaN, infinite or beyond"),
     "infinite": (with_entry(-np.inf), "NaN, infinite or beyond"),
-    "beyond the algebra": (with_entry(1e200), "NaN, infinite or beyond 1e\\+100"),
+    "beyond the algebra": (with_entry(1e200), "NaN, infinite or beyond 1e\\+50"),
     "several NaN": (np.full((2, 10), np.nan), "20 entries that are NaN"),
     "sparse NaN": (sparse.csr_array(with_entry(np.nan)), "NaN, infinite or beyond"),
     "sparse with columns outside": (broken_csr(), r"1 column number\(s\) outside 0..9"),
@@ -50,6 +58,9 @@ CONTEXTS = {
     "three dimensions": (GOOD[None], r"got 3 dimension\(s\)"),
     "a sparse vector": (sparse.coo_array(GOOD[0]), r"got 1 dimension\(s\)"),
     "text": ([["a", "b"]], "must be a matrix of numbers"),
+    "numbers as text": ([["1", "2"]], "its entries are of type"),
+    "complex": (GOOD * 1j, "its entries are of type complex"),
+    "sparse with wild row starts": (wild_csr(), "row starts"),
     "ragged": ([[1.0, 2.0], [1.0]], "must be a matrix of numbers"),
     "nothing": (None, "one row per arm|matrix of numbers"),
 }
@@ -90,11 +101,11 @@ def policy(request):
 
 
 def refused(policy, call, message):
-    before, issued = policy.checksum(), policy._ledger.issued
+    before, ledger = policy.checksum(), policy._ledger.to_json()
     with pytest.raises(ValueError, match=message):
         call()
     assert policy.checksum() == before
-    assert policy._ledger.issued == issued
+    assert policy._ledger.to_json() == ledger
 
 
 @pytest.mark.parametrize("case", CONTEXTS)
@@ -133,6 +144,10 @@ def test_rewards(policy, case):
         ([], None, "at least one user"),
         ([GOOD, GOOD[:3]], None, "all users must have contexts of one shape"),
         (np.array([GOOD, GOOD]), ["male"], r"got 1 group\(s\) for 2 user\(s\)"),
+        (np.array([GOOD, GOOD]), "mf", r"one group for each of 2 user\(s\), in a list; got 'mf'"),
+        (np.array([GOOD, GOOD]), {"sex": "m"}, "one group for each of 2"),
+        (np.zeros((2, 3, 0)), None, "no columns"),
+        ([[[1.0, 2.0], [1.0]]], None, "must be a matrix of numbers"),
         ([GOOD, with_entry(np.nan)], None, "NaN"),
     ],
 )
@@ -144,11 +159,13 @@ def test_many_users(policy, contexts, groups, message):
 def test_decisions(policy):
     other = teach(type(policy)(**policy.get_params()))[0]
     foreign, own = other.choose(GOOD, "male"), policy.choose(GOOD, "male")
-    refused(policy, lambda: policy.learn(foreign, 0.5), "made by another policy .* merge the two")
+    refused(policy, lambda: policy.learn(foreign, 0.5), "not known to this policy: another one made it")
     refused(policy, lambda: policy.learn("a3", 0.5), "takes the Decision that choose returned; got str")
-    refused(policy, lambda: policy.learn_many([own, foreign], [0.5, 0.5]), "made by another policy")
+    refused(policy, lambda: policy.learn_many([own, foreign], [0.5, 0.5]), "not known to this policy")
     refused(policy, lambda: policy.learn_many([own, own], [0.5, 0.5]), "stands more than once")
     refused(policy, lambda: policy.learn_many([own], [0.5, 0.5]), r"1 decision\(s\) and 2 reward\(s\)")
+    refused(policy, lambda: policy.learn_many([own], 0.5), "a list of decisions and a list of rewards")
+    refused(policy, lambda: policy.learn_many(own, [0.5]), "a list of decisions and a list of rewards")
     policy.learn(own, 0.5)
     refused(policy, lambda: policy.learn(own, 0.5), "learned before; pass again=True")
     refused(policy, lambda: policy.learn_many([own], [0.5]), "learned before; pass again=True")
@@ -158,31 +175,34 @@ def test_decisions(policy):
 
 
 def test_forgetting_what_was_never_known(policy):
-    refused(policy, lambda: policy.forget_arm("never"), "nothing to forget")
     refused(policy, lambda: policy.forget_arm(0.5), "string or a whole number")
 
 
 PARAMETERS = [
-    (FairLinUCB, {"gamma": -1}, "gamma must be a finite number not below 0; got -1"),
-    (FairLinUCB, {"gamma": float("nan")}, "gamma must be a finite number"),
-    (FairLinUCB, {"gamma": "auto"}, "gamma must be a finite number not below 0; got 'auto'"),
-    (LinUCB, {"alpha": -0.1}, "alpha must be a finite number not below 0; got -0.1"),
-    (LinUCB, {"alpha": None}, "alpha must be a finite number"),
+    (FairLinUCB, {"gamma": -1}, "gamma must be a number not below 0, and at most 1e\\+50; got -1"),
+    (FairLinUCB, {"gamma": float("nan")}, "gamma must be a number"),
+    (FairLinUCB, {"gamma": "auto"}, "gamma must be a number not below 0, and at most 1e\\+50; got 'auto'"),
+    (LinUCB, {"alpha": -0.1}, "alpha must be a number not below 0, and at most 1e\\+50; got -0.1"),
+    (LinUCB, {"alpha": None}, "alpha must be a number"),
     (LinUCB, {"alpha": "thoery"}, "or \"theory\"; got 'thoery'"),
     (LinUCB, {"alpha": "theory"}, 'Use model="shared"'),
     (LinUCB, {"alpha": "theory", "model": "shared", "delta": 1.0}, "delta is a probability"),
-    (LinUCB, {"alpha": "theory", "model": "shared", "theta_norm": -1}, "theta_norm must be a finite number"),
-    (LinTS, {"alpha": -1}, "alpha must be a finite number not below 0"),
-    (LinUCB, {"ridge": 0}, "ridge must be a finite number above 0; got 0"),
-    (LinUCB, {"ridge": -1}, "ridge must be a finite number above 0; got -1"),
-    (LinUCB, {"ridge": True}, "ridge must be a finite number above 0; got True"),
+    (LinUCB, {"alpha": "theory", "model": "shared", "theta_norm": -1}, "theta_norm must be a number"),
+    (LinTS, {"alpha": -1}, "alpha must be a number not below 0"),
+    (LinUCB, {"ridge": 0}, "ridge must be a number above 1e-50, and at most 1e\\+50; got 0"),
+    (LinUCB, {"ridge": -1}, "ridge must be a number above 1e-50, and at most 1e\\+50; got -1"),
+    (LinUCB, {"ridge": True}, "ridge must be a number above 1e-50, and at most 1e\\+50; got True"),
     (LinUCB, {"model": "joint"}, "model must be one of disjoint, shared; got 'joint'"),
     (LinUCB, {"reward_range": (1, 0)}, "lower one first"),
     (LinUCB, {"reward_range": "ab"}, "a pair"),
+    (LinUCB, {"reward_range": "01"}, "a pair"),
+    (LinUCB, {"reward_range": (0, 1e200)}, "below 1e\\+50 in size"),
+    (LinUCB, {"alpha": 1e300}, "at most 1e\\+50"),
+    (LinUCB, {"ridge": 1e-200}, "above 1e-50"),
     (LinUCB, {"random_state": "seed"}, "random_state must be None, a whole number or a numpy Generator"),
     (LinUCB, {"random_state": -1}, "random_state must be"),
     (EpsilonGreedy, {"epsilon": 1.5}, "epsilon is a probability, from 0 to 1; got 1.5"),
-    (EpsilonGreedy, {"epsilon": -0.1}, "epsilon must be a finite number not below 0"),
+    (EpsilonGreedy, {"epsilon": -0.1}, "epsilon must be a number not below 0"),
     (NaiveLinUCB, {"drop": ["sex"]}, r"pass columns=\[...\] to name them"),
     (NaiveLinUCB, {"drop": ["sex"], "columns": ["age"]}, "not among columns; got 1 names"),
     (NaiveLinUCB, {"drop": [-1]}, "or numbers from 0; got -1"),
@@ -210,6 +230,10 @@ def test_parameters_that_are_not_there(policy):
 def test_parameters_that_what_was_learned_depends_on(kind, change):
     policy = teach(kind())[0]
     refused(policy, lambda: policy.set_params(**change), "cannot change after learning; make a new policy")
+    chosen = kind()
+    chosen.choose(GOOD)
+    chosen.set_params(**change)
+    teach(chosen)
     assert getattr(kind().set_params(**change), next(iter(change))) == next(iter(change.values()))
 
 
@@ -218,7 +242,52 @@ def test_columns_to_drop_that_contexts_do_not_have():
     refused(policy, lambda: policy.choose(GOOD), r"drop names column 12, but contexts have columns 0\.\.9")
     policy = NaiveLinUCB(columns=["age", "sex"])
     refused(policy, lambda: policy.choose(GOOD), "columns names 2 columns, but contexts have 10")
-    assert policy.n_features_in_ is None
+    for many in (policy.choose_many, policy.score):
+        refused(policy, lambda many=many: many(GOOD[None]), "columns names 2 columns, but contexts have 10")
+    assert policy.choose(np.eye(2)).arm in (0, 1)
+
+
+def test_a_row_that_float64_cannot_hold(policy):
+    if isinstance(policy, Uniform):
+        return
+    huge = np.zeros((1, 10))
+    huge[0, :3] = 1.7e9, 1.7e9, 1.0
+    for arms in (["new"], [0]):
+        decision = policy.choose(huge, "male", arms=arms)
+        refused(policy, lambda decision=decision: policy.learn(decision, 0.5), "scale the columns to about 1")
+    teach(policy, seed=3)
+
+
+def test_ids_that_are_equal_to_known_ones_but_no_ids(policy):
+    policy.choose(GOOD[:2], arms=[1, 0])
+    for arms in ([True, False], [1.0, 0.0]):
+        refused(policy, lambda arms=arms: policy.choose(GOOD[:2], arms=arms), "string or a whole number")
+
+
+def test_decisions_that_were_tampered_with():
+    policy = teach(LinUCB(random_state=0))[0]
+    decision = policy.choose(GOOD)
+    with pytest.raises(ValueError, match="read-only"):
+        decision.row.columns[:] = 10**9
+    plain = decision.to_plain()
+    for change in (
+        {"columns": [10**9] * len(plain["columns"])},
+        {"columns": [-1] * len(plain["columns"])},
+        {"width": 3},
+    ):
+        forged = Decision.from_plain({**plain, **change})
+        refused(policy, lambda forged=forged: policy.learn(forged, 0.5), "points outside of that; expected 10")
+    for broken in ({}, {**plain, "columns": ["x"]}, {**plain, "arm": 0.5}, {**plain, "scores": None}):
+        with pytest.raises(ValueError, match="not the values of a decision"):
+            Decision.from_plain(broken)
+
+
+def test_a_bank_that_is_called_wrongly():
+    bank = RidgeBank(3, 1.0)
+    with pytest.raises(ValueError, match="do not fit these slots"):
+        bank.score(as_rows(np.eye(3)), np.zeros(2, np.int64))
+    with pytest.raises(ValueError, match="do not fit these slots"):
+        bank.score(as_rows(np.eye(4)), np.zeros(4, np.int64))
 
 
 def test_merging_what_does_not_belong_together(tmp_path):

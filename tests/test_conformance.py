@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from fairbandits import LinearPolicy, LinUCB, Policy, Uniform
+from fairbandits import FairLinUCB, LinearPolicy, LinUCB, NaiveLinUCB, Policy, Uniform
 from fairbandits.testing import check_policy, policy_checks
 from helpers import POLICIES, fresh
 
@@ -51,8 +51,8 @@ class Forgetful(LinUCB):
 
 
 class Trusting(LinUCB):
-    def _as_reward(self, reward):
-        return 0.5
+    def learn(self, decision, reward, *, again=False):
+        super().learn(decision, 0.5 if reward != reward else reward, again=again)
 
 
 class Muddled(LinUCB):
@@ -85,6 +85,13 @@ class Restless(LinUCB):
 def test_a_policy_that_breaks_a_promise_is_found_out(policy, promise):
     with pytest.raises(AssertionError, match=promise):
         check_policy(policy)
+
+
+def test_policies_with_other_rewards_and_columns_pass():
+    check_policy(FairLinUCB(reward_range=(1, 5)))
+    check_policy(LinUCB(reward_range=(-10, -2), model="shared"))
+    check_policy(NaiveLinUCB(drop=["a"], columns=["a", "b"]))
+    check_policy(NaiveLinUCB(drop=["a"], columns=np.array(["a", "b", "c"])))
 
 
 def test_only_policies_are_checked():

@@ -150,6 +150,13 @@ def forged(saved, path, change):
     ("change", "message"),
     [
         (lambda h, a: h.update(kind="Stranger"), "import the module that defines it first"),
+        (lambda h, a: h.pop("kind"), "import the module that defines it first"),
+        (lambda h, a: h.update(kind=["x"]), "import the module that defines it first"),
+        (lambda h, a: h.update(params=["x"]), "parts do not fit together"),
+        (lambda h, a: h.update(rounds_learned="many"), "parts do not fit together"),
+        (lambda h, a: h["ledger"].update(policy=3), "parts do not fit together"),
+        (lambda h, a: h["rng"]["state"].update(state=2**200), "parts do not fit together"),
+        (lambda h, a: a.update({"bank.part_columns": a["bank.part_columns"] + 999}), "parts do not fit together"),
         (lambda h, a: h.pop("arms"), "parts do not fit together"),
         (lambda h, a: h["params"].update(gamma=-1), "parts do not fit together"),
         (lambda h, a: h["params"].update(evil=1), "parts do not fit together"),
@@ -166,6 +173,28 @@ def test_files_whose_parts_do_not_fit_are_refused(saved, tmp_path, change, messa
     forged(saved, tmp_path / "forged", change)
     with pytest.raises(FileError, match=message):
         Policy.load(tmp_path / "forged")
+
+
+def test_a_namesake_of_ours_does_not_take_its_files(saved):
+    type("FairLinUCB", (FairLinUCB,), {"__module__": "theirs"})
+    assert type(Policy.load(saved)) is FairLinUCB
+
+
+def test_files_hold_no_spare_slots_and_can_be_read_by_others(tmp_path):
+    policy = LinUCB(random_state=0)
+    for i in range(33):
+        policy.learn(policy.choose(np.eye(4)[:1], arms=[i]), 0.5)
+    assert policy.bank.n_slots > 33
+    policy.save(tmp_path / "policy")
+    assert len(load_file(tmp_path / "policy")["bank.theta"]) == 33
+    assert LinUCB.load(tmp_path / "policy").checksum() == policy.checksum()
+    (tmp_path / "plain").write_text("")
+    assert (tmp_path / "policy").stat().st_mode == (tmp_path / "plain").stat().st_mode
+
+
+def test_saving_into_a_folder_that_is_not_there(tmp_path):
+    with pytest.raises(FileError, match="nowhere/policy: its folder does not exist"):
+        LinUCB().save(tmp_path / "nowhere" / "policy")
 
 
 def test_saving_is_whole_or_not_at_all(tmp_path, monkeypatch):
@@ -211,6 +240,42 @@ def test_halves_merged_are_the_whole(name):
     if hasattr(merged, "coefficients"):
         for arm in arms:
             np.testing.assert_allclose(merged.coefficients(arm), whole.coefficients(arm), rtol=1e-9, atol=1e-9)
+
+
+def test_merging_leaves_both_as_they_were():
+    left, right = teach(LinUCB(random_state=0))[0], teach(LinUCB(random_state=1))[0]
+    contexts = contexts_for(np.random.default_rng(0))
+    pending = right.choose(contexts, "male")
+    merged = left.merge(right)
+    merged.learn(pending, 0.5)
+    merged.forget_arm(pending.arm)
+    right.learn(pending, 0.5)
+    assert right.coefficients(pending.arm).any()
+
+
+def test_decisions_of_copies_are_told_apart(tmp_path):
+    """Two policies of one file, or a merged one and its parts, must not give two decisions one name."""
+    policy, _ = teach(LinUCB(random_state=0))
+    policy.save(tmp_path / "policy")
+    one, two = (LinUCB.load(tmp_path / "policy") for _ in range(2))
+    merged = policy.merge(teach(LinUCB(random_state=1))[0])
+    contexts = contexts_for(np.random.default_rng(0))
+    decisions = [each.choose(contexts) for each in (policy, one, two, merged)]
+    assert len({(d.policy, d.number) for d in decisions}) == 4
+    with pytest.raises(ValueError, match="not known to this policy"):
+        two.learn(decisions[1], 0.5)
+    with pytest.raises(ValueError, match="after it was saved"):
+        one.learn(decisions[0], 0.5)
+
+
+@pytest.mark.parametrize("model", ["disjoint", "shared"])
+def test_merging_with_one_that_has_chosen_and_not_learned(model):
+    policy, _ = teach(LinUCB(model=model, random_state=0))
+    idle = LinUCB(model=model, random_state=0)
+    idle.choose(contexts_for(np.random.default_rng(0)))
+    idle.groups.add(0.5, "male", arm="elsewhere")
+    merged = policy.merge(idle)
+    np.testing.assert_allclose(merged.coefficients(2), policy.coefficients(2), rtol=1e-12)
 
 
 def test_merging_with_one_that_has_seen_nothing():

@@ -165,6 +165,8 @@ def test_a_gap_is_a_number_that_can_be_copied_and_not_changed():
     ("call", "message"),
     [
         (lambda g: g.add(1.5, "a"), r"reward must lie in \[0, 1\]; got 1.5"),
+        (lambda g: g.add("much", "a"), "reward must be a number"),
+        (lambda g: g.add(0.5, "a", arm=("x",)), "an arm id is a string or a whole number"),
         (lambda g: g.add(float("nan"), "a"), "reward must lie in"),
         (lambda g: g.add(0.5, 0.3), "a group is a string or a whole number"),
         (lambda g: g.add(0.5, {"": "a"}), "named by a non-empty string"),
@@ -174,7 +176,7 @@ def test_a_gap_is_a_number_that_can_be_copied_and_not_changed():
         (lambda g: g.merge(GroupRewards((0, 2))), "different reward ranges"),
         (lambda g: GroupRewards((-1, 1)).ratio(), "not negative"),
         (lambda g: GroupRewards((1, 0)), "lower one first"),
-        (lambda g: GroupRewards((0, float("inf"))), "two finite numbers"),
+        (lambda g: GroupRewards((0, float("inf"))), "two numbers below"),
         (lambda g: GroupRewards(3), "a pair"),
     ],
 )

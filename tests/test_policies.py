@@ -1,15 +1,18 @@
 """What each policy does beyond what all of them promise."""
 
 import gc
+import json
 import math
 import tracemalloc
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse, stats
 from sklearn.base import clone
 
 from fairbandits import (
+    Decision,
     EpsilonGreedy,
     FairLinUCB,
     LinTS,
@@ -44,8 +47,9 @@ def test_parameters_that_may_change_take_effect_at_once():
     contexts = contexts_for(np.random.default_rng(0))[None]
     assert not policy.score(contexts).fairness.any()
     assert policy.set_params(gamma=2.0).score(contexts).fairness.any()
-    seeded = [policy.set_params(random_state=i)._rng.random() for i in (1, 2, 1)]
+    seeded = [policy.set_params(random_state=i)._rng.random() for i in (1, 2, 2)]
     assert seeded[0] == np.random.default_rng(1).random() != seeded[1]
+    assert seeded[1] == seeded[2], "the same seed again starts again"
 
 
 # -- the model -----------------------------------------------------------------------------------------
@@ -210,6 +214,8 @@ NORMALS = {
     "one much narrower": ([0.0, 0.1, -0.2], [1.0, 1e-4, 0.5]),
     "one sure": ([0.0, 0.3], [1.0, 0.0]),
     "hopeless": ([0.0, 50.0], [1.0, 1.0]),
+    "all sure and level": ([0.3, 0.3, 0.1], [0.0, 0.0, 0.0]),
+    "two sure and level": ([0.0, 0.0, -0.5, 0.2], [0.0, 0.0, 0.0, 1.0]),
     "many": (list(np.linspace(0, 0.3, 60)), [0.1] * 60),
 }
 
@@ -219,8 +225,9 @@ def test_the_probability_of_being_best_is_an_exact_integral(case):
     mean, sd = (np.array(numbers) for numbers in NORMALS[case])
     exact = np.array([probability_of_best(i, mean, sd) for i in range(mean.size)])
     assert exact.sum() == pytest.approx(1.0, abs=1e-8)
-    draws = np.random.default_rng(0).normal(mean, sd, (200_000, mean.size)).argmax(axis=1)
-    np.testing.assert_allclose(np.bincount(draws, minlength=mean.size) / 200_000, exact, atol=0.006)
+    draws = np.random.default_rng(0).normal(mean, sd, (200_000, mean.size))
+    best = draws == draws.max(axis=1, keepdims=True)
+    np.testing.assert_allclose((best / best.sum(axis=1, keepdims=True)).mean(axis=0), exact, atol=0.006)
 
 
 def test_thompson_draws_come_from_what_is_believed():
@@ -264,6 +271,51 @@ def test_a_late_reward_for_a_forgotten_arm_counts_for_its_user_alone():
     again = policy.choose(np.eye(10)[:1], "male", arms=[2])
     policy.learn(again, 0.5)
     assert policy.coefficients(2)[0] == pytest.approx(0.25)
+
+
+def test_an_arm_can_be_forgotten_while_its_first_reward_is_on_its_way():
+    policy = FairLinUCB(random_state=0)
+    late = policy.choose(np.eye(3)[:1], "male", arms=["x"])
+    policy.forget_arm("x")
+    policy.learn(late, 1.0)
+    assert "x" not in policy._arms
+    policy.groups.add(0.5, "female", arm="y")
+    policy.forget_arm("y")
+
+
+def test_contexts_may_change_their_width_while_nothing_has_been_learned():
+    policy = LinUCB(random_state=0)
+    early = policy.choose(np.eye(3))
+    policy.learn(policy.choose(np.eye(4)), 0.5)
+    with pytest.raises(ValueError, match="expected 4"):
+        policy.learn(early, 0.5)
+
+
+def test_arms_and_groups_come_in_any_container():
+    policy = LinUCB(random_state=0)
+    for arms in (
+        pd.Index(list("abc")),
+        pd.Series(list("abc")),
+        np.array(list("abc")),
+        (a for a in "abc"),
+        range(3),
+    ):
+        assert policy.choose(np.eye(3), arms=arms).arm in ("a", "b", "c", 0, 1, 2)
+    frame = pd.DataFrame(np.eye(3), columns=list("xyz"))
+    assert policy.choose(frame, group=np.str_("m")).group == (("group", "m"),)
+    policy.choose_many(np.eye(3)[None], pd.Series(["m"]))
+
+
+def test_a_decision_can_be_kept_as_json():
+    policy, twin = teach(FairLinUCB(random_state=0))[0], teach(FairLinUCB(random_state=0))[0]
+    for contexts in (contexts_for(np.random.default_rng(1)), np.random.default_rng(1).random((6, 10))):
+        decision = policy.choose(contexts, {"sex": "f", "race": "Black"})
+        kept = Decision.from_plain(json.loads(json.dumps(decision.to_plain())))
+        for field in ("arm", "probability", "group", "index", "policy", "number", "score"):
+            assert getattr(kept, field) == getattr(decision, field)
+        policy.learn(kept, 0.7)
+        twin.learn(twin.choose(contexts, {"sex": "f", "race": "Black"}), 0.7)
+    assert policy.checksum() == twin.checksum()
 
 
 def test_the_row_of_a_forgotten_arm_is_used_again():

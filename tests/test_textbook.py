@@ -120,6 +120,15 @@ def test_three_values_and_two_attributes_compare_the_group_ahead_with_the_group_
     np.testing.assert_allclose(decision.scores.fairness, expected, rtol=1e-12)
 
 
+def test_means_that_are_equal_on_paper_give_no_penalty():
+    """.2 + 1 and 1 + .2 have the same mean, and not the same rounding."""
+    policy = FairLinUCB(gamma=1.0, random_state=0)
+    for arm, (group, reward) in enumerate([("m", 0.2), ("m", 1.0), ("p", 1.0), ("p", 0.2)]):
+        policy.learn(policy.choose(np.eye(4)[[arm]], group, arms=[arm]), reward)
+    fairness = policy.score(np.eye(4)[None]).fairness
+    np.testing.assert_allclose(fairness, fairness[0, 0])
+
+
 def test_penalty_takes_other_ranges_of_reward_to_the_same_scale():
     """Rewards in stars of 0 to 5 lead to the same penalty as the same rewards in [0, 1]."""
     unit = FairLinUCB(gamma=3, random_state=0)

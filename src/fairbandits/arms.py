@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -36,7 +36,7 @@ class ArmIndex:
         Most rounds offer what the round before offered, so the last answer is kept.
         """
         ids: Sequence[ArmId] = range(n) if arms is None else _as_tuple(arms)
-        if self._last is not None and self._last[0] == ids and len(ids) == n:
+        if self._last is not None and self._last[0] == ids and len(ids) == n and _are_plain(ids):
             return self._last
         if arms is not None:
             ids = _checked(ids, n)
@@ -44,13 +44,21 @@ class ArmIndex:
         self._last = ids, np.array([get(arm, -1) for arm in ids], np.int64)
         return self._last
 
-    def claim(self, arm: ArmId) -> int:
-        """Find the row of an arm, giving it one if it has none."""
+    def row_for(self, arm: ArmId) -> int:
+        """Find the row that an arm has, or would be given."""
         row = self.rows.get(arm)
         if row is None:
-            row = self._free.pop() if self._free else len(self.rows)
+            return self._free[-1] if self._free else len(self.rows)
+        return row
+
+    def claim(self, arm: ArmId) -> int:
+        """Find the row of an arm, giving it one if it has none."""
+        row = self.row_for(arm)
+        if arm not in self.rows:
             self.rows[arm] = row
             self._last = None
+            if self._free:
+                self._free.pop()
         return row
 
     def release(self, arm: ArmId) -> int | None:
@@ -91,11 +99,14 @@ def as_arm(arm: Any) -> ArmId:
 
 
 def _as_tuple(arms: Any) -> tuple[Any, ...]:
-    if isinstance(arms, np.ndarray):
-        arms = arms.tolist()
-    if isinstance(arms, str) or not isinstance(arms, Sequence):
+    if isinstance(arms, str) or not isinstance(arms, Iterable):
         raise ValueError(f"arms must be a sequence of ids, one for each row of contexts; got {arms!r}")
-    return tuple(arms)
+    return tuple(arms.tolist() if isinstance(arms, np.ndarray) else arms)
+
+
+def _are_plain(ids: Sequence[Any]) -> bool:
+    # True and 1.0 are equal to 1, but no ids.
+    return isinstance(ids, range) or {*map(type, ids)} <= {int, str}
 
 
 def _checked(ids: Sequence[Any], n: int) -> tuple[ArmId, ...]:

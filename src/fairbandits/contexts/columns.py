@@ -35,7 +35,7 @@ def correlated_columns(
     >>> correlated_columns(users, ["f", "f", "m", "m"], columns=["is female", "age"])
     ('is female',)
     """
-    X = np.asarray(users, float)
+    X = np.asarray(users.toarray() if hasattr(users, "toarray") else users, dtype=np.float64)
     if X.ndim != 2 or len(X) != len(group):
         raise ValueError(f"users must be a matrix with one row for each of the {len(group)} groups; got {X.shape}")
     if not np.isfinite(X).all():

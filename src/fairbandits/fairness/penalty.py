@@ -11,6 +11,9 @@ from fairbandits.fairness.rewards import GroupRewards
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
+# Means that are equal on paper differ in their last digits, by the order of the rewards; sign(0) is 0.
+LEVEL = 1e-12
+
 
 def arm_penalty(groups: GroupRewards, rows: Ints) -> Floats:
     """Compute F_a in [-1, 1]: below 0 for an arm that gave more to the group that is ahead.
@@ -43,7 +46,7 @@ def _penalty(
     for group in range(attribute_of.size):
         n_attributes = max(n_attributes, attribute_of[group] + 1)
     for attribute in range(n_attributes):
-        ahead, behind = _leaders(means, attribute_of, attribute, lowest)
+        ahead, behind = _leaders(means, attribute_of, attribute, lowest, LEVEL * span)
         if ahead >= 0:
             for a in range(rows.size):
                 penalty[a] -= arm_means[ahead, rows[a]]
@@ -52,7 +55,7 @@ def _penalty(
 
 
 @njit(cache=True, nogil=True)
-def _leaders(means: Floats, attribute_of: Ints, attribute: int, lowest: float) -> tuple[int, int]:
+def _leaders(means: Floats, attribute_of: Ints, attribute: int, lowest: float, level: float) -> tuple[int, int]:
     """Find the groups ahead and behind; -1 for ahead where they are level.
 
     Means are taken literally: a group without rewards has the lowest. An attribute has at least two values, so
@@ -70,7 +73,7 @@ def _leaders(means: Floats, attribute_of: Ints, attribute: int, lowest: float) -
     if n_groups == 1:
         behind = -1
     least = means[behind] if behind >= 0 else lowest
-    return (ahead, behind) if means[ahead] > least else (-1, -1)
+    return (ahead, behind) if means[ahead] - least > level else (-1, -1)
 
 
 @njit(cache=True, nogil=True)

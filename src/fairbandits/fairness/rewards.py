@@ -8,13 +8,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fairbandits.arms import ArmId, ArmIndex
+from fairbandits.arms import ArmId, ArmIndex, as_arm
 from fairbandits.fairness.estimates import Gap, Standing
 from fairbandits.fairness.groups import Group, GroupKey, GroupValue, as_group
 from fairbandits.fairness.moments import Moments
 from fairbandits.fairness.sequence import confidence_radius
 
 Floats = NDArray[np.float64]
+
+# Squares of larger rewards leave the range of a float64 soon.
+_LARGEST = 1e50
 
 
 class GroupRewards:
@@ -59,13 +62,8 @@ class GroupRewards:
 
     def add(self, reward: float, group: Group, arm: ArmId | None = None) -> None:
         """Record one reward."""
-        low, high = self.reward_range
-        if not low <= reward <= high:
-            raise ValueError(
-                f"reward must lie in [{low:g}, {high:g}]; got {reward!r}. Declare another reward_range"
-            )
-        key = as_group(group)
-        self.record(float(reward), key, -1 if arm is None else self._arms.claim(arm))
+        value, key = as_reward(reward, self.reward_range), as_group(group)
+        self.record(value, key, -1 if arm is None else self._arms.claim(as_arm(arm)))
 
     def record(self, reward: float, key: GroupKey, row: int) -> None:
         """Record one reward that has been checked; row -1 stands for no arm."""
@@ -77,7 +75,10 @@ class GroupRewards:
                 self._by_arm.add(number, row, reward)
 
     def restart(self) -> None:
-        """Start the means of the groups anew; what each arm gave each group stays."""
+        """Start the means of the groups anew; what each arm gave each group stays.
+
+        Intervals start anew as well: each stretch between two restarts may fail with its own 5%.
+        """
         self._totals.blank(...)
 
     def forget_row(self, row: int) -> None:
@@ -133,10 +134,9 @@ class GroupRewards:
         confidence : float
             The probability with which the interval holds at all times.
         """
-        span = self.reward_range[1] - self.reward_range[0]
         pairs = self._extremes(attribute, confidence)
         if not pairs:
-            return _no_gap(0.0, 0.0, span, confidence)
+            return _no_gap(0.0, 0.0, self._span, confidence)
         gaps = []
         for best, worst, peers in pairs:
             # The true range is at least what the intervals force and at most what they allow.
@@ -164,6 +164,7 @@ class GroupRewards:
     def arm_bias(self, arm: ArmId, attribute: str | None = None, confidence: float = 0.95) -> Gap:
         """Say how much more an arm gave the group that is ahead than the group that is behind.
 
+        The interval is for this one arm: of a hundred arms, five may be wrong.
         Negative where the arm favours the group behind. A group that never received the arm counts with
         the lowest possible reward, as in the paper; the interval then shows that nothing is known.
         """
@@ -174,12 +175,14 @@ class GroupRewards:
         if not pairs:
             return _no_gap(0.0, low - high, high - low, confidence)
         best, worst, _ = max(pairs, key=lambda pair: pair[0].mean - pair[1].mean)
-        numbers = [self._number[s.attribute][s.group] for s in (best, worst)]
         row = self._arms.rows[arm]
-        radius = self._radius(self._by_arm, numbers, row, confidence)
-        (n_best, mean_best, _), (n_worst, mean_worst, _) = (self._by_arm.cell(n, row) for n in numbers)
+        # Any two groups of the attribute might have been the ones ahead and behind, so all of them count.
+        numbers = self._numbers(best.attribute)
+        radius = dict(zip(numbers, self._radius(self._by_arm, numbers, row, confidence).tolist(), strict=True))
+        pair = [self._number[s.attribute][s.group] for s in (best, worst)]
+        (n_best, mean_best, _), (n_worst, mean_worst, _) = (self._by_arm.cell(n, row) for n in pair)
         bias = mean_best - mean_worst
-        reach = float(radius.sum()) if n_best and n_worst else 2.0 * (high - low)
+        reach = sum(radius[n] for n in pair) if n_best and n_worst else 2.0 * (high - low)
         return _gap(bias, max(low - high, bias - reach), min(high - low, bias + reach), best, worst)
 
     # -- for the terms that fairness adds to a score ---------------------------------------------------
@@ -216,6 +219,10 @@ class GroupRewards:
             parts = {part: arrays[f"{name}.{part}"] for part in Moments.PARTS}
             table.restore(parts, len(self._names), n_arms)
 
+    @property
+    def _span(self) -> float:
+        return self.reward_range[1] - self.reward_range[0]
+
     # -- inside ----------------------------------------------------------------------------------------
 
     def _claim(self, attribute: str, value: GroupValue) -> int:
@@ -237,12 +244,17 @@ class GroupRewards:
         return list(self._number[attribute].values())
 
     def _radius(self, table: Moments, numbers: list[int], column: int, confidence: float) -> Floats:
-        """Half-widths for several cells such that all intervals together hold with the confidence."""
-        if not numbers:
-            return np.empty(0)
-        cells = np.array([table.cell(number, column) for number in numbers])
-        each = 1.0 - (1.0 - confidence) / len(numbers)
-        return confidence_radius(cells[:, 0], cells[:, 2], each, self.reward_range[1] - self.reward_range[0])
+        """Half-widths for several cells such that all intervals together hold with the confidence.
+
+        The k-th group to appear may fail with 1 / (k (k + 1)) of what may fail in all: that sums to at most the
+        whole however many groups there will be, and no interval changes when another group comes.
+        """
+        return np.array(
+            [
+                confidence_radius(count, m2, 1.0 - (1.0 - confidence) / (k * (k + 1)), self._span)
+                for k, (count, _, m2) in enumerate((table.cell(number, column) for number in numbers), start=1)
+            ]
+        )
 
     def _extremes(
         self, attribute: str | None, confidence: float
@@ -262,12 +274,29 @@ class GroupRewards:
 def as_range(reward_range: Any) -> tuple[float, float]:
     """Check a range of rewards."""
     try:
-        low, high = (float(bound) for bound in reward_range)
+        low, high = (float(bound) for bound in reward_range if not isinstance(bound, str))
     except (TypeError, ValueError):
         raise ValueError(f"reward_range is a pair (lowest, highest); got {reward_range!r}") from None
-    if not -math.inf < low < high < math.inf:
-        raise ValueError(f"reward_range needs two finite numbers, the lower one first; got {reward_range!r}")
+    if not -_LARGEST < low < high < _LARGEST:
+        raise ValueError(
+            f"reward_range needs two numbers below {_LARGEST:g} in size, the lower one first; got {reward_range!r}"
+        )
     return low, high
+
+
+def as_reward(reward: Any, reward_range: tuple[float, float]) -> float:
+    """Check a reward."""
+    low, high = reward_range
+    try:
+        value = float(reward)
+    except (TypeError, ValueError):
+        raise ValueError(f"reward must be a number; got {reward!r} of type {type(reward).__name__}") from None
+    if not low <= value <= high:
+        raise ValueError(
+            f"reward must lie in [{low:g}, {high:g}]; got {reward!r}. "
+            "Rescale it, or declare the range: reward_range=(lowest, highest)"
+        )
+    return value
 
 
 def _gap(value: float, low: float, high: float, best: Standing, worst: Standing) -> Gap:

@@ -101,14 +101,18 @@ class RidgeBank:
         """
         mean = np.empty((rows.n_users, rows.n_arms))
         width = np.empty((rows.n_users, rows.n_arms))
-        if self._fill(rows, slots, mean, width):
-            # A variance came out negative: that is rounding, so take the exact inverses and look again.
-            for slot in range(self.n_slots):
-                self.refresh(slot)
-            self._fill(rows, slots, mean, width)
+        if rows.width != self.width or (slots is not None and slots.size != rows.n_arms):
+            raise ValueError(f"{rows.n_arms} arm(s), {rows.width} wide, do not fit these slots, {self.width} wide")
+        broken = self._fill(rows, slots, mean, width)
+        if broken >= 0:
+            # A variance came out negative: that is rounding, so take the exact inverse and look again.
+            self.refresh(broken)
+            while (again := self._fill(rows, slots, mean, width)) not in (-1, broken):
+                broken = again
+                self.refresh(broken)
         return mean, width
 
-    def _fill(self, rows: Rows, slots: Ints | None, mean: Floats, width: Floats) -> bool:
+    def _fill(self, rows: Rows, slots: Ints | None, mean: Floats, width: Floats) -> int:
         if isinstance(rows, SparseRows) and slots is None and self.n_slots:
             return kernels.score_shared(*rows.parts, self.theta[0], self.inverse[0], mean, width)
         if slots is None:
@@ -129,7 +133,18 @@ class RidgeBank:
         )
 
     def learn(self, slot: int, row: Row, reward: float) -> None:
-        """Learn one row in a slot."""
+        """Learn one row in a slot; where it is refused, nothing changes.
+
+        Raises
+        ------
+        ValueError
+            Where A would no longer be positive definite to float64: very large columns that are nearly copies
+            of each other.
+        """
+        self._check_row(row)
+        if self._is_due(slot, row):
+            self._learn_afresh(slot, row, reward)
+            return
         if slot >= self.n_slots:
             self._grow(slot + 1)
         leverage = kernels.learn_row(
@@ -145,13 +160,39 @@ class RidgeBank:
             self.ready,
             self.part_columns,
             self.part_values,
+            _REFRESH_LEVERAGE,
         )
-        self.rows_learned[slot] += 1
-        self.since_refresh[slot] += 1
-        if not 0.0 <= leverage <= _REFRESH_LEVERAGE or self.since_refresh[slot] >= self._refresh_every:
-            self.refresh(slot)
-        else:
+        if 0.0 <= leverage <= _REFRESH_LEVERAGE:
             self.log_det[slot] += math.log1p(leverage)
+            self.rows_learned[slot] += 1
+            self.since_refresh[slot] += 1
+        else:
+            self._learn_afresh(slot, row, reward)
+
+    def _check_row(self, row: Row) -> None:
+        # The kernels do not check their indices, so a wrong row must not reach them.
+        if row.width != self.width or not kernels.is_inside(row.columns, self.width):
+            raise ValueError(f"the row is {row.width} wide, or points outside of that; expected {self.width}")
+
+    def _is_due(self, slot: int, row: Row) -> bool:
+        if slot < self.n_slots:
+            return bool(self.since_refresh[slot] + 1 >= self._refresh_every)
+        return float(row.values @ row.values) / self.ridge > _REFRESH_LEVERAGE
+
+    def _learn_afresh(self, slot: int, row: Row, reward: float) -> None:
+        """Learn one row by solving anew, on copies until it has succeeded."""
+        gram, moment = self.ridge * np.eye(self.width), np.zeros(self.width)
+        if slot < self.n_slots:
+            gram, moment = self.gram[slot].copy(), self.moment[slot].copy()
+        kernels.add_row(row.columns, row.values, reward, gram, moment)
+        solution = solve(gram, moment)
+        if slot >= self.n_slots:
+            self._grow(slot + 1)
+        self.gram[slot], self.moment[slot] = gram, moment
+        part = row.columns[row.n_user :], row.values[row.n_user :]
+        kernels.keep_part(*part, self.part_columns[slot], self.part_values[slot])
+        self.rows_learned[slot] += 1
+        self._take(slot, *solution)
 
     def log_det_of(self, slot: int) -> float:
         """Give log det A of a slot, also of one that holds nothing."""
@@ -163,7 +204,9 @@ class RidgeBank:
 
     def refresh(self, slot: int) -> None:
         """Compute A^-1, theta and log det A afresh from A and b."""
-        inverse, theta, log_det = solve(self.gram[slot], self.moment[slot])
+        self._take(slot, *solve(self.gram[slot], self.moment[slot]))
+
+    def _take(self, slot: int, inverse: Floats, theta: Floats, log_det: float) -> None:
         self.inverse[slot] = inverse
         self.theta[slot] = theta
         self.log_det[slot] = log_det
@@ -177,6 +220,8 @@ class RidgeBank:
 
     def absorb(self, slot: int, other: RidgeBank, other_slot: int) -> None:
         """Add what a slot of another bank has learned: A and b are sums, so they add up."""
+        if other_slot >= other.n_slots:
+            return
         if slot >= self.n_slots:
             self._grow(slot + 1)
         self.gram[slot] += other.gram[other_slot] - self.ridge * np.eye(self.width)
@@ -185,8 +230,10 @@ class RidgeBank:
         self.refresh(slot)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """Give the state as arrays."""
-        return {name: getattr(self, name) for name in self._ARRAYS}
+        """Give the state as arrays, without the slots at the end that hold nothing."""
+        learned = np.flatnonzero(self.rows_learned)
+        used = int(learned[-1]) + 1 if learned.size else 0
+        return {name: getattr(self, name)[:used] for name in self._ARRAYS}
 
     def restore(self, arrays: dict[str, NDArray[Any]]) -> None:
         """Take the state from arrays that `arrays` gave."""

@@ -26,6 +26,8 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 FAST = {"reassoc", "nsz", "contract"}
+# What is left of a sum whose parts cancel to less than this share has lost six of its digits.
+CANCELLED = 1e-6
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
@@ -45,9 +47,9 @@ def score_disjoint(
     ridge: float,
     mean: Floats,
     width: Floats,
-) -> bool:
-    """Fill mean and width (users x arms), a model for each arm; return whether a variance came out negative."""
-    broken = False
+) -> int:
+    """Fill mean and width (users x arms), a model for each arm; return a slot that has broken down, or -1."""
+    broken = -1
     n_users, n_arms = mean.shape
     n_slots, d = theta.shape
     flat = inverse.reshape(-1)
@@ -65,22 +67,28 @@ def score_disjoint(
             else:
                 start = np.uint64(slot * d * d)
                 q, t = ready[slot], theta[slot]
-                variance = q[d]
                 m = q[d + 1]
+                own = 0.0
                 for k in range(offsets.size):
-                    variance += weights[k] * flat[start + offsets[k]]
+                    own += weights[k] * flat[start + offsets[k]]
+                mixed = 0.0
                 for i in range(uc.size):
                     c = np.uint64(uc[i])
-                    variance += 2.0 * uv[i] * q[c]
+                    mixed += 2.0 * uv[i] * q[c]
                     m += uv[i] * t[c]
                 part = part_columns[slot, 1 : 1 + part_columns[slot, 0]]
+                rest = 0.0
                 if not _is_same(columns[lo:hi], values[lo:hi], part, part_values[slot]):
                     e, e_values = _difference(columns[lo:hi], values[lo:hi], part, part_values[slot])
-                    variance += _cross(e, e_values, uc, uv, inverse[slot], q)
+                    rest = _cross(e, e_values, uc, uv, inverse[slot], q)
                     for i in range(e.size):
                         m += e_values[i] * t[e[i]]
+                variance = own + mixed + q[d] + rest
+                if not variance > CANCELLED * (own + abs(mixed) + q[d] + abs(rest)):
+                    # The parts have cancelled each other, and too few digits are left: the long way.
+                    variance = _direct(inverse[slot], uc, uv, columns[lo:hi], values[lo:hi])
                 if not variance >= 0.0:
-                    broken = True
+                    broken = slot
                     variance = 0.0
             mean[user, a] = m
             width[user, a] = math.sqrt(variance)
@@ -92,6 +100,23 @@ def _square(x: Floats) -> float:
     total = 0.0
     for i in range(x.size):
         total += x[i] * x[i]
+    return total
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def _direct(P: Floats, uc: Ints, uv: Floats, columns: Ints, values: Floats) -> float:
+    """Compute x' A^-1 x of x = u + v as it stands."""
+    total = 0.0
+    for i in range(uc.size):
+        for j in range(uc.size):
+            total += uv[i] * uv[j] * P[uc[i], uc[j]]
+    for i in range(columns.size):
+        inner = 0.0
+        for j in range(uc.size):
+            inner += 2.0 * uv[j] * P[columns[i], uc[j]]
+        for j in range(columns.size):
+            inner += values[j] * P[columns[i], columns[j]]
+        total += values[i] * inner
     return total
 
 
@@ -122,9 +147,9 @@ def score_shared(
     inverse: Floats,
     mean: Floats,
     width: Floats,
-) -> bool:
+) -> int:
     """Fill mean and width (users x arms), one model for all arms: A^-1 u is computed once for a user."""
-    broken = False
+    broken = -1
     n_users, n_arms = mean.shape
     for user in range(n_users):
         uc = user_columns[user_starts[user] : user_starts[user + 1]]
@@ -147,7 +172,7 @@ def score_shared(
                 variance += 2.0 * values[i] * inner
                 m += values[i] * theta[c]
             if not variance >= 0.0:
-                broken = True
+                broken = 0
                 variance = 0.0
             mean[user, a] = m
             width[user, a] = math.sqrt(variance)
@@ -157,12 +182,12 @@ def score_shared(
 @njit(cache=True, nogil=True, fastmath=FAST)
 def score_full(
     rows: Floats, slots: Ints, theta: Floats, inverse: Floats, ridge: float, mean: Floats, width: Floats
-) -> bool:
+) -> int:
     """Fill mean and width (users x arms) for rows without zeros worth skipping.
 
     Arms are the outer loop, so that one arm's matrix stays in the cache while all users are scored against it.
     """
-    broken = False
+    broken = -1
     n_users, n_arms = mean.shape
     n_slots, d = theta.shape
     for a in range(n_arms):
@@ -185,7 +210,7 @@ def score_full(
                     variance += 2.0 * x[i] * inner
                     m += x[i] * t[i]
                 if not variance >= 0.0:
-                    broken = True
+                    broken = slot
                     variance = 0.0
             mean[user, a] = m
             width[user, a] = math.sqrt(variance)
@@ -206,22 +231,14 @@ def learn_row(
     ready: Floats,
     part_columns: Ints,
     part_values: Floats,
+    most: float,
 ) -> float:
     """Learn one row: A += x x', b += r x, and A^-1, theta by Sherman-Morrison. Return x' A^-1 x as it was.
 
-    theta moves by its own recursion rather than as A^-1 b: that product cancels badly where columns
-    differ in scale, the recursion does not.
+    Where that is negative or above `most`, the update would lose too many digits, and nothing is changed.
+    theta moves by its own recursion rather than as A^-1 b: that product cancels badly where columns differ in
+    scale, the recursion does not.
     """
-    for i in range(columns.size):
-        c = np.uint64(columns[i])
-        moment[slot, c] += reward * values[i]
-        for j in range(columns.size):
-            gram[slot, c, np.uint64(columns[j])] += values[i] * values[j]
-    part = columns[n_user:]
-    part_columns[slot, 0] = part.size
-    part_columns[slot, 1 : 1 + part.size] = part
-    part_values[slot, : part.size] = values[n_user:]
-
     P, t = inverse[slot], theta[slot]
     u = times(P, columns, values)
     leverage = 0.0
@@ -229,14 +246,36 @@ def learn_row(
     for i in range(columns.size):
         leverage += values[i] * u[columns[i]]
         surprise -= values[i] * t[columns[i]]
-    if leverage >= 0.0:
-        gain = 1.0 / (1.0 + leverage)
-        for i in range(t.size):
-            t[i] += u[i] * (gain * surprise)
-            u[i] *= math.sqrt(gain)
-        _subtract_outer(P, u)
-        make_ready(part_columns[slot], part_values[slot], P, t, ready[slot])
+    if not 0.0 <= leverage <= most:
+        return leverage
+
+    gain = 1.0 / (1.0 + leverage)
+    for i in range(t.size):
+        t[i] += u[i] * (gain * surprise)
+        u[i] *= math.sqrt(gain)
+    _subtract_outer(P, u)
+    add_row(columns, values, reward, gram[slot], moment[slot])
+    keep_part(columns[n_user:], values[n_user:], part_columns[slot], part_values[slot])
+    make_ready(part_columns[slot], part_values[slot], P, t, ready[slot])
     return leverage
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def add_row(columns: Ints, values: Floats, reward: float, gram: Floats, moment: Floats) -> None:
+    """Add a row to A and b."""
+    for i in range(columns.size):
+        c = np.uint64(columns[i])
+        moment[c] += reward * values[i]
+        for j in range(columns.size):
+            gram[c, np.uint64(columns[j])] += values[i] * values[j]
+
+
+@njit(cache=True, nogil=True)
+def keep_part(columns: Ints, values: Floats, part_columns: Ints, part_values: Floats) -> None:
+    """Keep an arm's own part: how many columns, then the columns; and their values."""
+    part_columns[0] = columns.size
+    part_columns[1 : 1 + columns.size] = columns
+    part_values[: columns.size] = values
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
@@ -318,3 +357,12 @@ def _difference(columns: Ints, values: Floats, known: Ints, known_values: Floats
             j += 1
         n += left_values[n] != 0.0
     return left[:n], left_values[:n]
+
+
+@njit(cache=True, nogil=True)
+def is_inside(columns: Ints, d: int) -> bool:
+    """Whether all columns are among 0..d-1."""
+    outside = 0
+    for i in range(columns.size):
+        outside += columns[i] < 0 or columns[i] >= d
+    return outside == 0

@@ -73,6 +73,7 @@ class SparseRows(_Rows):
     def row(self, user: int, arm: int) -> Row:
         """Copy one row out."""
         columns, values, n_user = split.take_row(*self.parts, user, user * self.n_arms + arm)
+        columns.flags.writeable = values.flags.writeable = False
         return Row(columns, values, n_user, self.width)
 
     def without(self, dropped: NDArray[np.bool_]) -> SparseRows:
@@ -92,8 +93,9 @@ class FullRows(_Rows):
 
     def row(self, user: int, arm: int) -> Row:
         """Copy one row out."""
-        values = self.matrix[user * self.n_arms + arm].copy()
-        return Row(np.arange(self.width), values, self.width, self.width)
+        columns, values = np.arange(self.width), self.matrix[user * self.n_arms + arm].copy()
+        columns.flags.writeable = values.flags.writeable = False
+        return Row(columns, values, self.width, self.width)
 
     def without(self, dropped: NDArray[np.bool_]) -> FullRows:
         """Set the dropped columns to zero, which to a ridge regression is the same as having none."""
@@ -126,7 +128,7 @@ def as_rows(contexts: Any, width: int | None = None, n_users: int = 1) -> Rows:
     >>> as_rows([[float("nan")]])
     Traceback (most recent call last):
         ...
-    ValueError: contexts hold 1 entry that is NaN, infinite or beyond 1e+100; clean or impute them first
+    ValueError: contexts hold 1 entry that is NaN, infinite or beyond 1e+50; clean or impute them first
     """
     if sparse.issparse(contexts):
         return _from_sparse(contexts, width, n_users)
@@ -157,8 +159,10 @@ def stack_rows(many: Any, width: int | None = None) -> Rows:
     if len(many) == 0:
         raise ValueError("contexts of many users must hold at least one user; got none")
     if is_cube:
-        return as_rows(many.reshape(-1, many.shape[2]), width, len(many))
-    shapes = {np.shape(one) for one in many}
+        n_users, n_arms, d = many.shape
+        return as_rows(many.reshape(n_users * n_arms, d), width, n_users)
+    many = [one if sparse.issparse(one) else _as_floats(one) for one in many]
+    shapes = {one.shape for one in many}
     if len(shapes) > 1:
         raise ValueError(
             f"all users must have contexts of one shape here; got {sorted(shapes)}. "
@@ -166,12 +170,16 @@ def stack_rows(many: Any, width: int | None = None) -> Rows:
         )
     if any(sparse.issparse(one) for one in many):
         return as_rows(sparse.vstack(many, format="csr"), width, len(many))
-    return as_rows(np.concatenate([_as_floats(one) for one in many]), width, len(many))
+    return as_rows(np.concatenate(many), width, len(many))
 
 
 def _as_floats(contexts: Any) -> Floats:
     try:
-        return np.ascontiguousarray(contexts, dtype=np.float64)
+        array = np.asarray(contexts)
+        # Objects may hold numbers, as data frames of mixed types do; text and complex numbers are no features.
+        if array.dtype.kind not in "biufO":
+            raise ValueError(f"its entries are of type {array.dtype}")
+        return np.ascontiguousarray(array, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise ValueError(
             f"contexts must be a matrix of numbers, dense or scipy sparse; got {type(contexts).__name__} "
@@ -186,6 +194,8 @@ def _from_sparse(contexts: Any, width: int | None, n_users: int) -> Rows:
     _check_shape(n, d, width)
     csr = contexts if contexts.format == "csr" else contexts.tocsr()
     starts, columns, values = _arrays(csr)
+    if starts[0] != 0 or starts[-1] > min(columns.size, values.size) or (np.diff(starts) < 0).any():
+        raise ValueError("sparse contexts have row starts (indptr) that make no sense; rebuild the matrix")
     outside, unusable, is_sorted = split.check_sparse(starts, columns, values, d)
     if outside:
         raise ValueError(f"sparse contexts hold {outside} column number(s) outside 0..{d - 1}; rebuild the matrix")

@@ -17,9 +17,9 @@ def solve(gram: Floats, moment: Floats) -> tuple[Floats, Floats, float]:
     """Invert a positive definite matrix and solve with it: A^-1, A^-1 b, log det A."""
     root, inverse, log_det = invert(gram)
     if math.isnan(log_det):
-        raise ArithmeticError(
-            "A is no longer positive definite to float64: the columns are too close to copies of each other "
-            "for this ridge; raise ridge or scale the columns"
+        raise ValueError(
+            "with this row A would no longer be positive definite to float64: its columns are too large and too "
+            "close to copies of each other for this ridge; scale the columns to about 1, or raise ridge"
         )
     return inverse, root.T @ (root @ moment), log_det
 

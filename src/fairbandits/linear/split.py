@@ -11,7 +11,7 @@ Ints = NDArray[np.int64]
 Parts = tuple[Ints, Ints, Floats, Ints, Ints, Floats]
 
 # Beyond this the squares and products of the algebra leave the range of a float64.
-LARGEST = 1e100
+LARGEST = 1e50
 
 
 @njit(cache=True, nogil=True)
@@ -29,8 +29,8 @@ def split_dense(dense: Floats, n_users: int, most: float) -> tuple[Parts, bool, 
     """Split the rows of users: the columns in which all arms agree, once, and the non-zeros of the others.
 
     Returns, for each user, `starts, columns, values` of the common part, then the same for the rows' own parts;
-    whether it was worth while (the first row has at most `most` non-zeros); and whether all entries are usable
-    numbers beyond doubt.
+    whether it was worth while (the first and the last row have at most `most` non-zeros); and whether all
+    entries are usable numbers beyond doubt.
     """
     n, d = dense.shape
     n_arms = n // n_users
@@ -38,7 +38,7 @@ def split_dense(dense: Floats, n_users: int, most: float) -> tuple[Parts, bool, 
     user_starts = np.zeros(n_users + 1, np.int64)
     user_columns = np.empty(n_users * d, np.int64)
     user_values = np.empty(n_users * d)
-    worth = bool(np.count_nonzero(dense[0]) <= most)
+    worth = bool(max(np.count_nonzero(dense[0]), np.count_nonzero(dense[-1])) <= most)
     usable = worth
     common = 0
     room = 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from fairbandits.arms import ArmId, ArmIndex, as_arm
 from fairbandits.fairness import Group, GroupKey, GroupRewards, as_group
-from fairbandits.fairness.rewards import as_range
+from fairbandits.fairness.rewards import as_range, as_reward
 from fairbandits.linear import Row, Rows, as_rows, stack_rows
 from fairbandits.policies import files
 from fairbandits.policies.decision import Decision, Scores
@@ -75,7 +75,7 @@ class Policy(Parameters):
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
-        Policy._kinds[cls.__name__] = cls
+        Policy._kinds[_kind(cls)] = cls
 
     def __init__(self, reward_range: tuple[float, float] = (0.0, 1.0), random_state: Any = None) -> None:
         self.reward_range = reward_range
@@ -117,7 +117,7 @@ class Policy(Parameters):
         Decision
             Keep it until the reward comes, and hand both to `learn`.
         """
-        rows = self._prepare(as_rows(contexts, self.n_features_in_))
+        rows = self._prepare(as_rows(contexts, self._width))
         ids, at = self._arms.lookup(arms, rows.n_arms)
         key = as_group(group)
         self.n_features_in_ = rows.width
@@ -157,16 +157,23 @@ class Policy(Parameters):
     def _many(
         self, contexts: Any, groups: Sequence[Group] | None, arms: Sequence[ArmId] | None
     ) -> tuple[Rows, tuple[GroupKey, ...], Sequence[ArmId], Ints]:
-        rows = stack_rows(contexts, self.n_features_in_)
+        rows = self._prepare(stack_rows(contexts, self._width))
         n_users = rows.n_users
         ids, at = self._arms.lookup(arms, rows.n_arms)
+        if isinstance(groups, str | Mapping):
+            raise ValueError(f"groups takes one group for each of {n_users} user(s), in a list; got {groups!r}")
         keys = ((),) * n_users if groups is None else tuple(as_group(group) for group in groups)
         if len(keys) != n_users:
             raise ValueError(
                 f"got {len(keys)} group(s) for {n_users} user(s); give one for each, None where unknown"
             )
         self.n_features_in_ = rows.width
-        return self._prepare(rows), keys, ids, at
+        return rows, keys, ids, at
+
+    @property
+    def _width(self) -> int | None:
+        """The width that contexts must have: any, while nothing has been learned."""
+        return self.n_features_in_ if self.rounds_learned else None
 
     def _score(self, rows: Rows, at: Ints, keys: tuple[GroupKey, ...]) -> Scores:
         mean, width = self._predict(rows, at)
@@ -205,12 +212,14 @@ class Policy(Parameters):
         again : bool
             Allow a decision that was learned before; its reward then counts once more.
         """
-        self._learn(self._ledger.check(decision, again), self._as_reward(reward))
+        self._learn(self._ledger.check(decision, again), as_reward(reward, self.reward_range))
 
     def learn_many(self, decisions: Sequence[Decision], rewards: Iterable[float], *, again: bool = False) -> None:
         """Learn the rewards of many decisions: all of them, or none if one is refused."""
+        if not (isinstance(decisions, Iterable) and isinstance(rewards, Iterable)):
+            raise ValueError("learn_many takes a list of decisions and a list of rewards; use learn for one")
         checked = [self._ledger.check(decision, again) for decision in decisions]
-        values = [self._as_reward(reward) for reward in rewards]
+        values = [as_reward(reward, self.reward_range) for reward in rewards]
         if len(checked) != len(values):
             raise ValueError(f"got {len(checked)} decision(s) and {len(values)} reward(s); give one for each")
         if not again and len({(d.policy, d.number) for d in checked}) < len(checked):
@@ -220,9 +229,10 @@ class Policy(Parameters):
 
     def _learn(self, decision: Decision, reward: float) -> None:
         # A reward for an arm that was forgotten meanwhile still tells what its user received.
-        at = -1 if self._ledger.is_gone(decision) else self._arms.claim(decision.arm)
-        self._update(at, decision.row, reward)
-        self.groups.record(reward, decision.group, at)
+        is_gone = self._ledger.is_gone(decision)
+        self._update(-1 if is_gone else self._arms.row_for(decision.arm), decision.row, reward)
+        # The model is the one that may still refuse; from here on nothing does.
+        self.groups.record(reward, decision.group, -1 if is_gone else self._arms.claim(decision.arm))
         self._ledger.mark(decision)
         self.rounds_learned += 1
 
@@ -232,16 +242,15 @@ class Policy(Parameters):
     def forget_arm(self, arm: ArmId) -> None:
         """Retire an arm: what was learned of it is dropped, what its users received stays counted.
 
-        Offered again under the same id, it is a new arm. Rewards of earlier decisions for it still
-        count for the groups.
+        Offered again under the same id, it is a new arm. Rewards of earlier decisions for it still count for the
+        groups, and do not bring it back. What a shared model learned from it cannot be told apart, and stays.
         """
         arm = as_arm(arm)
-        at = self._arms.release(arm)
-        if at is None:
-            raise ValueError(f"arm {arm!r} has learned nothing, so there is nothing to forget")
         self._ledger.forget(arm)
-        self.groups.forget_row(at)
-        self._forget(at)
+        at = self._arms.release(arm)
+        if at is not None:
+            self.groups.forget_row(at)
+            self._forget(at)
 
     def _forget(self, at: int) -> None:
         """Drop what the model knows of an arm."""
@@ -270,18 +279,24 @@ class Policy(Parameters):
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """Load what `save` wrote; the policy goes on as if it had never stopped."""
         header, arrays = files.read(path)
-        # A class that was defined twice, in a notebook say, loads itself and not its namesake.
-        kind = cls if header["kind"] == cls.__name__ else Policy._kinds.get(header["kind"])
-        if kind is None or not issubclass(kind, cls):
+        try:
+            kind = cls if header["kind"] == _kind(cls) else Policy._kinds[header["kind"]]
+        except (KeyError, TypeError):
             raise files.FileError(
-                f"{path}: holds a {header['kind']}, not a {cls.__name__}; "
-                + ("load it with its own class" if kind else "import the module that defines it first")
+                f"{path}: holds a policy of class {header.get('kind')!r}, which is not defined here; "
+                "import the module that defines it first"
+            ) from None
+        if not issubclass(kind, cls):
+            raise files.FileError(
+                f"{path}: holds a {kind.__name__}, not a {cls.__name__}; load it with its own class"
             )
         try:
             policy = kind(**params_from_plain(header["params"]))
             policy._restore(header, arrays)
-        except (KeyError, TypeError, ValueError, IndexError) as error:
+        except (KeyError, TypeError, ValueError, IndexError, AttributeError, ArithmeticError) as error:
             raise files.FileError(f"{path}: its parts do not fit together ({error!r}); save it again") from None
+        # Two policies may be loaded from one file: each numbers its decisions on an account of its own.
+        policy._ledger.open_account()
         return policy
 
     def merge(self, other: Self) -> Self:
@@ -297,6 +312,7 @@ class Policy(Parameters):
         merged._absorb(other)
         merged.groups.merge(other.groups)
         merged._ledger.merge(other._ledger)
+        merged._ledger.open_account()
         merged.rounds_learned += other.rounds_learned
         return merged
 
@@ -323,7 +339,7 @@ class Policy(Parameters):
 
     def _state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         header = {
-            "kind": type(self).__name__,
+            "kind": _kind(type(self)),
             "params": params_to_plain(self.get_params()),
             "rng": rng_to_plain(self._rng),
             "arms": self._arms.to_json(),
@@ -342,8 +358,8 @@ class Policy(Parameters):
         self._ledger = Ledger.restore(header["ledger"], part(arrays, "ledger."))
         self.groups = GroupRewards(self.reward_range, self._arms)
         self.groups.restore(header["groups"], part(arrays, "groups."))
-        self.n_features_in_ = header["width"]
-        self.rounds_learned = header["rounds_learned"]
+        self.n_features_in_ = None if header["width"] is None else int(header["width"])
+        self.rounds_learned = int(header["rounds_learned"])
 
     # -- parameters ------------------------------------------------------------------------------------
 
@@ -353,7 +369,7 @@ class Policy(Parameters):
         as_generator(self.random_state)
 
     def _has_learned(self) -> bool:
-        return self.n_features_in_ is not None
+        return self.rounds_learned > 0 or bool(self.groups.attributes)
 
     def _params_changed(self, names: set[str]) -> None:
         if "random_state" in names:
@@ -361,19 +377,13 @@ class Policy(Parameters):
         if "reward_range" in names:
             self.groups = GroupRewards(self.reward_range, self._arms)
 
-    def _as_reward(self, reward: Any) -> float:
-        low, high = self.reward_range
-        try:
-            value = float(reward)
-        except (TypeError, ValueError):
-            raise ValueError(f"reward must be a number; got {reward!r} of type {type(reward).__name__}") from None
-        if not low <= value <= high:
-            raise ValueError(
-                f"reward must lie in [{low:g}, {high:g}]; got {reward!r}. "
-                "Rescale it, or declare the range: reward_range=(lowest, highest)"
-            )
-        return value
-
 
 def _like(term: Term, mean: Floats) -> Floats:
     return term if isinstance(term, np.ndarray) and term.shape == mean.shape else np.full(mean.shape, term)
+
+
+def _kind(cls: type) -> str:
+    """Name a class in a file: ours by name alone, wherever they will be moved; others by their module too."""
+    if cls.__module__.split(".")[0] == "fairbandits":
+        return cls.__qualname__
+    return f"{cls.__module__}.{cls.__qualname__}"

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fairbandits.arms import ArmId
-from fairbandits.fairness import GroupKey
+from fairbandits.arms import ArmId, as_arm
+from fairbandits.fairness import GroupKey, as_group
 from fairbandits.linear import Row
 
 Floats = NDArray[np.float64]
@@ -93,6 +94,53 @@ class Decision:
     def score(self) -> float:
         """The score of the arm that was picked."""
         return float(self.scores.total[self.index])
+
+    def to_plain(self) -> dict[str, Any]:
+        """Give the decision as plain values that JSON can hold, to keep it until the reward comes.
+
+        Examples
+        --------
+        >>> import json
+        >>> from fairbandits import Decision, LinUCB
+        >>> policy = LinUCB(random_state=0)
+        >>> kept = json.dumps(policy.choose([[1.0, 0.0], [0.0, 1.0]], group="female").to_plain())
+        >>> policy.learn(Decision.from_plain(json.loads(kept)), reward=0.8)
+        """
+        return {
+            "arm": self.arm,
+            "probability": self.probability,
+            "group": dict(self.group),
+            "scores": {part: getattr(self.scores, part).tolist() for part in Scores.__slots__},
+            "arms": list(self.arms),
+            "index": self.index,
+            "columns": self.row.columns.tolist(),
+            "values": self.row.values.tolist(),
+            "n_user": self.row.n_user,
+            "width": self.row.width,
+            "policy": self.policy,
+            "number": self.number,
+        }
+
+    @classmethod
+    def from_plain(cls, plain: dict[str, Any]) -> Decision:
+        """Make the decision of which `to_plain` gave the values."""
+        try:
+            columns, values = np.array(plain["columns"], np.int64), np.array(plain["values"], np.float64)
+            return cls(
+                as_arm(plain["arm"]),
+                plain["probability"],
+                as_group(plain["group"]),
+                Scores(*(np.array(plain["scores"][part], np.float64) for part in Scores.__slots__)),
+                tuple(plain["arms"]),
+                int(plain["index"]),
+                Row(columns, values, int(plain["n_user"]), int(plain["width"])),
+                str(plain["policy"]),
+                int(plain["number"]),
+            )
+        except (KeyError, TypeError, ValueError) as error:
+            raise ValueError(
+                f"these are not the values of a decision ({error!r}); keep what to_plain gave"
+            ) from None
 
     def __repr__(self) -> str:
         parts = ", ".join(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import tempfile
+import secrets
 from pathlib import Path
 from typing import Any
 
@@ -29,15 +29,17 @@ def write(path: str | os.PathLike[str], header: dict[str, Any], arrays: dict[str
     text = json.dumps(header, sort_keys=True)
     metadata = {"format": FORMAT, "version": str(VERSION), "header": text, "sha256": checksum(text, arrays)}
     target = Path(path)
-    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    if not target.parent.is_dir():
+        raise FileError(f"{path}: its folder does not exist; make it first")
+    temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
     try:
-        with os.fdopen(handle, "wb") as file:
+        with temporary.open("xb") as file:
             file.write(save(arrays, metadata))
             file.flush()
             os.fsync(file.fileno())
         os.replace(temporary, target)
     except BaseException:
-        os.unlink(temporary)
+        temporary.unlink(missing_ok=True)
         raise
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import secrets
 from typing import Any
 
@@ -39,14 +40,14 @@ class Ledger:
     """
 
     def __init__(self) -> None:
+        self._accounts: dict[str, _Account] = {}
+        self.open_account()
+
+    def open_account(self) -> None:
+        """Give decisions a new name from now on; those handed out before can still be learned."""
         # Random, not seeded: two policies of one seed are still two policies.
         self.policy = secrets.token_hex(8)
-        self._accounts = {self.policy: _Account()}
-
-    @property
-    def issued(self) -> int:
-        """How many decisions have been handed out."""
-        return sum(account.issued for account in self._accounts.values())
+        self._accounts[self.policy] = _Account()
 
     def issue(self) -> int:
         """Give the next decision its number."""
@@ -61,8 +62,8 @@ class Ledger:
         account = self._accounts.get(decision.policy)
         if account is None or decision.number >= account.issued:
             raise ValueError(
-                f"decision {decision.number} was made by another policy ({decision.policy}, "
-                f"this is {self.policy}); learn it there, and merge the two"
+                f"decision {decision.number} of {decision.policy} is not known to this policy: another one made "
+                "it, or this one after it was saved; learn it where it was made, and merge the two"
             )
         if not again and account.has_learned(decision.number):
             raise ValueError(
@@ -84,8 +85,8 @@ class Ledger:
         return decision.number < self._accounts[decision.policy].forgotten.get(decision.arm, 0)
 
     def merge(self, other: Ledger) -> None:
-        """Take over the accounts of another policy."""
-        self._accounts.update(other._accounts)
+        """Take over copies of the accounts of another policy."""
+        self._accounts.update(copy.deepcopy(other._accounts))
 
     def shares_history(self, other: Ledger) -> bool:
         """Whether the two know of decisions of one and the same policy."""
@@ -112,11 +113,13 @@ class Ledger:
     def restore(cls, plain: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Ledger:
         """Take a ledger from what `to_json` and `arrays` gave."""
         ledger = cls()
-        ledger.policy = plain["policy"]
+        ledger.policy = str(plain["policy"])
         ledger._accounts = {}
         for policy, values in plain["accounts"].items():
             account = ledger._accounts[policy] = _Account()
-            account.issued = values["issued"]
+            account.issued = int(values["issued"])
             account.forgotten = dict(values["forgotten"])
             account.learned = bytearray(arrays[policy].tobytes())
+        if ledger.policy not in ledger._accounts:
+            raise ValueError(f"there is no account of {ledger.policy}")
         return ledger

@@ -15,6 +15,9 @@ from fairbandits.policies.plain import part
 
 MODELS = ("disjoint", "shared")
 
+# Dividing by less leaves the range of a float64.
+_SMALLEST_RIDGE = 1e-50
+
 
 class LinearPolicy(Policy):
     """A policy that predicts rewards by ridge regression.
@@ -57,9 +60,10 @@ class LinearPolicy(Policy):
     @property
     def bank(self) -> RidgeBank:
         """The regressions."""
-        if self._bank is None:
-            if self.n_features_in_ is None:
-                raise ValueError("the policy has seen no contexts yet; call choose first")
+        if self.n_features_in_ is None:
+            raise ValueError("the policy has seen no contexts yet; call choose first")
+        if self._bank is None or self._bank.width != self.n_features_in_ or self._bank.ridge != self.ridge:
+            # Width and ridge are free to change while nothing has been learned.
             self._bank = RidgeBank(self.n_features_in_, float(self.ridge))
         return self._bank
 
@@ -79,8 +83,8 @@ class LinearPolicy(Policy):
             self.bank.learn(at, row, reward)
 
     def _forget(self, at: int) -> None:
-        if self.model == "disjoint":
-            self.bank.reset(at)
+        if self.model == "disjoint" and self._bank is not None:
+            self._bank.reset(at)
 
     def _absorb(self, other: Self) -> None:
         if other._bank is None:
@@ -105,6 +109,6 @@ class LinearPolicy(Policy):
 
     def _check_params(self) -> None:
         super()._check_params()
-        as_number("ridge", self.ridge, above=0.0)
+        as_number("ridge", self.ridge, above=_SMALLEST_RIDGE)
         if self.model not in MODELS:
             raise ValueError(f"model must be one of {', '.join(MODELS)}; got {self.model!r}")

@@ -12,7 +12,7 @@ from fairbandits.policies.base import Floats, Seen, Term
 from fairbandits.policies.decision import Scores
 from fairbandits.policies.linear_policy import LinearPolicy
 from fairbandits.policies.params import as_number
-from fairbandits.policies.pick import pick_best
+from fairbandits.policies.pick import TIE, pick_best
 
 # Beyond this many standard deviations a normal density is 0 to sixteen digits.
 _REACH = 8.5
@@ -92,13 +92,19 @@ def probability_of_best(index: int, mean: Floats, sd: Floats) -> float:
     >>> round(probability_of_best(0, np.array([1.0, 0.0]), np.array([1.0, 1.0])), 6)
     0.76025
     """
+    # Arms without spread stand at their means: the best of them is a floor, and a tie if there are several.
+    fixed = sd == 0.0
+    sure = mean[fixed].max(initial=-np.inf)
+    level = TIE * max(1.0, abs(sure)) if fixed.any() else 0.0
     # The greatest lies above this with certainty, and arms that never reach it do not matter.
-    floor = (mean - _REACH * sd).max()
-    others = mean + _REACH * sd > floor
+    floor = max(sure, (mean - _REACH * sd).max())
+    others = ~fixed & (mean + _REACH * sd > floor)
     others[index] = False
-    m, s = mean[others], np.maximum(sd[others], 1e-300)
-    if sd[index] == 0.0:
-        return _all_below(mean[index], m, s)
+    m, s = mean[others], sd[others]
+    if fixed[index]:
+        if mean[index] < sure - level:
+            return 0.0
+        return _all_below(mean[index], m, s) / int((fixed & (mean >= sure - level)).sum())
     start = max(-_REACH, (floor - mean[index]) / sd[index])
     if start >= _REACH:
         return 0.0
@@ -108,7 +114,7 @@ def probability_of_best(index: int, mean: Floats, sd: Floats) -> float:
     narrow = s < _NARROW
     bends = np.concatenate([m[narrow] - 6.0 * s[narrow], m[narrow] + 6.0 * s[narrow]])
     bends = np.unique(bends[(bends > start) & (bends < _REACH)])
-    return _integrate(np.concatenate([[start], bends, [_REACH]]), m, s)
+    return min(1.0, _integrate(np.concatenate([[start], bends, [_REACH]]), m, s))
 
 
 @njit(cache=True, nogil=True)

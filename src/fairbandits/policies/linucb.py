@@ -82,6 +82,6 @@ class LinUCB(LinearPolicy):
                 f'alpha="theory" holds for one regression shared by all arms; got model={self.model!r}. '
                 'Use model="shared", or alpha_from_delta'
             )
-        as_number("theta_norm", self.theta_norm, least=0.0)
-        if not 0.0 < as_number("delta", self.delta) < 1.0:
-            raise ValueError(f"delta is a probability between 0 and 1, both excluded; got {self.delta!r}")
+        # The formula itself knows what it takes.
+        delta, norm = as_number("delta", self.delta), as_number("theta_norm", self.theta_norm, least=0.0)
+        alpha_schedule(log_det=0.0, width=1, ridge=1.0, delta=delta, theta_norm=norm)

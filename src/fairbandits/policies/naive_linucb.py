@@ -79,7 +79,7 @@ class NaiveLinUCB(LinUCB):
         return dropped
 
     def _numbers(self) -> list[int]:
-        place = {name: number for number, name in enumerate(self.columns or ())}
+        place = {name: number for number, name in enumerate(() if self.columns is None else self.columns)}
         numbers = []
         for column in self.drop:
             if isinstance(column, str):

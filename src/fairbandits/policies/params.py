@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import inspect
+import math
 from functools import cache
 from typing import Any, Self
 
 import numpy as np
+
+# Products of larger numbers with contexts leave the range of a float64.
+_LARGEST = 1e50
 
 
 class Parameters:
@@ -34,7 +38,8 @@ class Parameters:
                 f"{type(self).__name__} has no parameter {unknown[0]!r}; it has {', '.join(self._param_names())}"
             )
         before = self.get_params()
-        changed = {name: value for name, value in params.items() if not _same(before[name], value)}
+        # A seed that is set again starts the randomness again, so it always counts as changed.
+        changed = {n: value for n, value in params.items() if n == "random_state" or not _same(before[n], value)}
         for name, value in changed.items():
             if name in self._fixed and self._has_learned():
                 raise ValueError(f"{name} cannot change after learning; make a new policy with {name}={value!r}")
@@ -81,14 +86,12 @@ def _same(a: Any, b: Any) -> bool:
 
 
 def as_number(name: str, value: Any, *, above: float | None = None, least: float | None = None) -> float:
-    """Check a parameter that is a finite number."""
-    number = value if isinstance(value, int | float | np.number) and not isinstance(value, bool) else None
+    """Check a parameter that is a number."""
     limit = f" above {above:g}" if above is not None else f" not below {least:g}" if least is not None else ""
-    if (
-        number is None
-        or not np.isfinite(number)
-        or (above is not None and number <= above)
-        or (least is not None and number < least)
-    ):
-        raise ValueError(f"{name} must be a finite number{limit}; got {value!r}")
-    return float(number)
+    number = math.nan
+    if isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool):
+        number = float(value)
+    is_low = (above is not None and number <= above) or (least is not None and number < least)
+    if is_low or not abs(number) <= _LARGEST:
+        raise ValueError(f"{name} must be a number{limit}, and at most {_LARGEST:g}; got {value!r}")
+    return number

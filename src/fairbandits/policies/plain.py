@@ -42,7 +42,7 @@ def params_to_plain(params: dict[str, Any]) -> dict[str, Any]:
     return {
         name: _plain(value)
         for name, value in params.items()
-        if name != "random_state" or value is None or isinstance(value, int)
+        if name != "random_state" or value is None or isinstance(value, int | np.integer)
     }
 
 
