@@ -52,7 +52,7 @@ class Forgetful(LinUCB):
 
 class Trusting(LinUCB):
     def learn(self, decision, reward, *, again=False):
-        super().learn(decision, 0.5 if reward != reward else reward, again=again)
+        super().learn(decision, 0.5 if np.isnan(reward) else reward, again=again)
 
 
 class Muddled(LinUCB):
