@@ -32,24 +32,6 @@ for n noughts.
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
-
-
-def read(name: str) -> NDArray[np.intp]:
-    """Return the numbers of one entry, one after the other.
-
-    Examples
-    --------
-    >>> int(read("sex x education").sum())
-    32561
-    """
-    numbers: list[int] = []
-    for word in FIGURES[name].split():
-        numbers += [0] * int(word[:-2]) if word.endswith("*0") else [int(word)]
-    return np.array(numbers, dtype=np.intp)
-
-
 FIGURES: dict[str, str] = {
 '''
 

@@ -332,10 +332,10 @@ def _is_same(columns: Ints, values: Floats, known: Ints, known_values: Floats) -
     """Whether two sparse vectors are equal."""
     if columns.size != known.size:
         return False
-    different = 0
+    different = False
     for i in range(columns.size):
-        different += columns[i] != known[i] or values[i] != known_values[i]
-    return different == 0
+        different |= (columns[i] != known[i]) | (values[i] != known_values[i])
+    return not different
 
 
 @njit(cache=True, nogil=True)

@@ -174,6 +174,8 @@ def stack_rows(many: Any, width: int | None = None) -> Rows:
 
 
 def _as_floats(contexts: Any) -> Floats:
+    if type(contexts) is np.ndarray and contexts.dtype == np.float64 and contexts.flags.c_contiguous:
+        return contexts  # the common case, at every round
     try:
         array = np.asarray(contexts)
         # Objects may hold numbers, as data frames of mixed types do; text and complex numbers are no features.

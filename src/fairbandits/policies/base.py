@@ -379,7 +379,12 @@ class Policy(Parameters):
 
 
 def _like(term: Term, mean: Floats) -> Floats:
-    return term if isinstance(term, np.ndarray) and term.shape == mean.shape else np.full(mean.shape, term)
+    if isinstance(term, np.ndarray) and term.shape == mean.shape:
+        return term
+    like = np.zeros(mean.shape)
+    if np.ndim(term) or term:
+        like += term
+    return like
 
 
 def _kind(cls: type) -> str:

@@ -7,24 +7,6 @@ for n noughts.
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
-
-
-def read(name: str) -> NDArray[np.intp]:
-    """Return the numbers of one entry, one after the other.
-
-    Examples
-    --------
-    >>> int(read("sex x education").sum())
-    32561
-    """
-    numbers: list[int] = []
-    for word in FIGURES[name].split():
-        numbers += [0] * int(word[:-2]) if word.endswith("*0") else [int(word)]
-    return np.array(numbers, dtype=np.intp)
-
-
 FIGURES: dict[str, str] = {
     "sex x education": """
         16 46 84 160 144 295 432 144 3390 2806 500 421 1619 536 92 86 35 122 249 486 370 638 743 289 7111 4485

@@ -13,8 +13,8 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from fairbandits.worlds import figures
 from fairbandits.worlds.encode import QUARTILES, education_step, quarter, rate_bin
+from fairbandits.worlds.figures import FIGURES
 from fairbandits.worlds.tables import CATEGORIES, RANGES, Table
 
 _SEED = 20070302  # fixed: the stand-in is one dataset, the same for everyone
@@ -146,7 +146,7 @@ def _derived(codes: Codes) -> Codes:
 
 def _deal(link: Link, codes: Codes, rng: np.random.Generator) -> Codes:
     """Deal the counted combinations to the rows of each stratum, as a shuffled pack of cards."""
-    counts = figures.read(link.name)
+    counts = read_figures(link.name)
     stratum, n_strata = strata(codes, link.given, int(counts.sum()))
     counts = counts.reshape(n_strata, -1)
     dealt = np.empty(len(stratum), dtype=np.intp)
@@ -159,7 +159,7 @@ def _deal(link: Link, codes: Codes, rng: np.random.Generator) -> Codes:
 def _deal_numbers(link: Link, codes: Codes, rng: np.random.Generator) -> NDArray[np.float64]:
     """Deal whole numbers that have the given quantiles, evenly spaced, in each stratum."""
     stratum, n_strata = strata(codes, link.given, len(codes[link.given[0]]))
-    quantiles = figures.read(link.name).reshape(n_strata, link.quantiles)
+    quantiles = read_figures(link.name).reshape(n_strata, link.quantiles)
     levels = np.linspace(0, 1, link.quantiles)
     dealt = np.empty(len(stratum))
     for number, row in enumerate(quantiles):
@@ -173,3 +173,17 @@ def _middles(edges: tuple[float, float, float]) -> NDArray[np.float64]:
     """Return one number inside each of the four bins that three edges make."""
     first, second, third = edges
     return np.array([first / 2, (first + second) / 2, (second + third) / 2, third + 1])
+
+
+def read_figures(name: str) -> NDArray[np.intp]:
+    """Read the numbers of one entry of the figures, one after the other.
+
+    Examples
+    --------
+    >>> int(read_figures("sex x education").sum())
+    32561
+    """
+    numbers: list[int] = []
+    for word in FIGURES[name].split():
+        numbers += [0] * int(word[:-2]) if word.endswith("*0") else [int(word)]
+    return np.array(numbers, dtype=np.intp)
