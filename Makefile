@@ -14,6 +14,7 @@ help:
 	@echo "make test-slow   the proofs that take minutes"
 	@echo "make bench       how fast it is, as ratios measured in one run"
 	@echo "make docs        the documentation (into docs/_build/html)"
+	@echo "make clean       remove all that was made"
 
 $(READY): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -35,6 +36,7 @@ test-slow: $(READY)
 	$(BIN)/python -m pytest -m slow
 
 reproduce: $(READY)
+	@echo "All tables and figures, 20 seeds: about two minutes on two cores. It can be interrupted, and goes on."
 	$(BIN)/fairbandits reproduce
 
 bench: $(READY)

@@ -77,7 +77,7 @@ ARMS = {
 GROUPS = {
     "a fraction": (0.5, "a group is a string or a whole number"),
     "a list": (["a"], "a group is a string or a whole number"),
-    "NaN": (float("nan"), "write None for a group that is not known"),
+    "infinite": (float("inf"), "write None for a group that is not known"),
     "a mapping to a list": ({"sex": ["a"]}, "a group is a string or a whole number"),
 }
 
@@ -311,6 +311,24 @@ def test_a_policy_without_its_one_method():
 
     with pytest.raises(NotImplementedError, match="Unfinished must define terms"):
         Unfinished().choose(GOOD)
+
+
+@pytest.mark.parametrize(
+    ("terms", "message"),
+    [
+        ((np.nan, 0.0), "scores must be finite numbers; got .* Look at what the policy's terms return"),
+        ((0.0, np.inf), "scores must be finite numbers"),
+        ((np.zeros(4), 0.0), r"Broken.terms must return two numbers or arrays of shape \(1, 6\)"),
+        ((None, 0.0), "Broken.terms must return two numbers"),
+    ],
+)
+def test_a_policy_whose_terms_are_wrong(terms, message):
+    class Broken(LinearPolicy):
+        def terms(self, seen):
+            return terms
+
+    with pytest.raises(ValueError, match=message):
+        Broken().choose(GOOD)
 
 
 def test_a_policy_that_hides_its_parameters():

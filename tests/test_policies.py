@@ -303,7 +303,11 @@ def test_arms_and_groups_come_in_any_container():
         assert policy.choose(np.eye(3), arms=arms).arm in ("a", "b", "c", 0, 1, 2)
     frame = pd.DataFrame(np.eye(3), columns=list("xyz"))
     assert policy.choose(frame, group=np.str_("m")).group == (("group", "m"),)
-    policy.choose_many(np.eye(3)[None], pd.Series(["m"]))
+    decisions = policy.choose_many(np.array([np.eye(3)] * 3), pd.Series(["m", None, pd.NA]))
+    assert [d.group for d in decisions] == [(("group", "m"),), (), ()], (
+        "what is missing in a frame is unknown here"
+    )
+    assert policy.choose(np.eye(3), {"sex": float("nan"), "race": "a"}).group == (("race", "a"),)
 
 
 def test_a_decision_can_be_kept_as_json():

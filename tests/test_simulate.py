@@ -1,6 +1,8 @@
 """The loop, the trace, and many runs at once."""
 
+import importlib
 import json
+import shutil
 import subprocess
 import sys
 
@@ -84,7 +86,7 @@ def test_rounds_ends_a_run_early():
 
 @pytest.mark.parametrize("rounds", [0, -1, 51, 2.5, True])
 def test_impossible_rounds(rounds):
-    with pytest.raises(ValueError, match=r"rounds=.* came; expected 1 to 50"):
+    with pytest.raises(ValueError, match=r"rounds=.* came; expected (1 to 50|a whole number of at least 1)"):
         simulate(LinUCB(), LinearWorld(rounds=50), rounds)
 
 
@@ -295,3 +297,68 @@ def test_the_library_imports_nothing_heavy():
     code = f"import sys, json, fairbandits; print(json.dumps([m for m in {heavy} if m in sys.modules]))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert json.loads(done.stdout) == []
+
+
+WORLD = """
+import numpy as np
+from fairbandits.worlds import Visit
+
+LEVEL = {level}
+
+class Flat:
+    def __init__(self, data="a", random_state=None):
+        self.reward = LEVEL if data == "a" else 0.8
+
+    def __len__(self):
+        return 5
+
+    def visits(self):
+        rewards = np.full(2, self.reward)
+        for _ in range(5):
+            yield Visit(np.eye(2), "g", rewards, rewards)
+"""
+
+
+def flat_world(folder, monkeypatch, level):
+    (folder / "flat_world.py").write_text(WORLD.format(level=level))
+    monkeypatch.syspath_prepend(folder)
+    sys.modules.pop("flat_world", None)
+    importlib.invalidate_caches()
+    shutil.rmtree(folder / "__pycache__", ignore_errors=True)
+    return importlib.import_module("flat_world").Flat
+
+
+def test_kept_runs_know_all_that_they_depend_on(tmp_path, monkeypatch):
+    cache = tmp_path / "cache"
+    flat = flat_world(tmp_path, monkeypatch, 0.2)
+    runs = [Run(LinUCB, flat, 0, world_params={"data": data}) for data in "ab"]
+    assert [trace.reward[0] for trace in simulate_many(runs, cache=cache)] == [0.2, 0.8]
+    changed = flat_world(tmp_path, monkeypatch, 0.9)
+    assert simulate_many([Run(LinUCB, changed, 0)], cache=cache)[0].reward[0] == 0.9
+
+
+def test_a_kept_run_that_was_damaged_is_computed_again(tmp_path):
+    run = Run(LinUCB, LinearWorld, seed=0, world_params={"rounds": 30})
+    (whole,) = simulate_many([run], cache=tmp_path)
+    (path,) = tmp_path.iterdir()
+    content = path.read_bytes()
+    rng = np.random.default_rng(0)
+    for place in rng.integers(len(content), size=40):
+        damaged = bytearray(content)
+        damaged[place] ^= 1 << rng.integers(8)
+        path.write_bytes(damaged)
+        (again,) = simulate_many([run], cache=tmp_path)
+        assert np.array_equal(again.reward, whole.reward)
+    path.write_bytes(content[:100])
+    simulate_many([run], cache=tmp_path)
+    assert path.read_bytes() == content
+
+
+def test_an_attribute_of_which_nobody_is_known_says_nothing():
+    reward = np.array([0.5, 0.7])
+    words = as_objects(["x", "x"]), as_objects(["test", "test"])
+    for attributes in (["sex", "race"], ["race", "sex"]):
+        values = {"sex": as_objects([None, None]), "race": as_objects(["a", "b"])}
+        groups = {name: values[name] for name in attributes}
+        trace = Trace(reward, reward, reward, reward, *words, groups)
+        assert trace.metrics()["worst_off_reward"] == 0.5

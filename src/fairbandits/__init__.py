@@ -1,5 +1,7 @@
 """Contextual bandits that treat their users fairly."""
 
+from importlib.metadata import version
+
 from fairbandits.fairness import Gap, GroupRewards, Standing
 from fairbandits.linear import (
     alpha_from_delta,
@@ -21,6 +23,8 @@ from fairbandits.policies import (
     Seen,
     Uniform,
 )
+
+__version__ = version("fairbandits")
 
 __all__ = [
     "Decision",

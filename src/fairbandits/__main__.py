@@ -9,6 +9,9 @@ def main() -> int:
     """Run the command, or say what it needs."""
     try:
         from fairbandits.cli import main as run  # noqa: PLC0415 - needs an extra
+    except KeyboardInterrupt:
+        sys.stderr.write("error: interrupted before it began\n")
+        return 130
     except ModuleNotFoundError as error:
         if error.name not in ("typer", "rich"):
             raise

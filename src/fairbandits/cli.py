@@ -11,7 +11,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from fairbandits import named, worlds
+from fairbandits import __version__, named, worlds
 from fairbandits.paper import figures, theory
 from fairbandits.paper.experiments import EXPERIMENTS, TITLES, row_title
 from fairbandits.paper.reproduce import Results
@@ -44,9 +44,20 @@ def main(arguments: list[str] | None = None) -> int:
         return _fail(f"{message.rstrip('.')}; try --help")
     except (ValueError, DataError, OSError, ImportError) as error:
         return _fail(str(error))
+    except MemoryError as error:
+        return _fail(f"{error}; take fewer arms or rounds")
     if status == _INTERRUPTED:
-        return _fail("interrupted; what was finished is kept, so the same command goes on from here", _INTERRUPTED)
+        return _fail("interrupted; what reproduce has finished is kept, and it goes on from there", _INTERRUPTED)
     return 0
+
+
+@app.callback(invoke_without_command=True)
+def version(
+    show: Annotated[bool, typer.Option("--version", help="Say which version this is.")] = False,
+) -> None:
+    """Contextual bandits that treat their users fairly."""
+    if show:
+        _say(f"fairbandits {__version__}")
 
 
 @app.command()
@@ -61,10 +72,11 @@ def reproduce(
     quick: Annotated[bool, typer.Option("--quick", help="A tenth of the rounds, to see that all works.")] = False,
 ) -> None:
     """Reproduce the paper: every table and figure, published beside measured, and a report."""
+    _make_folder(out)
     results = reproduce_paper(
         out,
         seeds=seeds if seeds is not None else 3 if quick else 20,
-        only=[name for names in only or () for name in names.split(",")],
+        only=[name.strip() for names in only or () for name in names.split(",")],
         jobs=jobs,
         data=data,
         quick=quick,
@@ -93,10 +105,12 @@ def simulate(
     """Run one policy in one world, print who gained what, and draw it."""
     world_params = named.parse_params(with_ or ())
     if sensitive is not None:
-        names = sensitive.split(",")
-        world_params["sensitive"] = names if len(names) > 1 else sensitive
+        if "sensitive" in world_params:
+            raise ValueError("sensitive is given twice, by --sensitive and by --with; give one")
+        names = [name.strip() for name in sensitive.split(",")]
+        world_params["sensitive"] = names if len(names) > 1 else names[0]
     if named.find_world(world) is StudentsAndVideos:
-        world_params["data"] = data
+        world_params.setdefault("data", data)
     run = named.as_run(
         policy,
         world,
@@ -107,12 +121,16 @@ def simulate(
         arms=arms,
     )
     figures.need_matplotlib()
-    title = repr(run.policy(**run.policy_params))
+    run.make_policy()  # refuses what is wrong with its parameters before the data is looked for
+    _make_folder(out)
+    title = ", ".join([run.policy.__name__, *(set_ or ())])
     trace = run.simulate(progress=True)
-    _print_trace(trace, f"{run.policy.__name__} in {run.world.__name__}, seed {seed}", title)
+    _print_trace(trace, f"{title} in {run.world.__name__}, seed {seed}")
+    if not trace.group:
+        _say("nobody's group is known in this world, so there is nothing to draw")
     for attribute in trace.group:
         figure = figures.cumulative_rewards({f"{run.policy.__name__}, by {attribute}": [trace]}, attribute)
-        _say(f"drawn: {figures.save(figure, out, f'simulate_{attribute}')}")
+        _say(f"drawn: {figures.save(figure, out, f'simulate_{run.policy.__name__}_{attribute}')}")
 
 
 @app.command()
@@ -167,14 +185,22 @@ def _print_theory(results: Results) -> None:
     _console().print(shown, "")
 
 
-def _print_trace(trace: Trace, title: str, policy: str) -> None:
-    _say(f"{trace.data_source}\n{title}, {len(trace):,} rounds\n{policy}")
+def _print_trace(trace: Trace, title: str) -> None:
+    _say(f"{trace.data_source}\n{title}, {len(trace):,} rounds")
     shown = _table("", *trace.parts)
     found = [trace.metrics(part) for part in trace.parts]
     for metric in dict.fromkeys(name for metrics in found for name in metrics):
         numbers = (f"{metrics[metric]:.4f}" if metric in metrics else "" for metrics in found)
         shown.add_row(metric, *numbers)
     _console().print(shown, "")
+
+
+def _make_folder(folder: Path) -> None:
+    """Make the folder to write to: better now than when all is done."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ValueError(f"--out {folder}: no folder can be made there ({error.strerror}); name another") from None
 
 
 def _table(*heads: str) -> Table:

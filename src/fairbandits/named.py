@@ -100,7 +100,12 @@ def as_run(
     {'train': 30000, 'test': 20000, 'male_videos': 150, 'female_videos': 350}
     """
     kind, place = find_policy(policy), find_world(world)
-    for_policy, for_world = dict(policy_params or {}), _sized(place, rounds, arms) | dict(world_params or {})
+    for_policy, for_world = dict(policy_params or {}), dict(world_params or {})
+    sizes = _sized(place, rounds, arms)
+    clash = sorted(sizes.keys() & for_world.keys())
+    if clash:
+        raise ValueError(f"{clash[0]} is given twice, by itself and by the number of rounds or arms; give one")
+    for_world = sizes | for_world
     if kind is NaiveLinUCB and place is StudentsAndVideos:
         for_policy = {"drop": PAPER_NAIVE_COLUMNS, "columns": StudentsAndVideos.columns} | for_policy
     _refuse_unknown(kind, for_policy)
@@ -109,6 +114,9 @@ def as_run(
 
 
 def _sized(place: type, rounds: int | None, arms: int | None) -> dict[str, Any]:
+    for name, size in (("rounds", rounds), ("arms", arms)):
+        if size is not None:
+            worlds.checks.whole(name, size, 1)
     if place is not StudentsAndVideos:
         sizes = {"rounds": rounds, "n_arms": arms}
         return {name: size for name, size in sizes.items() if size is not None}
@@ -133,7 +141,7 @@ def _find(what: str, name: str, ours: Mapping[str, type]) -> type:
         sys.path.insert(0, str(Path.cwd()))
     try:
         found = getattr(import_module(module), member)
-    except (ImportError, AttributeError) as error:
+    except (ImportError, AttributeError, TypeError, ValueError) as error:
         raise ValueError(f"{what} {name!r} cannot be imported: {error}") from None
     if not isinstance(found, type):
         raise ValueError(f"{what} {name!r} is no class")
@@ -146,4 +154,7 @@ def _refuse_unknown(kind: type, params: Mapping[str, Any]) -> None:
         if name == "random_state":
             raise ValueError("random_state comes from the seed; set that")
         if name not in known:
-            raise ValueError(f"{kind.__name__} has no parameter {name!r}; it has {', '.join(known)}")
+            has = ", ".join(known) or "none"
+            raise ValueError(
+                f"{kind.__name__} has no parameter {name!r}; it has {has} (--set for policies, --with for worlds)"
+            )

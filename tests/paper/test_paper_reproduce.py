@@ -189,7 +189,7 @@ def test_interrupted_it_says_so_in_one_line(tmp_path, source):
     status, said = _kill_after_a_run(tmp_path, source, signal.SIGINT)
     assert status == 130
     assert "Traceback" not in said
-    assert said.splitlines()[-1].startswith("error: interrupted; what was finished is kept")
+    assert said.splitlines()[-1].startswith("error: interrupted; what reproduce has finished is kept")
 
 
 def test_a_figure_of_many_groups_and_one_part():
@@ -223,3 +223,25 @@ def test_figures_without_matplotlib(monkeypatch):
     trace = simulate(LinUCB(random_state=0), LinearWorld(rounds=5))
     with pytest.raises(ImportError, match=r"figures need matplotlib: pip install 'fairbandits\[plot\]'"):
         figures.cumulative_rewards({"LinUCB": [trace]})
+
+
+def test_an_earlier_call_leaves_nothing_that_does_not_belong(tmp_path):
+    reproduce.reproduce(tmp_path, seeds=1, only=["table_gamma"], data="standin", quick=True)
+    (tmp_path / "mine.csv").write_text("")
+    reproduce.reproduce(tmp_path, seeds=1, only=["reward_r2"], data="standin", quick=True)
+    assert sorted(path.name for path in tmp_path.glob("*.csv")) == ["mine.csv", "reward_r2.csv"]
+    assert {path.stem for path in (tmp_path / "figures").iterdir()} == {"reward_r2"}
+
+
+def test_data_that_changes_on_the_way_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(
+        "fairbandits.paper.reproduce._about_data", lambda data: ("standin", {"source": "real data"})
+    )
+    with pytest.raises(ValueError, match="the data changed during the runs"):
+        reproduce.reproduce(tmp_path, seeds=1, only=["reward_r2"], quick=True)
+
+
+def test_many_groups_have_lines_of_their_own():
+    styles = [figures._style_of(number) for number in range(20)]
+    assert len({str(style) for style in styles}) == 20
+    assert len({str(dashes) for _, dashes in styles[:6]}) == 6

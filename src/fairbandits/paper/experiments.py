@@ -18,6 +18,10 @@ RIDGE = 1.0
 RATIOS = {"3:7": (30, 70), "1:1": (50, 50), "7:3": (70, 30)}
 
 
+#: The ratio of the experiments on the order of arrival.
+ORDER_RATIO = "7:3"
+
+
 @dataclass(frozen=True)
 class Size:
     """How long a run is.
@@ -112,7 +116,7 @@ TABLES: dict[str, dict[tuple[str, ...], Setting]] = {
         for ratio in ("7:3", "1:1", "3:7")
     },
     "figure_order": {
-        (name, order): replace(setting, ratio="7:3", order=order)
+        (name, order): replace(setting, ratio=ORDER_RATIO, order=order)
         for name, setting in _BOTH.items()
         for order in ("females_first", "males_first")
     },

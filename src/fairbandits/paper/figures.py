@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -30,6 +31,8 @@ _STYLES: tuple[tuple[str, Any], ...] = (
     ("#56B4E9", (0, (8, 2))),
     ("#000000", (0, (3, 1, 1, 1, 1, 1))),
 )
+# For more lines than that: colours and dashes are paired anew with every turn.
+_EXTRA_DASHES: tuple[Any, ...] = ((0, (10, 1, 2, 1)), (0, (2, 3)), (0, (6, 1, 1, 1, 1, 1, 1, 1)))
 _PART_TITLES = {"train": "training", "test": "testing"}
 _STYLE: Any = {  # older versions of matplotlib take names, newer ones a type of their own
     "font.size": 7.5,
@@ -83,9 +86,10 @@ def cumulative_rewards(panels: Mapping[str, Sequence[Trace]], attribute: str | N
             # To the left, over both columns: most titles are longer than one.
             axes[row, 0].set_title(title, loc="left")
             axes[row, 0].set_ylabel("mean reward so far")
-        margin = 0.08 * (max(highs) - min(lows)) + 1e-3
-        for ax in axes.flat:
-            ax.set_ylim(min(lows) - margin, max(highs) + margin)
+        if np.isfinite(max(highs)):
+            margin = 0.08 * (max(highs) - min(lows)) + 1e-3
+            for ax in axes.flat:
+                ax.set_ylim(min(lows) - margin, max(highs) + margin)
         _head(figure, first.data_source, _seeds(panels))
         _legend(figure, names)
     return figure
@@ -147,7 +151,7 @@ def regret_and_bound(traces: Mapping[float, Sequence[Trace]]) -> Figure:
 def save(figure: Figure, folder: Path, name: str) -> Path:
     """Write a figure as PNG and PDF, without dates, and return the path of the PNG."""
     folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"{name}.png"
+    path = folder / f"{re.sub(r'[^A-Za-z0-9_.-]+', '_', name)}.png"
     figure.savefig(path, dpi=200, metadata={"Software": None})
     figure.savefig(path.with_suffix(".pdf"), metadata={"CreationDate": None})
     return path
@@ -167,7 +171,7 @@ def _draw_part(ax: Axes, curves: Sequence[Mapping[Any, Floats]], styles: Mapping
         settled = slice(len(mean) // 10, None)
         low = min(low, float((mean - sd)[settled].min()))
         high = max(high, float((mean + sd)[settled].max()))
-    length = len(next(iter(curves[0].values())))
+    length = max((len(curve) for of_seed in curves for curve in of_seed.values()), default=1)
     ax.set_xlim(0, length)
     ax.margins(x=0)
     return low, high
@@ -177,7 +181,14 @@ def _styles(panels: Mapping[str, Sequence[Trace]], attribute: str | None) -> dic
     """Give each group its line, the same in every panel and part."""
     traces = [trace for traces in panels.values() for trace in traces]
     names = {name for trace in traces for part in trace.parts for name in trace.running_means(part, attribute)}
-    return {name: _STYLES[number % len(_STYLES)] for number, name in enumerate(sorted(names, key=str))}
+    return {name: _style_of(number) for number, name in enumerate(sorted(names, key=str))}
+
+
+def _style_of(number: int) -> tuple[str, Any]:
+    if number < len(_STYLES):
+        return _STYLES[number]
+    turn, place = divmod(number, len(_STYLES))
+    return _STYLES[place][0], _EXTRA_DASHES[(turn + place) % len(_EXTRA_DASHES)]
 
 
 def _mean_and_sd(curves: Sequence[Floats]) -> tuple[NDArray[np.int64], Floats, Floats]:

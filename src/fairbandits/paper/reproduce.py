@@ -11,6 +11,7 @@ from typing import Any
 from fairbandits.paper import figures, tables, theory
 from fairbandits.paper.experiments import (
     ALPHA,
+    EXPERIMENTS,
     PAPER_SIZE,
     QUICK_SIZE,
     RATIOS,
@@ -101,11 +102,13 @@ def reproduce(
     }
     bounded = theory.runs(seeds, size.train + size.test) if "theory" in experiments else {}
     traces = _simulate({**runs, **bounded}, jobs=jobs, cache=out / "cache", progress=progress)
+    _check_source((trace for setting in runs for trace in traces[setting]), about["source"])
     of_theory = {gamma: traces.pop(gamma) for gamma in bounded}
 
     found = {name: tables.as_table(name, traces) for name in experiments if name in TABLES}
     results = Results(about["source"], found, theory.sum_up(of_theory), out, not quick)
     settings = _settings(experiments, seeds, size)
+    _clear(out)
     _write_numbers(results, {"data": about, "settings": settings})
     drawn = _draw(results, traces, of_theory)
     write_report(out / "report.html", results.data_source, found, results.theory, drawn, settings)
@@ -124,6 +127,15 @@ def _about_data(data: str | Path) -> tuple[str | Path, dict[str, Any]]:
             "sha256": DATASETS[name].sha256 if table.real else None,
         }
     return data if any(table.real for table in loaded.values()) else "standin", about
+
+
+def _check_source(traces: Iterable[Trace], source: str) -> None:
+    """Refuse a mixture: somebody may have put other data in place while the runs went on."""
+    for trace in traces:
+        if trace.data_source != source:
+            raise ValueError(
+                f"the data changed during the runs, from {source!r} to {trace.data_source!r}; run again"
+            )
 
 
 def _settings(experiments: Sequence[str], seeds: int, size: Size) -> dict[str, Any]:
@@ -148,9 +160,16 @@ def _simulate(runs: Mapping[Any, list[Run]], **how: Any) -> dict[Any, list[Trace
     return {name: [next(traces) for _ in group] for name, group in runs.items()}
 
 
+def _clear(folder: Path) -> None:
+    """Remove what an earlier call wrote, which may have been for other experiments or seeds."""
+    for name in EXPERIMENTS:
+        for path in (folder / f"{name}.csv", *(folder / "figures").glob(f"{name}*.p[nd][gf]")):
+            path.unlink(missing_ok=True)
+
+
 def _write_numbers(results: Results, head: dict[str, Any]) -> None:
     plain = head | {
-        "tables": {name: tables.nested(table) for name, table in results.tables.items()},
+        "tables": {name: tables.nested(name, table) for name, table in results.tables.items()},
         "theory": theory.plain(results.theory),
     }
     text = json.dumps(plain, indent=1, allow_nan=False, ensure_ascii=False)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from fairbandits.paper.experiments import TABLES, Setting, row_title
+from fairbandits.paper.experiments import ORDER_RATIO, TABLES, Setting, row_title
 from fairbandits.paper.published import is_far, published_row
 from fairbandits.simulate import Trace
 
@@ -97,13 +97,13 @@ def _row(table: str, path: tuple[str, ...], metrics: Metrics) -> dict[str, Cell]
     return cells
 
 
-def nested(table: Table) -> dict[str, Any]:
-    """Give a table as plain mappings: by policy where that is, by row, by metric."""
-    plain: dict[str, Any] = {}
+def nested(name: str, table: Table) -> dict[str, Any]:
+    """Give a table as plain mappings, nested and named as the published one."""
+    plain: dict[str, Any] = {"arm_ratio": ORDER_RATIO} if name == "figure_order" else {}
     for path, cells in table.items():
         place = plain
-        for name in path:
-            place = place.setdefault(name, {})
+        for level in path:
+            place = place.setdefault(level, {})
         place.update({metric: asdict(cell) for metric, cell in cells.items()})
     return plain
 

@@ -178,7 +178,12 @@ class Policy(Parameters):
     def _score(self, rows: Rows, at: Ints, keys: tuple[GroupKey, ...]) -> Scores:
         mean, width = self._predict(rows, at)
         exploration, fairness = self.terms(Seen(mean, width, keys, at, rows))
-        total = mean + exploration + fairness
+        try:
+            total = mean + exploration + fairness
+        except (TypeError, ValueError) as error:
+            raise ValueError(
+                f"{type(self).__name__}.terms must return two numbers or arrays of shape {mean.shape}: {error}"
+            ) from None
         return Scores(mean, width, _like(exploration, mean), _like(fairness, mean), total)
 
     def _prepare(self, rows: Rows) -> Rows:

@@ -44,5 +44,7 @@ def pick_best(total: Floats, rng: np.random.Generator) -> tuple[int, float]:
     first, count, bar = count_best(total)
     if count == 1:
         return first, 1.0
+    if count == 0 or not np.isfinite(bar):
+        raise ValueError(f"scores must be finite numbers; got {total}. Look at what the policy's terms return")
     nth = rng.integers(count)
     return int(np.flatnonzero(total >= bar)[nth]), 1.0 / count

@@ -12,6 +12,7 @@ from fairbandits.fairness import GroupKey
 from fairbandits.policies import Policy
 from fairbandits.simulate.trace import Trace, as_objects
 from fairbandits.worlds import World
+from fairbandits.worlds.checks import whole
 
 
 def simulate(policy: Policy, world: World, rounds: int | None = None, *, progress: bool = False) -> Trace:
@@ -85,9 +86,9 @@ def _as_rounds(rounds: Any, world: World) -> int:
         raise ValueError(f"a {type(world).__name__} came; expected a world, with __len__() and visits()")
     if rounds is None:
         return len(world)
-    if isinstance(rounds, bool) or not isinstance(rounds, int) or not 1 <= rounds <= len(world):
+    if whole("rounds", rounds, 1) > len(world):
         raise ValueError(f"rounds={rounds!r} came; expected 1 to {len(world)}, for so long the world lasts")
-    return rounds
+    return int(rounds)
 
 
 def _columns(keys: Iterable[GroupKey]) -> dict[str, Any]:

@@ -58,7 +58,9 @@ class Run:
 
     def make_world(self) -> Any:
         """Make the world, from its start."""
-        return self.world(**self.world_params, random_state=self.seed)
+        # A world without randomness of its own is the same for every seed.
+        seed = {"random_state": self.seed} if "random_state" in inspect.signature(self.world).parameters else {}
+        return self.world(**self.world_params, **seed)
 
     def make_policy(self) -> Policy:
         """Make the policy, which has learned nothing yet."""
@@ -70,17 +72,22 @@ class Run:
         world = self.make_world()
         if cache is None:
             return simulate(self.make_policy(), world, progress=progress)
-        path = cache / f"{self.key(getattr(world, 'data_source', ''))}.npz"
+        path = cache / f"{self.key(getattr(world, 'data_source', None))}.npz"
         if path.is_file():
-            return Trace.load(path)
+            try:
+                return Trace.load(path)
+            except ValueError:
+                pass  # damaged: what was computed once can be computed again, and is written over
         trace = simulate(self.make_policy(), world, progress=progress)
         _write(path, trace.to_bytes())
         return trace
 
-    def key(self, data_source: str) -> str:
+    def key(self, data_source: str | None) -> str:
         """Give a hash of all that the trace depends on: this run, the data, and the code itself."""
-        # Where the data lies makes no difference, and which it is says data_source.
-        world_params = {name: value for name, value in self.world_params.items() if name != "data"}
+        world_params = dict(self.world_params)
+        if data_source is not None:
+            # The world itself says which data it shows; where that lies makes no difference.
+            world_params.pop("data", None)
         parts = {
             "policy": [_name(self.policy), _source(self.policy), dict(self.policy_params)],
             "world": [_name(self.world), _source(self.world), world_params],
@@ -162,16 +169,19 @@ def _name(kind: type) -> str:
 
 
 def _source(kind: type) -> str:
-    """Give the source of a class from outside the package, which may change from one day to the next."""
-    if kind.__module__.split(".")[0] == "fairbandits":
-        return ""
-    try:
-        return inspect.getsource(kind)
-    except (OSError, TypeError):
-        raise ValueError(
-            f"the source of {_name(kind)} cannot be read, so nobody could tell when its kept runs are out of "
-            "date; put it into a file, or keep no runs"
-        ) from None
+    """Give a hash of the files that define a class from outside the package, and its bases: they may change."""
+    digest = hashlib.sha256()
+    for base in kind.__mro__:
+        if base.__module__.split(".")[0] in ("fairbandits", "builtins", "abc", "typing"):
+            continue
+        try:
+            digest.update(Path(inspect.getfile(base)).read_bytes())
+        except (OSError, TypeError):
+            raise ValueError(
+                f"the source of {_name(base)} cannot be read, so nobody could tell when its kept runs are out of "
+                "date; put it into a file, or keep no runs"
+            ) from None
+    return digest.hexdigest()
 
 
 @functools.cache

@@ -6,6 +6,7 @@ import io
 import json
 import os
 import zipfile
+import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -120,7 +121,8 @@ class Trace:
         }
         found["reward_difference"] = max(differences.values(), default=0.0)
         worst = [metrics.worst_off_reward(rounds.reward, groups) for groups in rounds.group.values()]
-        found["worst_off_reward"] = min(worst, default=float("nan"))
+        # An attribute of which nobody's value is known says nothing.
+        found["worst_off_reward"] = min((w for w in worst if not np.isnan(w)), default=float("nan"))
         for attribute, groups in rounds.group.items():
             label = "" if attribute == PLAIN else f"{attribute}_"
             if label:
@@ -164,11 +166,12 @@ class Trace:
                     name: as_objects(labels)[arrays[f"code {name}"]] for name, labels in header["labels"].items()
                 }
                 floats = {name: arrays[name] for name in _FLOATS}
-        except (KeyError, ValueError, IndexError, EOFError, zipfile.BadZipFile) as error:
+            source = str(header["data_source"])
+        except (KeyError, ValueError, TypeError, IndexError, EOFError, zipfile.BadZipFile, zlib.error) as error:
             raise ValueError(f"{path}: not the file of a trace ({error}); remove it") from None
         group = {name.removeprefix("group "): words[name] for name in words if name.startswith("group ")}
         words = {name: words[name] for name in ("arm", "part")}
-        return cls(**floats, **words, group=group, data_source=header["data_source"])
+        return cls(**floats, **words, group=group, data_source=source)
 
     def _words(self) -> dict[str, NDArray[Any]]:
         groups = {f"group {attribute}": values for attribute, values in self.group.items()}
