@@ -68,6 +68,11 @@ class Standing:
     high: float
     confidence: float
 
+    def __str__(self) -> str:
+        rewards = f"{self.count:,} reward{'' if self.count == 1 else 's'}"
+        interval = f"{self.confidence:.0%}: {self.low:.3f} to {self.high:.3f}"
+        return f"{self.attribute} {self.group}: mean {self.mean:.3f} ({interval}), {rewards}"
+
 
 def _short(value: Any) -> str:
     return f"{value:.6g}" if isinstance(value, float) else repr(value)

@@ -44,6 +44,9 @@ class GroupRewards:
     >>> groups.add(0.9, group="male", arm="algebra")
     >>> round(groups.difference(), 3), groups.worst_off().group
     (0.3, 'female')
+    >>> print(groups)
+    group female: mean 0.600 (95%: 0.000 to 1.000), 2 rewards
+    group male: mean 0.900 (95%: 0.000 to 1.000), 1 reward
     """
 
     def __init__(self, reward_range: tuple[float, float] = (0.0, 1.0), arms: ArmIndex | None = None) -> None:
@@ -118,6 +121,11 @@ class GroupRewards:
             bounds = (max(low, mean - float(r)), min(high, mean + float(r))) if count else (low, high)
             standings.append(Standing(*self._names[number], int(count), mean, variance, *bounds, confidence))
         return standings
+
+    def __str__(self) -> str:
+        """Write who stands where, a line for each group, the worst off of each attribute first."""
+        standings = sorted(self.standings(), key=lambda s: (s.attribute, s.mean))
+        return "\n".join(map(str, standings)) or "no rewards yet"
 
     def worst_off(self, attribute: str | None = None, confidence: float = 0.95) -> Standing | None:
         """Give the standing of the group with the lowest mean reward; None before the first reward."""

@@ -117,11 +117,12 @@ def _score(tables: Mapping[str, Table]) -> str:
     ]
     counts = {name: verdicts.count(name) for name in _MARKS}
     return f"""
-<p>Of {len(verdicts)} published losses and differences, <b>{counts["within"]}</b> come out within
-max(0.008, 2 sd) <span class="mark within">&#10003;</span>, <b>{counts["far, as known"]}</b> do not and are known
-not to with this reading of the paper <span class="mark far">&#9651;</span>, and <b>{counts["NOT within"]}</b> do
-not although they should <span class="mark not">&#10007;</span>. A gap can also close because both groups get less,
-so the reward of the worse-off group and each group's own regret stand beside it.</p>"""
+<p>Of {len(verdicts)} published losses and differences, these come out within max(0.008, 2 sd)
+<span class="mark within">&#10003;</span>: <b>{counts["within"]}</b>. Known not to, with this reading of the paper
+<span class="mark far">&#9651;</span>: <b>{counts["far, as known"]}</b>. Missed on the real data
+<span class="mark not">&#10007;</span>, they would be an error: <b>{counts["NOT within"]}</b>. A stand-in comes close
+to the real data and no closer, so with one a few may miss. A gap can also close because both groups get less, so the
+reward of the worse-off group and each group's own regret stand beside it.</p>"""
 
 
 def _section(name: str, table: str, pictures: Sequence[Path]) -> str:
