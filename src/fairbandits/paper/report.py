@@ -120,9 +120,9 @@ def _score(tables: Mapping[str, Table]) -> str:
 <p>Of {len(verdicts)} published losses and differences, these come out within max(0.008, 2 sd)
 <span class="mark within">&#10003;</span>: <b>{counts["within"]}</b>. Known not to, with this reading of the paper
 <span class="mark far">&#9651;</span>: <b>{counts["far, as known"]}</b>. Missed on the real data
-<span class="mark not">&#10007;</span>, they would be an error: <b>{counts["NOT within"]}</b>. A stand-in comes close
-to the real data and no closer, so with one a few may miss. A gap can also close because both groups get less, so the
-reward of the worse-off group and each group's own regret stand beside it.</p>"""
+<span class="mark not">&#10007;</span>, they would be an error: <b>{counts["NOT within"]}</b>. A stand-in comes
+close to the real data and no closer, so with one a few may miss. A gap can also close because both groups get
+less, so the reward of the worse-off group and each group's own regret stand beside it.</p>"""
 
 
 def _section(name: str, table: str, pictures: Sequence[Path]) -> str:
