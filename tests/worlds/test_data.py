@@ -71,7 +71,8 @@ def test_a_folder_that_is_not_there_is_an_error(small, tmp_path, monkeypatch):
     monkeypatch.setenv(data.VARIABLE, str(tmp_path / "nowhere"))
     with pytest.raises(DataError, match=f"the folder in {data.VARIABLE} is not there"):
         data.locate("youtube")
-    assert [record.state for record in data.status()] == ["missing", "missing"]
+    with pytest.raises(DataError, match=f"the folder in {data.VARIABLE} is not there"):
+        data.status()
 
 
 @pytest.mark.parametrize(
@@ -100,6 +101,23 @@ def test_a_wrong_file_in_the_cache_is_replaced(small, tmp_path, monkeypatch):
     assert len(data.load_videos("real")) == 2
     assert data.locate("youtube").where == "cache"
     assert not list((tmp_path / "cache/youtube/0302").glob("tmp*"))
+
+
+def test_a_wrong_file_in_the_cache_is_missing_until_it_is_fetched(small, tmp_path, monkeypatch):
+    path = put(tmp_path / "cache", b"rubbish")
+    record = data.status()[1]
+    assert (record.state, record.rows, record.sha256) == ("missing", None, None)
+    assert record.where == f"damaged at {path}, in the cache, where a download will replace it"
+    from_source(monkeypatch, lambda: small)
+    data.fetch("youtube")
+    assert data.status()[1].state == "ok"
+
+
+def test_a_wrong_file_in_the_variables_folder_stays_damaged(small, folder, tmp_path, monkeypatch):
+    put(folder, b"rubbish")
+    put(tmp_path / "cache", small)
+    monkeypatch.setenv(data.VARIABLE, str(folder))
+    assert data.status()[1].state == "damaged"
 
 
 def test_a_file_that_changed_is_read_again(small, folder):
@@ -139,6 +157,7 @@ def test_without_pooch_there_is_no_download(small, monkeypatch):
     monkeypatch.setattr(data, "_cache", lambda: None)
     with pytest.raises(DataMissingError, match=r"fairbandits\[data\]"):
         data.fetch("youtube")
+    assert data.status()[1].where == f"no folder is named in {data.VARIABLE}, and there is no cache"
 
 
 def test_auto_takes_the_standin_and_asks_once(small, monkeypatch):

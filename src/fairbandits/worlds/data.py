@@ -152,6 +152,13 @@ def fetch(name: str) -> Path:
 def status(folder: str | Path | None = None) -> list[Status]:
     """Say of each dataset whether it is on this machine, and where; nothing is downloaded.
 
+    A damaged file in the cache counts as missing, as it does for `locate`: a download will replace it.
+
+    Raises
+    ------
+    DataError
+        If the folder, or the one that FAIRBANDITS_DATA names, is not there.
+
     Examples
     --------
     >>> [record.name for record in status()]
@@ -320,16 +327,19 @@ def _unavailable(dataset: Dataset, tried: list[str]) -> str:
 
 
 def _status(dataset: Dataset, folder: str | Path | None) -> Status:
-    try:
-        places = _places(dataset, folder)
-    except DataError as error:
-        return Status(dataset.name, dataset.title, "missing", str(error), None, None)
-    for _, path in places:
-        if path.is_file():
-            stamp = _stamp(path)
-            wrong = _wrong(dataset, *stamp)
-            rows = None if wrong else len(_read(dataset.name, *stamp))
-            state: Literal["ok", "damaged"] = "damaged" if wrong else "ok"
-            return Status(dataset.name, dataset.title, state, wrong or str(path), _digest(*stamp), rows)
-    looked = ", ".join(str(path) for _, path in places)
-    return Status(dataset.name, dataset.title, "missing", f"not at {looked}", None, None)
+    looked = []
+    for where, path in _places(dataset, folder):
+        if not path.is_file():
+            looked.append(f"not at {path}")
+            continue
+        stamp = _stamp(path)
+        wrong = _wrong(dataset, *stamp)
+        if not wrong:
+            rows = len(_read(dataset.name, *stamp))
+            return Status(dataset.name, dataset.title, "ok", str(path), _digest(*stamp), rows)
+        if where == "folder":
+            return Status(dataset.name, dataset.title, "damaged", wrong, _digest(*stamp), None)
+        looked.append(f"damaged at {path}, in the cache, where a download will replace it")
+    # Without pooch and without a folder there is no place to look at.
+    where_not = "; ".join(looked) or f"no folder is named in {VARIABLE}, and there is no cache"
+    return Status(dataset.name, dataset.title, "missing", where_not, None, None)
