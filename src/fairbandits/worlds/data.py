@@ -17,7 +17,7 @@ from typing import Literal
 
 from fairbandits.worlds import download
 from fairbandits.worlds.standin import standin_students, standin_videos
-from fairbandits.worlds.tables import DataError, DataMissingError, Table, read_students, read_videos
+from fairbandits.worlds.tables import MEND, DataError, DataMissingError, Table, read_students, read_videos
 
 VARIABLE = "FAIRBANDITS_DATA"
 
@@ -286,19 +286,18 @@ def _wrong(dataset: Dataset, path: Path, size: int, mtime: int) -> str:
         return ""
     return (
         f"{path}: not the published file of {dataset.title}: sha256 {came} and {size} bytes came, expected "
-        f"{dataset.sha256} and {dataset.size} bytes. {_diagnosis(dataset, path, size)} Replace it by the "
-        "original one, or remove it to have it downloaded."
+        f"{dataset.sha256} and {dataset.size} bytes. {_diagnosis(dataset, path, size)}"
     )
 
 
 def _diagnosis(dataset: Dataset, path: Path, size: int) -> str:
-    if size < dataset.size:
-        return "It is shorter: an incomplete copy?"
+    """Say what is wrong in words, as far as reading the file tells, and how to mend it."""
+    shorter = "It is shorter: an incomplete copy? " if size < dataset.size else ""
     try:
         rows = len(dataset.read(path))
     except DataError as error:
-        return str(error)
-    return f"It can be read and has {rows} rows, where {dataset.rows} were expected."
+        return f"{shorter}{error}"
+    return f"{shorter}It can be read and has {rows} rows, where {dataset.rows} were expected. {MEND}"
 
 
 def _published(dataset: Dataset, content: bytes) -> bytes:
