@@ -173,9 +173,18 @@ def test_auto_takes_the_standin_and_asks_once(small, monkeypatch):
     from_source(monkeypatch, refuse)
     assert not data.load_videos("auto").real
     assert not data.load_videos().real
-    with pytest.raises(DataMissingError, match="not on this machine"):
-        data.load_videos("real")
     assert len(asked) == 1
+
+
+@pytest.mark.parametrize("explicit", ["real", "folder"])
+def test_asking_for_the_real_data_tries_again(small, folder, monkeypatch, explicit):
+    source = folder if explicit == "folder" else explicit
+    assert not data.load_videos("auto").real
+    with pytest.raises(DataMissingError, match="not on this machine"):
+        data.load_videos(source)
+    from_source(monkeypatch, lambda: small)  # the network is back
+    assert data.load_videos(source).real
+    assert data.load_videos("auto").real
 
 
 def test_wrong_names_are_refused(small):

@@ -211,19 +211,23 @@ def _load(dataset: Dataset, source: str | Path) -> Table:
     found = locate(dataset.name, folder)
     if found is not None:
         return _read(dataset.name, *_stamp(found.path))
+    if source != "auto":
+        return _read(dataset.name, *_stamp(fetch(dataset.name)))
     try:
         return _read(dataset.name, *_stamp(_fetch_once(dataset.name)))
     except DataMissingError:
-        if source == "auto":
-            return dataset.standin()
-        raise
+        return dataset.standin()
 
 
 _failed: dict[str, str] = {}
 
 
 def _fetch_once(name: str) -> Path:
-    """Fetch, but do not make every world of a run wait for a network that is not there."""
+    """Fetch, but do not make every world of a run wait for a network that is not there.
+
+    What failed is remembered as long as the process lasts, so that all worlds of a run show the same data.
+    Only "auto" comes here: who asks for the real data has it tried again.
+    """
     if name in _failed:
         raise DataMissingError(_failed[name])
     try:
