@@ -103,7 +103,15 @@ def test_a_wrong_file_in_the_cache_is_replaced(small, tmp_path, monkeypatch):
     from_source(monkeypatch, lambda: small)
     assert len(data.load_videos("real")) == 2
     assert data.locate("youtube").where == "cache"
-    assert not list((tmp_path / "cache/youtube/0302").glob("tmp*"))
+    assert [path.name for path in (tmp_path / "cache/youtube/0302").iterdir()] == ["1.txt"]
+
+
+def test_a_write_that_fails_leaves_nothing_behind(small, tmp_path, monkeypatch):
+    (tmp_path / "cache/youtube/0302/1.txt").mkdir(parents=True)
+    from_source(monkeypatch, lambda: small)
+    with pytest.raises(DataMissingError, match="a source: "):
+        data.fetch("youtube")
+    assert [path.name for path in (tmp_path / "cache/youtube/0302").iterdir()] == ["1.txt"]
 
 
 def test_a_wrong_file_in_the_cache_is_missing_until_it_is_fetched(small, tmp_path, monkeypatch):

@@ -315,9 +315,11 @@ def _published(dataset: Dataset, content: bytes) -> bytes:
 def _keep(content: bytes, path: Path) -> Path:
     """Write a file so that it is there whole or not at all, whoever else writes it meanwhile."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as file:
-        file.write(content)
-    return Path(file.name).replace(path)
+    # In a folder of its own, which goes away with what is in it if writing fails.
+    with tempfile.TemporaryDirectory(dir=path.parent) as folder:
+        written = Path(folder) / path.name
+        written.write_bytes(content)
+        return written.replace(path)
 
 
 def _unavailable(dataset: Dataset, tried: list[str]) -> str:
