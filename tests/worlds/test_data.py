@@ -2,9 +2,13 @@
 
 import hashlib
 import shutil
+import socketserver
 import subprocess
 import sys
+import threading
+import time
 import zipfile
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -241,6 +245,52 @@ def test_a_zip_is_downloaded_and_opened(tmp_path, monkeypatch):
     monkeypatch.setattr(download, "TOTAL_SECONDS", -1)
     with pytest.raises(TimeoutError, match="not complete"):
         download.from_zip(str(tmp_path / "served.zip"), "inside/file.txt")
+
+
+@pytest.fixture
+def dripping(monkeypatch):
+    """Run a server that sends what it is given, then a byte now and then; it says where it is."""
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+    stopped = threading.Event()
+
+    class Drip(socketserver.BaseRequestHandler):
+        def handle(self):
+            with suppress(ConnectionError):
+                self.request.recv(4096)
+                self.request.sendall(self.server.opening)
+                for _ in range(100):
+                    if stopped.wait(0.1):
+                        return
+                    self.request.sendall(b"x")
+
+    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Drip) as server:
+        threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}).start()
+        yield server
+        stopped.set()
+        server.shutdown()
+    for thread in threading.enumerate():
+        if thread.name == "download":
+            thread.join(5)
+
+
+@pytest.mark.parametrize(
+    "opening",
+    [b"HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n", b"HTTP/1.1 200 OK\r\nX-Long: "],
+    ids=["body", "header"],
+)
+def test_a_server_that_drips_is_given_up_in_time(dripping, monkeypatch, opening):
+    dripping.opening = opening
+    monkeypatch.setattr(download, "TOTAL_SECONDS", 0.5)
+    start = time.monotonic()
+    with pytest.raises(TimeoutError, match=r"not complete after 0\.5 s"):
+        download.from_zip(f"http://127.0.0.1:{dripping.server_address[1]}/a.zip", "inside/file.txt")
+    assert time.monotonic() - start < 5
+
+
+def test_what_a_download_raises_is_raised(monkeypatch):
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+    with pytest.raises(OSError, match="127"):
+        download.from_zip("http://127.0.0.1:1/a.zip", "inside/file.txt")
 
 
 def test_a_wheel_is_downloaded_and_opened(monkeypatch):
