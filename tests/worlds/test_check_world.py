@@ -59,36 +59,68 @@ class Once(Given):
         return self.iterator
 
 
+class Endless(LinearWorld):
+    """A world that goes on for ever."""
+
+    def visits(self):
+        while True:
+            yield from super().visits()
+
+
+class Empty(LinearWorld):
+    """A world that goes on for ever and gives nothing."""
+
+    def visits(self):
+        while True:
+            yield
+
+
+class Listed(Given):
+    """A world that gives its visits all at once."""
+
+    def visits(self):
+        return list(self.given)
+
+
 def test_good_worlds_pass():
     train = replace(GOOD, part="train", group=None, arms=None)
-    check_world(Given(train, GOOD, replace(GOOD, group=("a", 1)), replace(GOOD, group=None)))
+    check_world(Given(train, GOOD, replace(GOOD, group=1), replace(GOOD, group=None)))
     check_world(Given(replace(GOOD, contexts=scipy.sparse.csr_array(np.eye(3)))))
     check_world(Given(replace(GOOD, group={"sex": "f", "race": None}), replace(GOOD, group={"race": 1, "sex": 2})))
-    check_world(Given(GOOD, replace(GOOD, contexts=np.eye(3)[:2], expected=[0, 1], rewards=[0, 1], arms=None)))
+    two = np.array([0, 1])
+    check_world(Given(GOOD, replace(GOOD, contexts=np.eye(3)[:2], expected=two, rewards=two, arms=None)))
     check_world(Given(replace(GOOD, rewards=np.array([-3.0, 0, 7]))), reward_range=None)
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"contexts": np.ones(3)}, r"round 1: contexts have shape \(3,\); expected two dimensions"),
-        ({"contexts": np.ones((0, 3))}, r"contexts have shape \(0, 3\)"),
-        ({"contexts": np.full((3, 3), np.nan)}, "contexts hold NaN or infinity"),
-        ({"contexts": np.full((3, 3), "x")}, "contexts are <U1; expected numbers"),
+        ({"contexts": np.ones(3)}, r"contexts must be a matrix with one row per arm; got 1 dimension"),
+        ({"contexts": np.ones((0, 3))}, "contexts have no rows"),
+        ({"contexts": np.full((3, 3), np.nan)}, "contexts hold 9 entries that are NaN"),
+        ({"contexts": np.full((3, 3), "x")}, "contexts must be a matrix of numbers"),
+        ({"contexts": np.eye(3) * 1j}, "contexts are complex; expected real numbers"),
+        ({"contexts": scipy.sparse.csr_array(np.eye(3) * 1j)}, "contexts are complex"),
         ({"contexts": np.ones((3, 4))}, "contexts are 4 wide after 3"),
         ({"expected": np.ones(2)}, r"expected has shape \(2,\); expected \(3,\)"),
+        ({"expected": [0.5, 0.5, 0.5]}, "expected is a list; expected a numpy array"),
+        ({"rewards": [0.5, 0.5, 0.5]}, "rewards is a list; expected a numpy array"),
         ({"rewards": np.ones((3, 1))}, r"rewards has shape \(3, 1\)"),
+        ({"rewards": np.ones(3) * 1j}, "rewards are complex128; expected real numbers"),
         ({"rewards": np.array([0, np.inf, 0])}, "rewards hold NaN or infinity"),
         ({"rewards": np.array([0, 2.0, 0])}, "rewards run from 0 to 2; expected 0 to 1"),
-        ({"group": ["a"]}, "the group .* cannot be hashed; use text"),
-        ({"group": ("a", ["b"])}, "cannot be hashed"),
-        ({"group": {"sex": ["a"]}}, "cannot be hashed"),
+        ({"group": ["a"]}, "a group is a string or a whole number"),
+        ({"group": ("a", 1)}, "a group is a string or a whole number"),
+        ({"group": np.array(["a", "b"])}, "a group is a string or a whole number"),
+        ({"group": {"sex": ["a"]}}, "a group is a string or a whole number"),
         ({"group": {}}, "group is an empty mapping"),
-        ({"group": {1: "a"}}, "name them by text"),
+        ({"group": {1: "a"}}, "named by a non-empty string"),
         ({"group": {"sex": "a"}}, r"the group names \['sex'\] after \[\]"),
-        ({"arms": ["x"]}, "1 arms for 3 rows"),
-        ({"arms": ["x", "y", "x"]}, "two arms have the same id"),
-        ({"arms": ["x", "y", 0.5]}, "use text or whole numbers"),
+        ({"arms": ["x"]}, r"got 1 arm id\(s\) for 3 row"),
+        ({"arms": ["x", "y", "x"]}, "arm ids must differ"),
+        ({"arms": ["x", "y", 0.5]}, "an arm id is a string or a whole number; got 0.5"),
+        ({"arms": ["x", "y", True]}, "an arm id is a string or a whole number; got True"),
+        ({"arms": "xyz"}, "arms must be a sequence of ids"),
         ({"part": "exam"}, "part is 'exam'; expected 'train' or 'test'"),
         ({"part": "train"}, "a 'train' round after a 'test' round"),
     ],
@@ -104,10 +136,14 @@ def test_a_bad_round_is_named(change, message):
     [
         (object(), "object is not a World"),
         (Given(GOOD, length=2), r"gave 1 rounds but len\(\) says 2"),
+        (Endless(rounds=5), r"gave more than 5 rounds but len\(\) says 5"),
+        (Empty(rounds=5), "round 0: visits.. gave a NoneType; yield Visit records"),
+        (Listed(GOOD), "visits.. gave a list; expected an iterator"),
         (Given(), "the world has no rounds"),
         (Given("visit"), "round 0: visits.. gave a str; yield Visit records"),
         (Shared(rounds=5), "round 0: rewards differ between two readings; .* seed a new generator"),
         (Overwriting(rounds=5), "the contexts of round 0 changed after they were handed out"),
+        (Once(GOOD, "visit"), "round 0: visits.. gave a str"),
         (Once(GOOD), "round 0: one reading ended before the other"),
         (Once(GOOD, replace(GOOD, group="b")), "group is 'a' in one reading and 'b' in another"),
         (Once(GOOD, replace(GOOD, arms=None)), "arms differ between two readings"),

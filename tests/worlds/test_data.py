@@ -2,9 +2,13 @@
 
 import hashlib
 import shutil
+import socketserver
 import subprocess
 import sys
+import threading
+import time
 import zipfile
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -71,13 +75,17 @@ def test_a_folder_that_is_not_there_is_an_error(small, tmp_path, monkeypatch):
     monkeypatch.setenv(data.VARIABLE, str(tmp_path / "nowhere"))
     with pytest.raises(DataError, match=f"the folder in {data.VARIABLE} is not there"):
         data.locate("youtube")
-    assert [record.state for record in data.status()] == ["missing", "missing"]
+    with pytest.raises(DataError, match=f"the folder in {data.VARIABLE} is not there"):
+        data.status()
 
 
 @pytest.mark.parametrize(
     ("damage", "message"),
     [
-        (lambda whole: whole[:-5], "It is shorter: an incomplete copy"),
+        (lambda whole: whole[:-5], r"It is shorter: an incomplete copy\? .* line 2 has 7 fields"),
+        (lambda _: VIDEO, "It is shorter.* It can be read and has 1 rows, where 2 were expected"),
+        # A file without its last column, not a copy that broke off.
+        (lambda _: b"an-id\tsomeone\t100\tComedy\t60\t1000\t4.5\t8\n" * 2, "8 fields and ends before 'comments'"),
         (lambda whole: whole + b"id\tonly\n", "line 3 has 2 fields"),
         (lambda whole: whole + VIDEO, "It can be read and has 3 rows, where 2 were expected"),
     ],
@@ -89,7 +97,7 @@ def test_a_wrong_file_in_a_folder_is_an_error(small, folder, damage, message):
     words = str(caught.value)
     assert str(path) in words
     assert data.DATASETS["youtube"].sha256 in words
-    assert "Replace it by the original one" in words
+    assert words.count("Replace it by the original one") == 1
     assert data.status(folder)[1].state == "damaged"
 
 
@@ -99,7 +107,32 @@ def test_a_wrong_file_in_the_cache_is_replaced(small, tmp_path, monkeypatch):
     from_source(monkeypatch, lambda: small)
     assert len(data.load_videos("real")) == 2
     assert data.locate("youtube").where == "cache"
-    assert not list((tmp_path / "cache/youtube/0302").glob("tmp*"))
+    assert [path.name for path in (tmp_path / "cache/youtube/0302").iterdir()] == ["1.txt"]
+
+
+def test_a_write_that_fails_leaves_nothing_behind(small, tmp_path, monkeypatch):
+    (tmp_path / "cache/youtube/0302/1.txt").mkdir(parents=True)
+    from_source(monkeypatch, lambda: small)
+    with pytest.raises(DataMissingError, match="a source: "):
+        data.fetch("youtube")
+    assert [path.name for path in (tmp_path / "cache/youtube/0302").iterdir()] == ["1.txt"]
+
+
+def test_a_wrong_file_in_the_cache_is_missing_until_it_is_fetched(small, tmp_path, monkeypatch):
+    path = put(tmp_path / "cache", b"rubbish")
+    record = data.status()[1]
+    assert (record.state, record.rows, record.sha256) == ("missing", None, None)
+    assert record.where == f"damaged at {path}, in the cache, where a download will replace it"
+    from_source(monkeypatch, lambda: small)
+    data.fetch("youtube")
+    assert data.status()[1].state == "ok"
+
+
+def test_a_wrong_file_in_the_variables_folder_stays_damaged(small, folder, tmp_path, monkeypatch):
+    put(folder, b"rubbish")
+    put(tmp_path / "cache", small)
+    monkeypatch.setenv(data.VARIABLE, str(folder))
+    assert data.status()[1].state == "damaged"
 
 
 def test_a_file_that_changed_is_read_again(small, folder):
@@ -139,6 +172,7 @@ def test_without_pooch_there_is_no_download(small, monkeypatch):
     monkeypatch.setattr(data, "_cache", lambda: None)
     with pytest.raises(DataMissingError, match=r"fairbandits\[data\]"):
         data.fetch("youtube")
+    assert data.status()[1].where == f"no folder is named in {data.VARIABLE}, and there is no cache"
 
 
 def test_auto_takes_the_standin_and_asks_once(small, monkeypatch):
@@ -151,9 +185,18 @@ def test_auto_takes_the_standin_and_asks_once(small, monkeypatch):
     from_source(monkeypatch, refuse)
     assert not data.load_videos("auto").real
     assert not data.load_videos().real
-    with pytest.raises(DataMissingError, match="not on this machine"):
-        data.load_videos("real")
     assert len(asked) == 1
+
+
+@pytest.mark.parametrize("explicit", ["real", "folder"])
+def test_asking_for_the_real_data_tries_again(small, folder, monkeypatch, explicit):
+    source = folder if explicit == "folder" else explicit
+    assert not data.load_videos("auto").real
+    with pytest.raises(DataMissingError, match="not on this machine"):
+        data.load_videos(source)
+    from_source(monkeypatch, lambda: small)  # the network is back
+    assert data.load_videos(source).real
+    assert data.load_videos("auto").real
 
 
 def test_wrong_names_are_refused(small):
@@ -202,6 +245,52 @@ def test_a_zip_is_downloaded_and_opened(tmp_path, monkeypatch):
     monkeypatch.setattr(download, "TOTAL_SECONDS", -1)
     with pytest.raises(TimeoutError, match="not complete"):
         download.from_zip(str(tmp_path / "served.zip"), "inside/file.txt")
+
+
+@pytest.fixture
+def dripping(monkeypatch):
+    """Run a server that sends what it is given, then a byte now and then; it says where it is."""
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+    stopped = threading.Event()
+
+    class Drip(socketserver.BaseRequestHandler):
+        def handle(self):
+            with suppress(ConnectionError):
+                self.request.recv(4096)
+                self.request.sendall(self.server.opening)
+                for _ in range(100):
+                    if stopped.wait(0.1):
+                        return
+                    self.request.sendall(b"x")
+
+    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Drip) as server:
+        threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}).start()
+        yield server
+        stopped.set()
+        server.shutdown()
+    for thread in threading.enumerate():
+        if thread.name == "download":
+            thread.join(5)
+
+
+@pytest.mark.parametrize(
+    "opening",
+    [b"HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n", b"HTTP/1.1 200 OK\r\nX-Long: "],
+    ids=["body", "header"],
+)
+def test_a_server_that_drips_is_given_up_in_time(dripping, monkeypatch, opening):
+    dripping.opening = opening
+    monkeypatch.setattr(download, "TOTAL_SECONDS", 0.5)
+    start = time.monotonic()
+    with pytest.raises(TimeoutError, match=r"not complete after 0\.5 s"):
+        download.from_zip(f"http://127.0.0.1:{dripping.server_address[1]}/a.zip", "inside/file.txt")
+    assert time.monotonic() - start < 5
+
+
+def test_what_a_download_raises_is_raised(monkeypatch):
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+    with pytest.raises(OSError, match="127"):
+        download.from_zip("http://127.0.0.1:1/a.zip", "inside/file.txt")
 
 
 def test_a_wheel_is_downloaded_and_opened(monkeypatch):

@@ -48,6 +48,7 @@ def test_an_episode_is_the_world():
         assert info["best"] == visit.expected.max()
         assert (terminated, truncated) == (number == 4, False)
     assert not observation.any()
+    assert (info["group"], info["part"]) == (visit.group, "test")
     with pytest.raises(ValueError, match="call reset first"):
         env.step(0)
 
@@ -62,3 +63,12 @@ def test_a_catalogue_that_changes_is_refused():
     env.reset()
     with pytest.raises(ValueError, match=r"shape \(4, 4\) came; expected \(3, 3\)"):
         env.step(0)
+
+
+@pytest.mark.parametrize("action", [-1, 3, 99, 0.5, "0", None])
+def test_an_action_that_is_no_arm_is_refused(action):
+    env = as_gymnasium(TwoRounds(np.eye(3), np.eye(3)))
+    env.reset()
+    with pytest.raises(ValueError, match=f"the action {action!r} came; expected the number of an arm, 0 to 2"):
+        env.step(action)
+    assert not env.step(np.int64(2))[2], "the refused step took no round"

@@ -50,3 +50,8 @@ class World(Protocol):
     def visits(self) -> Iterator[Visit]:
         """Go through the rounds from the start."""
         ...
+
+
+def dense(contexts: Any) -> NDArray[Any]:
+    """Return contexts as a plain array, whether they are dense or scipy sparse."""
+    return np.asarray(contexts.toarray() if hasattr(contexts, "toarray") else contexts)

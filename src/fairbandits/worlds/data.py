@@ -17,7 +17,7 @@ from typing import Literal
 
 from fairbandits.worlds import download
 from fairbandits.worlds.standin import standin_students, standin_videos
-from fairbandits.worlds.tables import DataError, DataMissingError, Table, read_students, read_videos
+from fairbandits.worlds.tables import MEND, DataError, DataMissingError, Table, read_students, read_videos
 
 VARIABLE = "FAIRBANDITS_DATA"
 
@@ -152,6 +152,13 @@ def fetch(name: str) -> Path:
 def status(folder: str | Path | None = None) -> list[Status]:
     """Say of each dataset whether it is on this machine, and where; nothing is downloaded.
 
+    A damaged file in the cache counts as missing, as it does for `locate`: a download will replace it.
+
+    Raises
+    ------
+    DataError
+        If the folder, or the one that FAIRBANDITS_DATA names, is not there.
+
     Examples
     --------
     >>> [record.name for record in status()]
@@ -204,19 +211,23 @@ def _load(dataset: Dataset, source: str | Path) -> Table:
     found = locate(dataset.name, folder)
     if found is not None:
         return _read(dataset.name, *_stamp(found.path))
+    if source != "auto":
+        return _read(dataset.name, *_stamp(fetch(dataset.name)))
     try:
         return _read(dataset.name, *_stamp(_fetch_once(dataset.name)))
     except DataMissingError:
-        if source == "auto":
-            return dataset.standin()
-        raise
+        return dataset.standin()
 
 
 _failed: dict[str, str] = {}
 
 
 def _fetch_once(name: str) -> Path:
-    """Fetch, but do not make every world of a run wait for a network that is not there."""
+    """Fetch, but do not make every world of a run wait for a network that is not there.
+
+    What failed is remembered as long as the process lasts, so that all worlds of a run show the same data.
+    Only "auto" comes here: who asks for the real data has it tried again.
+    """
     if name in _failed:
         raise DataMissingError(_failed[name])
     try:
@@ -279,19 +290,18 @@ def _wrong(dataset: Dataset, path: Path, size: int, mtime: int) -> str:
         return ""
     return (
         f"{path}: not the published file of {dataset.title}: sha256 {came} and {size} bytes came, expected "
-        f"{dataset.sha256} and {dataset.size} bytes. {_diagnosis(dataset, path, size)} Replace it by the "
-        "original one, or remove it to have it downloaded."
+        f"{dataset.sha256} and {dataset.size} bytes. {_diagnosis(dataset, path, size)}"
     )
 
 
 def _diagnosis(dataset: Dataset, path: Path, size: int) -> str:
-    if size < dataset.size:
-        return "It is shorter: an incomplete copy?"
+    """Say what is wrong in words, as far as reading the file tells, and how to mend it."""
+    shorter = "It is shorter: an incomplete copy? " if size < dataset.size else ""
     try:
         rows = len(dataset.read(path))
     except DataError as error:
-        return str(error)
-    return f"It can be read and has {rows} rows, where {dataset.rows} were expected."
+        return f"{shorter}{error}"
+    return f"{shorter}It can be read and has {rows} rows, where {dataset.rows} were expected. {MEND}"
 
 
 def _published(dataset: Dataset, content: bytes) -> bytes:
@@ -305,9 +315,11 @@ def _published(dataset: Dataset, content: bytes) -> bytes:
 def _keep(content: bytes, path: Path) -> Path:
     """Write a file so that it is there whole or not at all, whoever else writes it meanwhile."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as file:
-        file.write(content)
-    return Path(file.name).replace(path)
+    # In a folder of its own, which goes away with what is in it if writing fails.
+    with tempfile.TemporaryDirectory(dir=path.parent) as folder:
+        written = Path(folder) / path.name
+        written.write_bytes(content)
+        return written.replace(path)
 
 
 def _unavailable(dataset: Dataset, tried: list[str]) -> str:
@@ -320,16 +332,19 @@ def _unavailable(dataset: Dataset, tried: list[str]) -> str:
 
 
 def _status(dataset: Dataset, folder: str | Path | None) -> Status:
-    try:
-        places = _places(dataset, folder)
-    except DataError as error:
-        return Status(dataset.name, dataset.title, "missing", str(error), None, None)
-    for _, path in places:
-        if path.is_file():
-            stamp = _stamp(path)
-            wrong = _wrong(dataset, *stamp)
-            rows = None if wrong else len(_read(dataset.name, *stamp))
-            state: Literal["ok", "damaged"] = "damaged" if wrong else "ok"
-            return Status(dataset.name, dataset.title, state, wrong or str(path), _digest(*stamp), rows)
-    looked = ", ".join(str(path) for _, path in places)
-    return Status(dataset.name, dataset.title, "missing", f"not at {looked}", None, None)
+    looked = []
+    for where, path in _places(dataset, folder):
+        if not path.is_file():
+            looked.append(f"not at {path}")
+            continue
+        stamp = _stamp(path)
+        wrong = _wrong(dataset, *stamp)
+        if not wrong:
+            rows = len(_read(dataset.name, *stamp))
+            return Status(dataset.name, dataset.title, "ok", str(path), _digest(*stamp), rows)
+        if where == "folder":
+            return Status(dataset.name, dataset.title, "damaged", wrong, _digest(*stamp), None)
+        looked.append(f"damaged at {path}, in the cache, where a download will replace it")
+    # Without pooch and without a folder there is no place to look at.
+    where_not = "; ".join(looked) or f"no folder is named in {VARIABLE}, and there is no cache"
+    return Status(dataset.name, dataset.title, "missing", where_not, None, None)

