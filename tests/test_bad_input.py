@@ -60,6 +60,7 @@ CONTEXTS = {
     "text": ([["a", "b"]], "must be a matrix of numbers"),
     "numbers as text": ([["1", "2"]], "its entries are of type"),
     "complex": (GOOD * 1j, "its entries are of type complex"),
+    "sparse and complex": (sparse.csr_array(GOOD * 1j), "a sparse one of type complex"),
     "sparse with wild row starts": (wild_csr(), "row starts"),
     "ragged": ([[1.0, 2.0], [1.0]], "must be a matrix of numbers"),
     "nothing": (None, "one row per arm|matrix of numbers"),

@@ -138,7 +138,10 @@ def test_the_same_seed_prints_the_same(capsys):
         (["simulate", "--with", "size=1"], "StudentsAndVideos has no parameter 'size'"),
         (["simulate", "--sensitive", "age"], "sensitive='age' came"),
         (["simulate", "--world", "LinearWorld", "--sensitive", "sex"], "LinearWorld has no parameter 'sensitive'"),
-        (["simulate", "--data", "nowhere"], "'nowhere' came; expected 'auto', 'real', 'standin' or a folder"),
+        (
+            ["simulate", "--data", "nowhere"],
+            "'nowhere' came; expected 'auto', 'local', 'real', 'standin' or a folder",
+        ),
         (["reproduce", "--seeds", "0"], "seeds=0 came"),
         (["reproduce", "--only", "table_9"], "there is no experiment 'table_9'"),
         (["reproduce", "--jobs", "0", "--data", "standin", "--quick"], "jobs=0 came"),

@@ -29,7 +29,9 @@ _UsageError: type[Exception] = typer.BadParameter.__bases__[0]
 # Some versions of typer turn an interrupt into this status, others into typer.Abort.
 _INTERRUPTED = 130
 
-DataOption = Annotated[str, typer.Option(help="auto, real, standin, or a folder that holds the data.")]
+DataOption = Annotated[
+    str, typer.Option(help="auto, local (no download), real, standin, or a folder that holds the data.")
+]
 OutOption = Annotated[Path, typer.Option(help="The folder to write to.")]
 
 

@@ -175,6 +175,12 @@ def test_without_pooch_there_is_no_download(small, monkeypatch):
     assert data.status()[1].where == f"no folder is named in {data.VARIABLE}, and there is no cache"
 
 
+def test_local_takes_the_standin_and_asks_nobody(small, monkeypatch):
+    monkeypatch.setattr(data, "fetch", None)
+    monkeypatch.setattr(data, "_fetch_once", None)
+    assert not data.load_students("local").real
+
+
 def test_auto_takes_the_standin_and_asks_once(small, monkeypatch):
     asked = []
 
@@ -204,7 +210,7 @@ def test_wrong_names_are_refused(small):
         data.locate("iris")
     with pytest.raises(ValueError, match="no dataset 'iris'"):
         data.fetch("iris")
-    with pytest.raises(DataError, match="'reel' came; expected 'auto', 'real', 'standin' or a folder"):
+    with pytest.raises(DataError, match="'reel' came; expected 'auto', 'local', 'real', 'standin' or a folder"):
         data.load_students("reel")
 
 

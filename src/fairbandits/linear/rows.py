@@ -194,6 +194,8 @@ def _from_sparse(contexts: Any, width: int | None, n_users: int) -> Rows:
         raise ValueError(f"contexts must be a matrix with one row per arm; got {contexts.ndim} dimension(s)")
     n, d = contexts.shape
     _check_shape(n, d, width)
+    if contexts.dtype.kind not in "biuf":
+        raise ValueError(f"contexts must be a matrix of numbers; got a sparse one of type {contexts.dtype}")
     csr = contexts if contexts.format == "csr" else contexts.tocsr()
     starts, columns, values = _arrays(csr)
     if starts[0] != 0 or starts[-1] > min(columns.size, values.size) or (np.diff(starts) < 0).any():

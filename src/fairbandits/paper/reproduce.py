@@ -83,7 +83,7 @@ def reproduce(
         The experiments, of `fairbandits.paper.experiments.EXPERIMENTS`; none means all.
     jobs : int
         How many processes; -1 for one per core.
-    data : {"auto", "real", "standin"} or a folder
+    data : {"auto", "local", "real", "standin"} or a folder
         Where the students and videos come from.
     quick : bool
         A tenth of the rounds: to see that all works, not to compare with the paper.
@@ -126,7 +126,8 @@ def _about_data(data: str | Path) -> tuple[str | Path, dict[str, Any]]:
             "rows": len(table),
             "sha256": DATASETS[name].sha256 if table.real else None,
         }
-    return data if any(table.real for table in loaded.values()) else "standin", about
+    # What could be had is in the cache by now: the runs need not look for the rest again.
+    return "local" if data == "auto" else data, about
 
 
 def _check_source(traces: Iterable[Trace], source: str) -> None:

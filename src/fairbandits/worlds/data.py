@@ -172,10 +172,10 @@ def load_students(source: str | Path = "auto") -> Table:
 
     Parameters
     ----------
-    source : {"auto", "real", "standin"} or a folder
+    source : {"auto", "local", "real", "standin"} or a folder
         "real" looks in the folder of FAIRBANDITS_DATA, then in the cache, then downloads; "auto" does the
-        same and takes the stand-in where that fails; a folder is looked in before the cache, in place of
-        FAIRBANDITS_DATA.
+        same and takes the stand-in where that fails; "local" takes it without a download; a folder is
+        looked in before the cache, in place of FAIRBANDITS_DATA.
 
     Raises
     ------
@@ -205,12 +205,16 @@ def load_videos(source: str | Path = "auto") -> Table:
 def _load(dataset: Dataset, source: str | Path) -> Table:
     if source == "standin":
         return dataset.standin()
-    folder = None if source in {"auto", "real"} else source
+    folder = None if source in {"auto", "local", "real"} else source
     if folder is not None and not Path(folder).is_dir():
-        raise DataError(f"{str(folder)!r} came; expected 'auto', 'real', 'standin' or a folder that is there")
+        raise DataError(
+            f"{str(folder)!r} came; expected 'auto', 'local', 'real', 'standin' or a folder that is there"
+        )
     found = locate(dataset.name, folder)
     if found is not None:
         return _read(dataset.name, *_stamp(found.path))
+    if source == "local":
+        return dataset.standin()
     if source != "auto":
         return _read(dataset.name, *_stamp(fetch(dataset.name)))
     try:

@@ -58,7 +58,7 @@ class StudentsAndVideos:
     noise : float
         The standard deviation of Gaussian noise on the rewards, cut off so that they stay in [0, 1] and
         their means stay what they are; see `fairbandits.worlds.checks.with_noise`.
-    data : {"auto", "real", "standin"} or a folder
+    data : {"auto", "local", "real", "standin"} or a folder
         Where the students and videos come from; see `fairbandits.worlds.load_students`. With "auto", look at
         `data_source` to see what came.
     random_state : int, numpy Generator or None
@@ -143,7 +143,7 @@ class StudentsAndVideos:
         self.noise = checks.between("noise", self.noise, 0)
         self._names = _sensitive_names(self.sensitive)
         if not isinstance(self.data, str | Path):
-            raise ValueError(f"data={self.data!r} came; expected 'auto', 'real', 'standin' or a folder")
+            raise ValueError(f"data={self.data!r} came; expected 'auto', 'local', 'real', 'standin' or a folder")
 
     def _set_videos(self, videos: Table) -> None:
         """Prepare what does not change from round to round: contexts but for the student, and rewards."""
