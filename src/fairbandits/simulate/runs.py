@@ -9,7 +9,6 @@ import json
 import os
 import signal
 import tempfile
-import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import version
@@ -147,13 +146,13 @@ def simulate_many(
     except ImportError:
         raise ImportError(f"jobs={jobs} needs joblib: pip install 'fairbandits[cli]'") from None
     parallel = Parallel(n_jobs=jobs, return_as="generator")
-    traces = parallel(delayed(_simulate_in_worker)(run, folder) for run in runs)
+    traces = parallel(delayed(_simulate_in_worker)(run, folder, os.getpid()) for run in runs)
     return list(shown(traces, len(runs), progress, "runs"))
 
 
-def _simulate_in_worker(run: Run, folder: Path | None) -> Trace:
+def _simulate_in_worker(run: Run, folder: Path | None, parent: int) -> Trace:
     # An interrupt from the keyboard reaches all processes; the first one answers it, and ends the others.
-    if threading.current_thread() is threading.main_thread():
+    if os.getpid() != parent:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
     return _simulate_one(run, folder)
 
