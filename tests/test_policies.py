@@ -64,7 +64,7 @@ def test_alpha_of_lemma_1_grows_with_what_was_learned():
     alphas = [policy.alpha_now()]
     for seed in range(30):
         teach(policy, rounds=50, seed=seed)
-        A = policy.bank.gram[0]
+        A = policy.bank.gram_of(0)
         by_hand = math.sqrt(2) * 1.5 + math.sqrt(
             2 * math.log(math.sqrt(np.linalg.det(A)) * 2.0 ** (-len(A) / 2) / 0.1)
         )
@@ -234,7 +234,7 @@ def test_thompson_draws_come_from_what_is_believed():
     policy, _ = teach(LinTS(alpha=0.7, model="shared", random_state=0))
     contexts = contexts_for(np.random.default_rng(3))
     draws = policy.score(np.repeat(contexts[None], 4_000, axis=0)).exploration
-    covariance = 0.49 * contexts @ policy.bank.inverse[0] @ contexts.T
+    covariance = 0.49 * contexts @ policy.bank.inverse_of(0) @ contexts.T
     np.testing.assert_allclose(np.cov(draws.T), covariance, atol=0.04)
     assert policy.choose(contexts).probability is None
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from fairbandits.linear import kernels
 from fairbandits.linear.rows import Row, Rows, SparseRows
-from fairbandits.linear.solve import solve
+from fairbandits.linear.solve import identity, solve, unpacked
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -66,9 +66,10 @@ class RidgeBank:
     def __init__(self, width: int, ridge: float) -> None:
         self.width = width
         self.ridge = ridge
-        self.gram: Floats = np.empty((0, width, width))
+        # A and A^-1 as lower triangles.
+        self.gram: Floats = np.empty((0, width * (width + 1) // 2))
         self.moment: Floats = np.empty((0, width))
-        self.inverse: Floats = np.empty((0, width, width))
+        self.inverse: Floats = np.empty((0, width * (width + 1) // 2))
         self.theta: Floats = np.empty((0, width))
         self.log_det: Floats = np.empty(0)
         self.rows_learned: Ints = np.empty(0, np.int64)
@@ -181,7 +182,7 @@ class RidgeBank:
 
     def _learn_afresh(self, slot: int, row: Row, reward: float) -> None:
         """Learn one row by solving anew, on copies until it has succeeded."""
-        gram, moment = self.ridge * np.eye(self.width), np.zeros(self.width)
+        gram, moment = self.ridge * identity(self.width), np.zeros(self.width)
         if slot < self.n_slots:
             gram, moment = self.gram[slot].copy(), self.moment[slot].copy()
         kernels.add_row(row.columns, row.values, reward, gram, moment)
@@ -200,7 +201,15 @@ class RidgeBank:
 
     def inverse_of(self, slot: int) -> Floats:
         """Give A^-1 of a slot, also of one that holds nothing."""
-        return self.inverse[slot] if slot < self.n_slots else np.eye(self.width) / self.ridge
+        if slot >= self.n_slots:
+            return np.eye(self.width) / self.ridge
+        return unpacked(self.inverse[slot], self.width)
+
+    def gram_of(self, slot: int) -> Floats:
+        """Give A of a slot, also of one that holds nothing."""
+        if slot >= self.n_slots:
+            return self.ridge * np.eye(self.width)
+        return unpacked(self.gram[slot], self.width)
 
     def refresh(self, slot: int) -> None:
         """Compute A^-1, theta and log det A afresh from A and b."""
@@ -224,7 +233,7 @@ class RidgeBank:
             return
         if slot >= self.n_slots:
             self._grow(slot + 1)
-        self.gram[slot] += other.gram[other_slot] - self.ridge * np.eye(self.width)
+        self.gram[slot] += other.gram[other_slot] - self.ridge * identity(self.width)
         self.moment[slot] += other.moment[other_slot]
         self.rows_learned[slot] += other.rows_learned[other_slot]
         self.refresh(slot)
@@ -261,9 +270,9 @@ class RidgeBank:
         self._blank(slice(old, new))
 
     def _blank(self, slots: slice) -> None:
-        identity = np.eye(self.width)
-        self.gram[slots] = self.ridge * identity
-        self.inverse[slots] = identity / self.ridge
+        unit = identity(self.width)
+        self.gram[slots] = self.ridge * unit
+        self.inverse[slots] = unit / self.ridge
         self.moment[slots] = 0.0
         self.theta[slots] = 0.0
         self.log_det[slots] = self.width * np.log(self.ridge)

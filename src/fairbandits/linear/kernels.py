@@ -1,7 +1,8 @@
 """The compiled loops that score and learn. Nearly all that a round costs is in here.
 
-The matrices of a bank lie in one block, `inverse[slot]`, so that one call scores all arms. A slot beyond the
-block, or -1, stands for a model that has learned nothing: its A is ridge * I and takes no memory.
+Symmetric matrices are kept as their lower triangles, row after row: half the memory, and memory is what a
+round waits for. Those of a bank lie in one block, `inverse[slot]`, so that one call scores all arms. A slot
+beyond the block, or -1, stands for a model that has learned nothing: its A is ridge * I and takes no memory.
 
 A context is `x = u + v`: the user's part u is the same for all arms of a round, the arm's own part v mostly
 the same in all rounds. With f the own part that an arm learned last, q = A^-1 f kept ready, and e = v - f,
@@ -52,11 +53,12 @@ def score_disjoint(
     broken = -1
     n_users, n_arms = mean.shape
     n_slots, d = theta.shape
+    size = inverse.shape[1]
     flat = inverse.reshape(-1)
     for user in range(n_users):
         uc = user_columns[user_starts[user] : user_starts[user + 1]]
         uv = user_values[user_starts[user] : user_starts[user + 1]]
-        offsets, weights = _pairs(uc, uv, d)
+        offsets, weights = _pairs(uc, uv)
         norm = _square(uv)
         for a in range(n_arms):
             slot = slots[a]
@@ -65,7 +67,7 @@ def score_disjoint(
                 m = 0.0
                 variance = (norm + _square(values[lo:hi])) / ridge
             else:
-                start = np.uint64(slot * d * d)
+                start = np.uint64(slot * size)
                 q, t = ready[slot], theta[slot]
                 m = q[d + 1]
                 own = 0.0
@@ -109,28 +111,27 @@ def _direct(P: Floats, uc: Ints, uv: Floats, columns: Ints, values: Floats) -> f
     total = 0.0
     for i in range(uc.size):
         for j in range(uc.size):
-            total += uv[i] * uv[j] * P[uc[i], uc[j]]
+            total += uv[i] * uv[j] * P[at(uc[i], uc[j])]
     for i in range(columns.size):
         inner = 0.0
         for j in range(uc.size):
-            inner += 2.0 * uv[j] * P[columns[i], uc[j]]
+            inner += 2.0 * uv[j] * P[at(columns[i], uc[j])]
         for j in range(columns.size):
-            inner += values[j] * P[columns[i], columns[j]]
+            inner += values[j] * P[at(columns[i], columns[j])]
         total += values[i] * inner
     return total
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def _cross(e: Ints, e_values: Floats, uc: Ints, uv: Floats, inverse: Floats, q: Floats) -> float:
+def _cross(e: Ints, e_values: Floats, uc: Ints, uv: Floats, P: Floats, q: Floats) -> float:
     """Compute e' A^-1 (2u + e) + 2 e.q."""
     total = 0.0
     for i in range(e.size):
-        row = inverse[np.uint64(e[i])]
-        inner = q[e[i]] + 0.5 * e_values[i] * row[np.uint64(e[i])]
+        inner = q[e[i]] + 0.5 * e_values[i] * P[at(e[i], e[i])]
         for j in range(uc.size):
-            inner += uv[j] * row[np.uint64(uc[j])]
+            inner += uv[j] * P[at(e[i], uc[j])]
         for j in range(i):
-            inner += e_values[j] * row[np.uint64(e[j])]
+            inner += e_values[j] * P[at(e[i], e[j])]
         total += 2.0 * e_values[i] * inner
     return total
 
@@ -154,7 +155,7 @@ def score_shared(
     for user in range(n_users):
         uc = user_columns[user_starts[user] : user_starts[user + 1]]
         uv = user_values[user_starts[user] : user_starts[user + 1]]
-        u = times(inverse, uc, uv)
+        u = times(inverse, uc, uv, theta.size)
         user_variance = 0.0
         user_mean = 0.0
         for i in range(uc.size):
@@ -165,10 +166,10 @@ def score_shared(
             variance = user_variance
             m = user_mean
             for i in range(lo, hi):
-                c = np.uint64(columns[i])
-                inner = u[c] + 0.5 * values[i] * inverse[c, c]
+                c = columns[i]
+                inner = u[c] + 0.5 * values[i] * inverse[at(c, c)]
                 for j in range(lo, i):
-                    inner += values[j] * inverse[c, np.uint64(columns[j])]
+                    inner += values[j] * inverse[at(c, columns[j])]
                 variance += 2.0 * values[i] * inner
                 m += values[i] * theta[c]
             if not variance >= 0.0:
@@ -202,13 +203,16 @@ def score_full(
                 variance /= ridge
             else:
                 P, t = inverse[slot], theta[slot]
+                start = 0
                 for i in range(d):
                     # A^-1 is symmetric: the diagonal once, each pair below it twice.
-                    inner = 0.5 * x[i] * P[i, i]
+                    row = P[start : start + i + 1]
+                    inner = 0.5 * x[i] * row[i]
                     for j in range(i):
-                        inner += x[j] * P[i, j]
+                        inner += x[j] * row[j]
                     variance += 2.0 * x[i] * inner
                     m += x[i] * t[i]
+                    start += i + 1
                 if not variance >= 0.0:
                     broken = slot
                     variance = 0.0
@@ -240,7 +244,7 @@ def learn_row(
     scale, the recursion does not.
     """
     P, t = inverse[slot], theta[slot]
-    u = times(P, columns, values)
+    u = times(P, columns, values, t.size)
     leverage = 0.0
     surprise = reward
     for i in range(columns.size):
@@ -264,10 +268,9 @@ def learn_row(
 def add_row(columns: Ints, values: Floats, reward: float, gram: Floats, moment: Floats) -> None:
     """Add a row to A and b."""
     for i in range(columns.size):
-        c = np.uint64(columns[i])
-        moment[c] += reward * values[i]
-        for j in range(columns.size):
-            gram[c, np.uint64(columns[j])] += values[i] * values[j]
+        moment[columns[i]] += reward * values[i]
+        for j in range(i + 1):
+            gram[at(columns[i], columns[j])] += values[i] * values[j]
 
 
 @njit(cache=True, nogil=True)
@@ -284,7 +287,7 @@ def make_ready(part_columns: Ints, part_values: Floats, inverse: Floats, theta: 
     d = theta.size
     columns = part_columns[1 : 1 + part_columns[0]]
     values = part_values[: columns.size]
-    ready[:d] = times(inverse, columns, values)
+    ready[:d] = times(inverse, columns, values, d)
     ready[d] = 0.0
     ready[d + 1] = 0.0
     for i in range(columns.size):
@@ -293,27 +296,45 @@ def make_ready(part_columns: Ints, part_values: Floats, inverse: Floats, theta: 
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def times(symmetric: Floats, columns: Ints, values: Floats) -> Floats:
+def times(triangle: Floats, columns: Ints, values: Floats, d: int) -> Floats:
     """Multiply a symmetric matrix with a sparse vector."""
-    product = np.zeros(len(symmetric))
+    product = np.zeros(d)
     for i in range(columns.size):
-        row = symmetric[columns[i]]
-        for j in range(product.size):
-            product[j] += values[i] * row[j]
+        c = np.uint64(columns[i])
+        v = values[i]
+        start = c * (c + np.uint64(1)) // np.uint64(2)
+        row = triangle[start : start + c + np.uint64(1)]
+        for j in range(row.size):
+            product[j] += v * row[j]
+        # The rest of the row stands in the column below the diagonal.
+        place = start + c
+        for j in range(c + np.uint64(1), np.uint64(d)):
+            place += j
+            product[j] += v * triangle[place]
     return product
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def _subtract_outer(symmetric: Floats, u: Floats) -> None:
-    """Subtract u u'. The product is the same on both sides of the diagonal, so symmetry is kept to the bit."""
+def _subtract_outer(triangle: Floats, u: Floats) -> None:
+    """Subtract u u'."""
+    start = 0
     for i in range(u.size):
         if u[i] != 0.0:
-            for j in range(u.size):
-                symmetric[i, j] -= u[i] * u[j]
+            row = triangle[start : start + i + 1]
+            for j in range(i + 1):
+                row[j] -= u[i] * u[j]
+        start += i + 1
+
+
+@njit(cache=True, nogil=True, inline="always")
+def at(i: int, j: int) -> np.uint64:
+    """Give the place of an entry in a lower triangle."""
+    high, low = np.uint64(max(i, j)), np.uint64(min(i, j))
+    return high * (high + np.uint64(1)) // np.uint64(2) + low
 
 
 @njit(cache=True, nogil=True)
-def _pairs(columns: Ints, values: Floats, d: int) -> tuple[NDArray[np.uint64], Floats]:
+def _pairs(columns: Ints, values: Floats) -> tuple[NDArray[np.uint64], Floats]:
     """Lay out the products of a quadratic form: where each entry of the matrix lies, and its weight."""
     n = columns.size
     offsets = np.empty(n * (n + 1) // 2, np.uint64)
@@ -321,7 +342,7 @@ def _pairs(columns: Ints, values: Floats, d: int) -> tuple[NDArray[np.uint64], F
     k = 0
     for i in range(n):
         for j in range(i + 1):
-            offsets[k] = columns[i] * d + columns[j]
+            offsets[k] = at(columns[i], columns[j])
             weights[k] = values[i] * values[j] * (1.0 if i == j else 2.0)
             k += 1
     return offsets, weights
