@@ -189,7 +189,9 @@ def test_interrupted_it_says_so_in_one_line(tmp_path, source):
     status, said = _kill_after_a_run(tmp_path, source, signal.SIGINT)
     assert status == 130
     assert "Traceback" not in said
-    assert said.splitlines()[-1].startswith("error: interrupted; what reproduce has finished is kept")
+    # Joblib's own watchman may warn after that of what it cleaned up.
+    ours = [line for line in said.splitlines() if line.startswith("error: ")]
+    assert ours == ["error: interrupted; what reproduce has finished is kept, and it goes on from there"]
 
 
 def test_a_figure_of_many_groups_and_one_part():
