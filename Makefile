@@ -5,13 +5,12 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help test lint unit test-slow reproduce bench docs clean
+.PHONY: help test lint unit reproduce bench docs clean
 
 help:
 	@echo "make reproduce   the paper's tables, figures and report, published beside measured (into results/)"
 	@echo "make test        everything that must pass: lint and tests"
 	@echo "make lint        ruff, mypy --strict, import-linter"
-	@echo "make test-slow   the proofs that take minutes"
 	@echo "make bench       how fast it is, as ratios measured in one run"
 	@echo "make docs        the documentation (into docs/_build/html)"
 	@echo "make clean       remove all that was made"
@@ -31,9 +30,6 @@ lint: $(READY)
 
 unit: $(READY)
 	$(BIN)/python -m pytest
-
-test-slow: $(READY)
-	$(BIN)/python -m pytest -m slow
 
 reproduce: $(READY)
 	@echo "All tables and figures, 20 seeds: about two minutes on two cores. It can be interrupted, and goes on."
