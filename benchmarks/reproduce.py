@@ -16,28 +16,24 @@ import sys
 import time
 from collections.abc import Callable
 from itertools import islice
-from pathlib import Path
 from typing import Any
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 from threadpoolctl import threadpool_limits
 
+from baselines import Textbook
 from fairbandits import LinUCB
 from fairbandits.simulate import simulate
 from fairbandits.worlds import StudentsAndVideos
-from textbook import Textbook
 
 GOAL = 500
 
 
 def textbook_run(world: StudentsAndVideos, rounds: int) -> None:
     """Live through the first rounds of a world as the textbook does."""
-    policy = Textbook(alpha=0.5, gamma=0.0, ridge=1.0, model="disjoint", seed=0, plus="male", minus="female")
+    policy = Textbook(world.n_arms, len(world.columns), alpha=0.5)
     for visit in islice(world.visits(), rounds):
-        arm, _ = policy.choose(visit.contexts, visit.arms)
-        place = visit.arms.index(arm)
-        policy.learn(arm, visit.contexts[place], visit.rewards[place], visit.group)
+        arm = policy.choose(visit.contexts)
+        policy.learn(arm, visit.contexts[arm], visit.rewards[arm])
 
 
 def seconds(work: Callable[[], Any], times: int) -> float:

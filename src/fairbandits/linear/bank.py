@@ -100,17 +100,15 @@ class RidgeBank:
         -------
         mean, width : arrays of shape (n_users, n_arms)
         """
-        mean = np.empty((rows.n_users, rows.n_arms))
-        width = np.empty((rows.n_users, rows.n_arms))
         if rows.width != self.width or (slots is not None and slots.size != rows.n_arms):
             raise ValueError(f"{rows.n_arms} arm(s), {rows.width} wide, do not fit these slots, {self.width} wide")
-        broken = self._fill(rows, slots, mean, width)
-        if broken >= 0:
+        mean = np.empty((rows.n_users, rows.n_arms))
+        width = np.empty((rows.n_users, rows.n_arms))
+        refreshed = -1
+        while (broken := self._fill(rows, slots, mean, width)) not in (-1, refreshed):
             # A variance came out negative: that is rounding, so take the exact inverse and look again.
             self.refresh(broken)
-            while (again := self._fill(rows, slots, mean, width)) not in (-1, broken):
-                broken = again
-                self.refresh(broken)
+            refreshed = broken
         return mean, width
 
     def _fill(self, rows: Rows, slots: Ints | None, mean: Floats, width: Floats) -> int:

@@ -220,7 +220,11 @@ class Policy(Parameters):
         self._learn(self._ledger.check(decision, again), as_reward(reward, self.reward_range))
 
     def learn_many(self, decisions: Sequence[Decision], rewards: Iterable[float], *, again: bool = False) -> None:
-        """Learn the rewards of many decisions: all of them, or none if one is refused."""
+        """Learn the rewards of many decisions; all are checked before the first is learned.
+
+        Only a row that float64 cannot hold (`RidgeBank.learn` says which) is found later: those before it are
+        then learned, it and those behind it are not.
+        """
         if not (isinstance(decisions, Iterable) and isinstance(rewards, Iterable)):
             raise ValueError("learn_many takes a list of decisions and a list of rewards; use learn for one")
         checked = [self._ledger.check(decision, again) for decision in decisions]

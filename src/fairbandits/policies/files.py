@@ -5,12 +5,13 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import secrets
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from fairbandits.storage import write_whole
 
 FORMAT = "fairbandits-policy"
 VERSION = 1
@@ -31,16 +32,7 @@ def write(path: str | os.PathLike[str], header: dict[str, Any], arrays: dict[str
     target = Path(path)
     if not target.parent.is_dir():
         raise FileError(f"{path}: its folder does not exist; make it first")
-    temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
-    try:
-        with temporary.open("xb") as file:
-            file.write(save(arrays, metadata))
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, target)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
+    write_whole(target, save(arrays, metadata))
 
 
 def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:

@@ -8,7 +8,6 @@ import inspect
 import json
 import os
 import signal
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import version
@@ -18,13 +17,14 @@ from typing import Any
 from fairbandits.policies import Policy
 from fairbandits.simulate.loop import shown, simulate
 from fairbandits.simulate.trace import Trace
+from fairbandits.storage import write_whole
 
 # So that the policy's draws do not repeat the world's.
 _POLICY_SEED = 2**32
 
 _PACKAGE = Path(__file__).parents[1]
 # What a trace depends on: all of the package from here downwards.
-_CODE = ("linear", "fairness", "contexts", "policies", "worlds", "simulate", "arms.py")
+_CODE = ("linear", "fairness", "contexts", "policies", "worlds", "simulate", "arms.py", "storage.py")
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ class Run:
             except ValueError:
                 pass  # damaged: what was computed once can be computed again, and is written over
         trace = simulate(self.make_policy(), world, progress=progress)
-        _write(path, trace.to_bytes())
+        write_whole(path, trace.to_bytes())
         return trace
 
     def key(self, data_source: str | None) -> str:
@@ -163,13 +163,6 @@ def _simulate_one(run: Run, folder: Path | None) -> Trace:
     # The number of threads can change the last digit of a sum; and cores are for other runs.
     with threadpool_limits(limits=1):
         return run.simulate(folder)
-
-
-def _write(path: Path, content: bytes) -> None:
-    """Write a file so that it is there whole or not at all, whoever is killed or writes it meanwhile."""
-    with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as file:
-        file.write(content)
-    Path(file.name).replace(path)
 
 
 def _name(kind: type) -> str:

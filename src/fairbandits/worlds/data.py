@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import hashlib
 import os
-import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import Literal
 
+from fairbandits.storage import write_whole
 from fairbandits.worlds import download
 from fairbandits.worlds.standin import standin_students, standin_videos
 from fairbandits.worlds.tables import MEND, DataError, DataMissingError, Table, read_students, read_videos
@@ -317,13 +317,10 @@ def _published(dataset: Dataset, content: bytes) -> bytes:
 
 
 def _keep(content: bytes, path: Path) -> Path:
-    """Write a file so that it is there whole or not at all, whoever else writes it meanwhile."""
+    """Write a file, and the folders above it."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    # In a folder of its own, which goes away with what is in it if writing fails.
-    with tempfile.TemporaryDirectory(dir=path.parent) as folder:
-        written = Path(folder) / path.name
-        written.write_bytes(content)
-        return written.replace(path)
+    write_whole(path, content)
+    return path
 
 
 def _unavailable(dataset: Dataset, tried: list[str]) -> str:
