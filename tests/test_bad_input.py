@@ -268,19 +268,26 @@ def test_ids_that_are_equal_to_known_ones_but_no_ids(policy):
 def test_decisions_that_were_tampered_with():
     policy = teach(LinUCB(random_state=0))[0]
     decision = policy.choose(GOOD)
-    with pytest.raises(ValueError, match="read-only"):
-        decision.row.columns[:] = 10**9
     plain = decision.to_plain()
-    for change in (
-        {"columns": [10**9] * len(plain["columns"])},
-        {"columns": [-1] * len(plain["columns"])},
-        {"width": 3},
+    for change, words in (
+        ({"columns": [10**9] * len(plain["columns"])}, "points outside of the 10 columns"),
+        ({"columns": [-1] * len(plain["columns"])}, "points outside of the 10 columns"),
+        ({"width": 3}, "is 3 wide; expected 10"),
     ):
         forged = Decision.from_plain({**plain, **change})
-        refused(policy, lambda forged=forged: policy.learn(forged, 0.5), "points outside of that; expected 10")
-    for broken in ({}, {**plain, "columns": ["x"]}, {**plain, "arm": 0.5}, {**plain, "scores": None}):
+        refused(policy, lambda forged=forged: policy.learn(forged, 0.5), words)
+    for change in (
+        {"columns": ["x"]},
+        {"columns": []},
+        {"arm": 0.5},
+        {"scores": None},
+        {"n_common": 99},
+        {"n_common": -1},
+    ):
         with pytest.raises(ValueError, match="not the values of a decision"):
-            Decision.from_plain(broken)
+            Decision.from_plain({**plain, **change})
+    with pytest.raises(ValueError, match="not the values of a decision"):
+        Decision.from_plain({})
 
 
 def test_a_bank_that_is_called_wrongly():

@@ -37,7 +37,7 @@ import numpy as np
 from numba.core.dispatcher import Dispatcher
 from fairbandits import FairLinUCB
 from fairbandits.fairness import moments, penalty
-from fairbandits.linear import kernels, split
+from fairbandits.linear import kernels, learning, scoring, split
 from fairbandits.policies import pick
 
 policy = FairLinUCB(random_state=0)
@@ -45,7 +45,7 @@ for i in range(1_100):
     decision = policy.choose(np.eye(5)[[0, 1]], "ab"[i % 2])
     policy.learn(decision, 0.5)
 hits = misses = 0
-for module in (kernels, split, moments, penalty, pick):
+for module in (kernels, learning, scoring, split, moments, penalty, pick):
     for value in vars(module).values():
         if isinstance(value, Dispatcher):
             hits += sum(value.stats.cache_hits.values())

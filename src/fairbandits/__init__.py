@@ -2,6 +2,7 @@
 
 from importlib.metadata import version
 
+from fairbandits.contexts import Catalogue, Offer
 from fairbandits.fairness import Gap, GroupRewards, Standing
 from fairbandits.linear import (
     alpha_from_delta,
@@ -11,6 +12,7 @@ from fairbandits.linear import (
 )
 from fairbandits.policies import (
     Decision,
+    Decisions,
     EpsilonGreedy,
     FairLinUCB,
     FileError,
@@ -27,7 +29,9 @@ from fairbandits.policies import (
 __version__ = version("fairbandits")
 
 __all__ = [
+    "Catalogue",
     "Decision",
+    "Decisions",
     "EpsilonGreedy",
     "FairLinUCB",
     "FileError",
@@ -37,6 +41,7 @@ __all__ = [
     "LinUCB",
     "LinearPolicy",
     "NaiveLinUCB",
+    "Offer",
     "Policy",
     "Scores",
     "Seen",

@@ -38,10 +38,13 @@ class ArmIndex:
         ids: Sequence[ArmId] = range(n) if arms is None else _as_tuple(arms)
         if self._last is not None and self._last[0] == ids and len(ids) == n and _are_plain(ids):
             return self._last
-        if arms is not None:
-            ids = _checked(ids, n)
-        get = self.rows.get
-        self._last = ids, np.array([get(arm, -1) for arm in ids], np.int64)
+        return self.lookup_known(ids if arms is None else as_arms(ids, n))
+
+    def lookup_known(self, ids: Sequence[ArmId]) -> tuple[Sequence[ArmId], Ints]:
+        """Find the rows of ids that have been checked before."""
+        if self._last is None or self._last[0] is not ids:
+            get = self.rows.get
+            self._last = ids, np.array([get(arm, -1) for arm in ids], np.int64)
         return self._last
 
     def row_for(self, arm: ArmId) -> int:
@@ -109,7 +112,9 @@ def _are_plain(ids: Sequence[Any]) -> bool:
     return isinstance(ids, range) or {*map(type, ids)} <= {int, str}
 
 
-def _checked(ids: Sequence[Any], n: int) -> tuple[ArmId, ...]:
+def as_arms(arms: Any, n: int) -> tuple[ArmId, ...]:
+    """Check the ids of n arms."""
+    ids = _as_tuple(arms)
     if len(ids) != n:
         raise ValueError(f"got {len(ids)} arm id(s) for {n} row(s) of contexts; give one id for each row")
     checked = tuple(as_arm(arm) for arm in ids)

@@ -7,16 +7,29 @@ from fairbandits.linear.confidence import (
     fair_linucb_regret_bound,
     linucb_regret_bound,
 )
-from fairbandits.linear.rows import Row, Rows, as_rows, stack_rows
+from fairbandits.linear.rows import (
+    Row,
+    Rows,
+    SparseRows,
+    as_floats,
+    as_rows,
+    check_width,
+    refuse_unusable,
+    stack_rows,
+)
 
 __all__ = [
     "RidgeBank",
     "Row",
     "Rows",
+    "SparseRows",
     "alpha_from_delta",
     "alpha_schedule",
+    "as_floats",
     "as_rows",
+    "check_width",
     "fair_linucb_regret_bound",
     "linucb_regret_bound",
+    "refuse_unusable",
     "stack_rows",
 ]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fairbandits.linear import kernels
+from fairbandits.linear import learning, scoring
 from fairbandits.linear.rows import Row, Rows, SparseRows
 from fairbandits.linear.solve import identity, solve, unpacked
 
@@ -74,12 +74,19 @@ class RidgeBank:
         self.log_det: Floats = np.empty(0)
         self.rows_learned: Ints = np.empty(0, np.int64)
         self.since_refresh: Ints = np.empty(0, np.int64)
-        # The own part of the row that a slot learned last, and what is kept ready of it; see `kernels`.
+        # The own part of the row that a slot learned last, and what is kept ready of it; see `scoring`.
         # The columns of a part stand behind their number.
         self.part_columns: Ints = np.empty((0, width + 1), np.int64)
         self.part_values: Floats = np.empty((0, width))
         self.ready: Floats = np.empty((0, width + 2))
+        self._tie_up()
         self._refresh_every = max(_REFRESH_EVERY, _REFRESH_EVERY_WIDTHS * width)
+
+    def _tie_up(self) -> None:
+        """Put together what the kernels take, whenever an array is a new one."""
+        self._state = self.inverse, self.theta, self.ready, self.part_columns, self.part_values
+        learned = self.log_det, self.rows_learned, self.since_refresh
+        self._model = self.gram, self.moment, *self._state, *learned
 
     @property
     def n_slots(self) -> int:
@@ -113,23 +120,12 @@ class RidgeBank:
 
     def _fill(self, rows: Rows, slots: Ints | None, mean: Floats, width: Floats) -> int:
         if isinstance(rows, SparseRows) and slots is None and self.n_slots:
-            return kernels.score_shared(*rows.parts, self.theta[0], self.inverse[0], mean, width)
+            return scoring.score_shared(rows.parts, self.theta[0], self.inverse[0], mean, width)
         if slots is None:
             slots = np.zeros(rows.n_arms, np.int64)
         if not isinstance(rows, SparseRows):
-            return kernels.score_full(rows.matrix, slots, self.theta, self.inverse, self.ridge, mean, width)
-        return kernels.score_disjoint(
-            *rows.parts,
-            slots,
-            self.inverse,
-            self.theta,
-            self.ready,
-            self.part_columns,
-            self.part_values,
-            self.ridge,
-            mean,
-            width,
-        )
+            return scoring.score_full(rows.matrix, slots, self.theta, self.inverse, self.ridge, mean, width)
+        return scoring.score_disjoint(rows.parts, slots, self._state, self.ridge, mean, width)
 
     def learn(self, slot: int, row: Row, reward: float) -> None:
         """Learn one row in a slot; where it is refused, nothing changes.
@@ -140,56 +136,26 @@ class RidgeBank:
             Where A would no longer be positive definite to float64: very large columns that are nearly copies
             of each other.
         """
-        self._check_row(row)
-        if self._is_due(slot, row):
-            self._learn_afresh(slot, row, reward)
-            return
+        if row.width != self.width:
+            raise ValueError(f"the row is {row.width} wide; expected {self.width}")
         if slot >= self.n_slots:
             self._grow(slot + 1)
-        leverage = kernels.learn_row(
-            slot,
-            row.columns,
-            row.values,
-            row.n_user,
-            reward,
-            self.gram,
-            self.moment,
-            self.inverse,
-            self.theta,
-            self.ready,
-            self.part_columns,
-            self.part_values,
-            _REFRESH_LEVERAGE,
+        outcome = learning.learn_row(
+            row.parts, row.user, row.arm, reward, self._model, slot, _REFRESH_LEVERAGE, self._refresh_every
         )
-        if 0.0 <= leverage <= _REFRESH_LEVERAGE:
-            self.log_det[slot] += math.log1p(leverage)
-            self.rows_learned[slot] += 1
-            self.since_refresh[slot] += 1
-        else:
+        if outcome == learning.AFRESH:
             self._learn_afresh(slot, row, reward)
-
-    def _check_row(self, row: Row) -> None:
-        # The kernels do not check their indices, so a wrong row must not reach them.
-        if row.width != self.width or not kernels.is_inside(row.columns, self.width):
-            raise ValueError(f"the row is {row.width} wide, or points outside of that; expected {self.width}")
-
-    def _is_due(self, slot: int, row: Row) -> bool:
-        if slot < self.n_slots:
-            return bool(self.since_refresh[slot] + 1 >= self._refresh_every)
-        return float(row.values @ row.values) / self.ridge > _REFRESH_LEVERAGE
+        elif outcome == learning.OUTSIDE:
+            raise ValueError(f"the row points outside of the {self.width} columns")
 
     def _learn_afresh(self, slot: int, row: Row, reward: float) -> None:
         """Learn one row by solving anew, on copies until it has succeeded."""
-        gram, moment = self.ridge * identity(self.width), np.zeros(self.width)
-        if slot < self.n_slots:
-            gram, moment = self.gram[slot].copy(), self.moment[slot].copy()
-        kernels.add_row(row.columns, row.values, reward, gram, moment)
+        columns, values, n_common = row.entries()
+        gram, moment = self.gram[slot].copy(), self.moment[slot].copy()
+        learning.add_row(columns, values, reward, gram, moment)
         solution = solve(gram, moment)
-        if slot >= self.n_slots:
-            self._grow(slot + 1)
         self.gram[slot], self.moment[slot] = gram, moment
-        part = row.columns[row.n_user :], row.values[row.n_user :]
-        kernels.keep_part(*part, self.part_columns[slot], self.part_values[slot])
+        learning.keep_part(columns[n_common:], values[n_common:], self.part_columns[slot], self.part_values[slot])
         self.rows_learned[slot] += 1
         self._take(slot, *solution)
 
@@ -218,7 +184,7 @@ class RidgeBank:
         self.theta[slot] = theta
         self.log_det[slot] = log_det
         self.since_refresh[slot] = 0
-        kernels.make_ready(self.part_columns[slot], self.part_values[slot], inverse, theta, self.ready[slot])
+        learning.make_ready(self.part_columns[slot], self.part_values[slot], inverse, theta, self.ready[slot])
 
     def reset(self, slot: int) -> None:
         """Let a slot forget all that it has learned."""
@@ -255,6 +221,7 @@ class RidgeBank:
         inside[:, 0] |= self.part_columns[:, 0] == self.width
         if not inside.all():
             raise ValueError(f"part_columns points outside the {self.width} columns")
+        self._tie_up()
 
     def _grow(self, n_slots: int) -> None:
         """Make room for at least n_slots, by doubling: the cost per slot stays constant."""
@@ -265,6 +232,7 @@ class RidgeBank:
             grown = np.zeros((new, *array.shape[1:]), array.dtype)
             grown[:old] = array
             setattr(self, name, grown)
+        self._tie_up()
         self._blank(slice(old, new))
 
     def _blank(self, slots: slice) -> None:

@@ -21,26 +21,41 @@ _FULL_FROM = 0.5
 
 @dataclass(slots=True, eq=False)
 class Row:
-    """One context: its non-zero columns and their values, the user's part first, then the arm's own."""
+    """One context, as it stands among the `parts` of its round."""
 
-    columns: Ints
-    values: Floats
-    n_user: int
+    parts: split.Parts
+    user: int
+    arm: int
     width: int
+
+    def entries(self) -> tuple[Ints, Floats, int]:
+        """Copy out the non-zero columns and their values; and say how many of the first arms have in common."""
+        return split.take_row(self.parts, self.user, self.arm)
+
+    def alone(self) -> Row:
+        """Copy it, so that it can be kept without the others of its round."""
+        return Row.of(*self.entries(), self.width)
 
     def dense(self) -> Floats:
         """Give the context as a plain vector."""
+        columns, values, _ = self.entries()
         x = np.zeros(self.width)
-        x[self.columns] = self.values
+        x[columns] = values
         return x
+
+    @classmethod
+    def of(cls, columns: Ints, values: Floats, n_common: int, width: int) -> Row:
+        """Make the row that has these entries."""
+        if len(columns) != len(values) or not 0 <= n_common <= len(columns):
+            raise ValueError(f"{len(columns)} columns, {len(values)} values, {n_common} in common")
+        return cls(split.one_row(columns, values, n_common), 0, 0, width)
 
 
 @dataclass(slots=True, eq=False)
 class _Rows:
     """The contexts of a round, user after user, one row per arm.
 
-    Rows live for one call and may share memory with what the caller gave; what is to be kept is copied out
-    with `row`.
+    They may share memory with what the caller gave; what `row` gives does not.
     """
 
     n_users: int
@@ -48,7 +63,7 @@ class _Rows:
     width: int
 
     def row(self, user: int, arm: int) -> Row:
-        """Copy one row out."""
+        """Give one row."""
         raise NotImplementedError
 
     def times(self, vectors: Floats) -> Floats:
@@ -63,25 +78,26 @@ class _Rows:
 
 @dataclass(slots=True, eq=False)
 class SparseRows(_Rows):
-    """Rows without their zeros, split into what all arms of a user have in common and what each has of its own.
-
-    `parts` is six arrays: starts, columns and values of the common parts, then of the rows' own.
-    """
+    """Rows without their zeros, split into what arms of a user have in common and what each has of its own."""
 
     parts: split.Parts
 
     def row(self, user: int, arm: int) -> Row:
-        """Copy one row out."""
-        columns, values, n_user = split.take_row(*self.parts, user, user * self.n_arms + arm)
-        columns.flags.writeable = values.flags.writeable = False
-        return Row(columns, values, n_user, self.width)
+        """Give one row, which keeps those of its round alive."""
+        return Row(self.parts, user, arm, self.width)
+
+    def toarray(self) -> Floats:
+        """Write the rows as a plain matrix."""
+        dense = np.zeros((self.n_users * self.n_arms, self.width))
+        split.write_dense(self.parts, dense)
+        return dense
 
     def without(self, dropped: NDArray[np.bool_]) -> SparseRows:
         """Set the dropped columns to zero, which to a ridge regression is the same as having none."""
-        user_starts, user_columns, user_values, starts, columns, values = self.parts
-        user_values = np.where(dropped[user_columns], 0.0, user_values)
+        common_starts, common_columns, common_values, users, which, bounds, columns, values = self.parts
+        common_values = np.where(dropped[common_columns], 0.0, common_values)
         values = np.where(dropped[columns], 0.0, values)
-        parts = (user_starts, user_columns, user_values, starts, columns, values)
+        parts = (common_starts, common_columns, common_values, users, which, bounds, columns, values)
         return SparseRows(self.n_users, self.n_arms, self.width, parts)
 
 
@@ -92,10 +108,8 @@ class FullRows(_Rows):
     matrix: Floats
 
     def row(self, user: int, arm: int) -> Row:
-        """Copy one row out."""
-        columns, values = np.arange(self.width), self.matrix[user * self.n_arms + arm].copy()
-        columns.flags.writeable = values.flags.writeable = False
-        return Row(columns, values, self.width, self.width)
+        """Copy one row out: the matrix is the caller's."""
+        return Row.of(np.arange(self.width), self.matrix[user * self.n_arms + arm].copy(), self.width, self.width)
 
     def without(self, dropped: NDArray[np.bool_]) -> FullRows:
         """Set the dropped columns to zero, which to a ridge regression is the same as having none."""
@@ -122,8 +136,8 @@ def as_rows(contexts: Any, width: int | None = None, n_users: int = 1) -> Rows:
     >>> rows = as_rows([[0.0, 2.0, 0.0, 0.0, 0.0], [1.0, 2.0, 0.0, 0.0, 0.0]])
     >>> rows.n_arms, rows.width
     (2, 5)
-    >>> row = rows.row(0, 1)
-    >>> row.columns.tolist(), row.values.tolist(), row.n_user
+    >>> columns, values, n_common = rows.row(0, 1).entries()
+    >>> columns.tolist(), values.tolist(), n_common
     ([1, 0], [2.0, 1.0], 1)
     >>> as_rows([[float("nan")]])
     Traceback (most recent call last):
@@ -132,7 +146,7 @@ def as_rows(contexts: Any, width: int | None = None, n_users: int = 1) -> Rows:
     """
     if sparse.issparse(contexts):
         return _from_sparse(contexts, width, n_users)
-    dense = _as_floats(contexts)
+    dense = as_floats(contexts)
     if dense.ndim != 2:
         raise ValueError(
             f"contexts must be a matrix with one row per arm; got {dense.ndim} dimension(s). "
@@ -142,7 +156,7 @@ def as_rows(contexts: Any, width: int | None = None, n_users: int = 1) -> Rows:
     _check_shape(n, d, width)
     parts, is_worth_it, is_usable = split.split_dense(dense, n_users, _FULL_FROM * d)
     if not is_usable:
-        _refuse(split.count_unusable(dense))
+        refuse_unusable(split.count_unusable(dense))
     if not is_worth_it:
         return FullRows(n_users, n // n_users, d, dense)
     return SparseRows(n_users, n // n_users, d, parts)
@@ -161,7 +175,7 @@ def stack_rows(many: Any, width: int | None = None) -> Rows:
     if is_cube:
         n_users, n_arms, d = many.shape
         return as_rows(many.reshape(n_users * n_arms, d), width, n_users)
-    many = [one if sparse.issparse(one) else _as_floats(one) for one in many]
+    many = [one if sparse.issparse(one) else as_floats(one) for one in many]
     shapes = {one.shape for one in many}
     if len(shapes) > 1:
         raise ValueError(
@@ -173,7 +187,8 @@ def stack_rows(many: Any, width: int | None = None) -> Rows:
     return as_rows(np.concatenate(many), width, len(many))
 
 
-def _as_floats(contexts: Any) -> Floats:
+def as_floats(contexts: Any, what: str = "contexts must be a matrix of numbers, dense or scipy sparse") -> Floats:
+    """Turn what came into numbers."""
     if type(contexts) is np.ndarray and contexts.dtype == np.float64 and contexts.flags.c_contiguous:
         return contexts  # the common case, at every round
     try:
@@ -183,10 +198,7 @@ def _as_floats(contexts: Any) -> Floats:
             raise ValueError(f"its entries are of type {array.dtype}")
         return np.ascontiguousarray(array, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise ValueError(
-            f"contexts must be a matrix of numbers, dense or scipy sparse; got {type(contexts).__name__} "
-            f"that does not convert ({error})"
-        ) from None
+        raise ValueError(f"{what}; got {type(contexts).__name__} that does not convert ({error})") from None
 
 
 def _from_sparse(contexts: Any, width: int | None, n_users: int) -> Rows:
@@ -203,7 +215,7 @@ def _from_sparse(contexts: Any, width: int | None, n_users: int) -> Rows:
     outside, unusable, is_sorted = split.check_sparse(starts, columns, values, d)
     if outside:
         raise ValueError(f"sparse contexts hold {outside} column number(s) outside 0..{d - 1}; rebuild the matrix")
-    _refuse(unusable)
+    refuse_unusable(unusable)
     if not is_sorted:
         csr = csr.copy()
         csr.sum_duplicates()
@@ -229,6 +241,11 @@ def _check_shape(n: int, d: int, width: int | None) -> None:
         raise ValueError(
             "contexts have no columns: give at least one feature, a constant 1 if there is nothing else"
         )
+    check_width(d, width)
+
+
+def check_width(d: int, width: int | None) -> None:
+    """Refuse contexts of another width than the one expected."""
     if width is not None and d != width:
         raise ValueError(
             f"contexts are {d} wide, but this policy has seen contexts {width} wide; "
@@ -236,10 +253,11 @@ def _check_shape(n: int, d: int, width: int | None) -> None:
         )
 
 
-def _refuse(unusable: int) -> None:
+def refuse_unusable(unusable: int, what: str = "contexts") -> None:
+    """Refuse entries that are no usable numbers, where there are any."""
     if unusable:
         entries = "entry that is" if unusable == 1 else "entries that are"
         raise ValueError(
-            f"contexts hold {unusable} {entries} NaN, infinite or beyond {split.LARGEST:g}; "
+            f"{what} hold {unusable} {entries} NaN, infinite or beyond {split.LARGEST:g}; "
             "clean or impute them first"
         )

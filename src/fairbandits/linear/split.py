@@ -8,7 +8,11 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-Parts = tuple[Ints, Ints, Floats, Ints, Ints, Floats]
+# What rows without their zeros are made of. A row is one of the common parts of its user plus a part of its own.
+# `starts, columns, values` of the common parts; for each user the first of its common parts, how many they are,
+# its line in `which`, and the first of its own parts; `which` of the user's common parts each arm has, a line for
+# each way to deal them out; `bounds, columns, values` of the own parts, each sorted by column.
+Parts = tuple[Ints, Ints, Floats, Ints, Ints, Ints, Ints, Floats]
 
 # Beyond this the squares and products of the algebra leave the range of a float64.
 LARGEST = 1e50
@@ -28,9 +32,8 @@ def count_unusable(dense: Floats) -> int:
 def split_dense(dense: Floats, n_users: int, most: float) -> tuple[Parts, bool, bool]:
     """Split the rows of users: the columns in which all arms agree, once, and the non-zeros of the others.
 
-    Returns, for each user, `starts, columns, values` of the common part, then the same for the rows' own parts;
-    whether it was worth while (the first and the last row have at most `most` non-zeros); and whether all
-    entries are usable numbers beyond doubt.
+    Returns the parts; whether it was worth while (the first and the last row have at most `most` non-zeros);
+    and whether all entries are usable numbers beyond doubt.
     """
     n, d = dense.shape
     n_arms = n // n_users
@@ -42,6 +45,7 @@ def split_dense(dense: Floats, n_users: int, most: float) -> tuple[Parts, bool, 
     usable = worth
     common = 0
     room = 1
+    users, which = _one_common_part(n_users, n_arms)
     if not worth:
         n_users = 0
     for user in range(n_users):
@@ -56,15 +60,27 @@ def split_dense(dense: Floats, n_users: int, most: float) -> tuple[Parts, bool, 
                 user_values[common] = rows[0, j]
                 common += 1
         user_starts[user + 1] = common
-    starts, columns, values = _compress(dense, spread[:n_users], n_arms, room)
-    return (user_starts, user_columns[:common], user_values[:common], starts, columns, values), worth, usable
+    bounds, columns, values = _compress(dense, spread[:n_users], n_arms, room)
+    parts = user_starts, user_columns[:common], user_values[:common], users, which, bounds, columns, values
+    return parts, worth, usable
+
+
+@njit(cache=True, nogil=True)
+def _one_common_part(n_users: int, n_arms: int) -> tuple[Ints, Ints]:
+    """Say that all arms of a user have the same common part, and that no two users have own parts in common."""
+    users = np.zeros((n_users, 4), np.int64)
+    for user in range(n_users):
+        users[user, 0] = user
+        users[user, 1] = 1
+        users[user, 3] = user * n_arms
+    return users, np.zeros((1, n_arms), np.int64)
 
 
 @njit(cache=True, nogil=True)
 def _compress(dense: Floats, spread: Floats, n_arms: int, room: int) -> tuple[Ints, Ints, Floats]:
     """Gather the non-zeros of each row in the columns that vary among the arms of its user."""
     n, d = dense.shape
-    starts = np.zeros(n + 1, np.int64)
+    bounds = np.zeros((n, 2), np.int64)
     columns = np.empty(room, np.int64)
     values = np.empty(room)
     varying = np.empty(d, np.int64)
@@ -77,14 +93,15 @@ def _compress(dense: Floats, spread: Floats, n_arms: int, room: int) -> tuple[In
                 n_varying += 1
         for i in range(user * n_arms, (user + 1) * n_arms):
             row = dense[i]
+            bounds[i, 0] = at
             # Every entry is written and only a non-zero moves the pen on: no branch to mispredict.
             for k in range(n_varying):
                 c = np.uint64(varying[k])
                 columns[at] = c
                 values[at] = row[c]
                 at += np.uint64(row[c] != 0.0)
-            starts[i + 1] = at
-    return starts, columns[:at], values[:at]
+            bounds[i, 1] = at
+    return bounds, columns[:at], values[:at]
 
 
 @njit(cache=True, nogil=True)
@@ -125,7 +142,7 @@ def split_sparse(starts: Ints, columns: Ints, values: Floats, d: int, n_users: i
     user_starts = np.zeros(n_users + 1, np.int64)
     user_columns = np.empty(values.size + 1, np.int64)
     user_values = np.empty(values.size + 1)
-    own_starts = np.zeros(n + 1, np.int64)
+    bounds = np.zeros((n, 2), np.int64)
     own_columns = np.empty(values.size + 1, np.int64)
     own_values = np.empty(values.size + 1)
     common = 0
@@ -140,13 +157,16 @@ def split_sparse(starts: Ints, columns: Ints, values: Floats, d: int, n_users: i
                 common += values[k] != 0.0
         user_starts[user + 1] = common
         for row in range(first, first + n_arms):
+            bounds[row, 0] = at
             for k in range(starts[row], starts[row + 1]):
                 if agree[columns[k]] < n_arms:
                     own_columns[at] = columns[k]
                     own_values[at] = values[k]
                     at += values[k] != 0.0
-            own_starts[row + 1] = at
-    return user_starts, user_columns[:common], user_values[:common], own_starts, own_columns[:at], own_values[:at]
+            bounds[row, 1] = at
+    users, which = _one_common_part(n_users, n_arms)
+    common_parts = user_starts, user_columns[:common], user_values[:common], users, which
+    return (*common_parts, bounds, own_columns[:at], own_values[:at])
 
 
 @njit(cache=True, nogil=True)
@@ -164,24 +184,46 @@ def _count_agreeing(starts: Ints, columns: Ints, values: Floats, d: int) -> Ints
 
 
 @njit(cache=True, nogil=True)
-def take_row(
-    user_starts: Ints,
-    user_columns: Ints,
-    user_values: Floats,
-    starts: Ints,
-    columns: Ints,
-    values: Floats,
-    user: int,
-    row: int,
-) -> tuple[Ints, Floats, int]:
-    """Copy out one row: the user's part, then the arm's own; and how many entries are the user's."""
-    first, last = user_starts[user], user_starts[user + 1]
-    lo, hi = starts[row], starts[row + 1]
-    n_user = last - first
-    row_columns = np.empty(n_user + hi - lo, np.int64)
+def take_row(parts: Parts, user: int, arm: int) -> tuple[Ints, Floats, int]:
+    """Copy out one row: the common part, then the arm's own; and how many entries are common."""
+    common_starts, common_columns, common_values, users, which, bounds, columns, values = parts
+    common = users[user, 0] + which[users[user, 2], arm]
+    first, last = common_starts[common], common_starts[common + 1]
+    lo, hi = bounds[users[user, 3] + arm]
+    n_common = last - first
+    row_columns = np.empty(n_common + hi - lo, np.int64)
     row_values = np.empty(row_columns.size)
-    row_columns[:n_user] = user_columns[first:last]
-    row_values[:n_user] = user_values[first:last]
-    row_columns[n_user:] = columns[lo:hi]
-    row_values[n_user:] = values[lo:hi]
-    return row_columns, row_values, n_user
+    row_columns[:n_common] = common_columns[first:last]
+    row_values[:n_common] = common_values[first:last]
+    row_columns[n_common:] = columns[lo:hi]
+    row_values[n_common:] = values[lo:hi]
+    return row_columns, row_values, n_common
+
+
+@njit(cache=True, nogil=True)
+def write_dense(parts: Parts, dense: Floats) -> None:
+    """Write rows out into a matrix of zeros, the arms of one user after those of the other."""
+    common_starts, common_columns, common_values, users, which, bounds, columns, values = parts
+    n_arms = which.shape[1]
+    for i in range(len(dense)):
+        user, arm = i // n_arms, i % n_arms
+        common = users[user, 0] + which[users[user, 2], arm]
+        for k in range(common_starts[common], common_starts[common + 1]):
+            dense[i, common_columns[k]] = common_values[k]
+        lo, hi = bounds[users[user, 3] + arm]
+        for k in range(lo, hi):
+            dense[i, columns[k]] = values[k]
+
+
+def one_row(columns: Ints, values: Floats, n_common: int) -> Parts:
+    """Make the parts of a single row."""
+    return (
+        np.array([0, n_common]),
+        columns[:n_common],
+        values[:n_common],
+        np.array([[0, 1, 0, 0]]),
+        np.zeros((1, 1), np.int64),
+        np.array([[0, len(columns) - n_common]]),
+        columns[n_common:],
+        values[n_common:],
+    )

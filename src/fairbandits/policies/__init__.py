@@ -2,6 +2,7 @@
 
 from fairbandits.policies.base import Policy, Seen
 from fairbandits.policies.decision import Decision, Scores
+from fairbandits.policies.decisions import Decisions
 from fairbandits.policies.epsilon_greedy import EpsilonGreedy
 from fairbandits.policies.fair_linucb import FairLinUCB
 from fairbandits.policies.files import FileError
@@ -13,6 +14,7 @@ from fairbandits.policies.uniform import Uniform
 
 __all__ = [
     "Decision",
+    "Decisions",
     "EpsilonGreedy",
     "FairLinUCB",
     "FileError",

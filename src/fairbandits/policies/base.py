@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
@@ -12,14 +12,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairbandits.arms import ArmId, ArmIndex, as_arm
+from fairbandits.contexts import Offer
 from fairbandits.fairness import Group, GroupKey, GroupRewards, as_group
 from fairbandits.fairness.rewards import as_range, as_reward
-from fairbandits.linear import Row, Rows, as_rows, stack_rows
+from fairbandits.linear import Row, Rows, as_rows, check_width, stack_rows
 from fairbandits.policies import files
 from fairbandits.policies.decision import Decision, Scores
+from fairbandits.policies.decisions import Decisions
 from fairbandits.policies.ledger import Ledger
 from fairbandits.policies.params import Parameters
-from fairbandits.policies.pick import pick_best
+from fairbandits.policies.pick import pick_best, pick_best_of_many
 from fairbandits.policies.plain import (
     as_generator,
     params_from_plain,
@@ -105,8 +107,8 @@ class Policy(Parameters):
 
         Parameters
         ----------
-        contexts : array-like or scipy sparse, shape (n_arms, n_features)
-            One row per arm on offer.
+        contexts : Offer, or array-like or scipy sparse of shape (n_arms, n_features)
+            One row per arm on offer; or what a `Catalogue` offers.
         group : str, int, mapping or None
             The user's group, or groups by attribute; None where it is not known.
         arms : sequence of str or int, optional
@@ -117,8 +119,9 @@ class Policy(Parameters):
         Decision
             Keep it until the reward comes, and hand both to `learn`.
         """
-        rows = self._prepare(as_rows(contexts, self._width))
-        ids, at = self._arms.lookup(arms, rows.n_arms)
+        rows, ids, at = self._read(contexts, arms, as_rows)
+        if rows.n_users != 1:
+            raise ValueError(f"choose serves one user; this offer is for {rows.n_users}. Use choose_many")
         key = as_group(group)
         self.n_features_in_ = rows.width
         scores = self._score(rows, at, (key,))
@@ -126,15 +129,16 @@ class Policy(Parameters):
 
     def choose_many(
         self, contexts: Any, groups: Sequence[Group] | None = None, arms: Sequence[ArmId] | None = None
-    ) -> list[Decision]:
+    ) -> Decisions:
         """Choose an arm for each of many users, with what is known now.
 
-        The same as calling `choose` for one user after the other, and much faster.
+        The same as calling `choose` for one user after the other, and much faster: the result is a sequence of
+        decisions, each of which is written when it is asked for.
 
         Parameters
         ----------
-        contexts : array of shape (n_users, n_arms, n_features), or a sequence of matrices
-            For each user one row per arm, dense or scipy sparse.
+        contexts : Offer, array of shape (n_users, n_arms, n_features), or a sequence of matrices
+            For each user one row per arm, dense or scipy sparse; or what a `Catalogue` offers to many.
         groups : sequence, optional
             The group of each user.
         arms : sequence of str or int, optional
@@ -142,7 +146,13 @@ class Policy(Parameters):
         """
         rows, keys, ids, at = self._many(contexts, groups, arms)
         scores = self._score(rows, at, keys)
-        return [self._decide(scores, user, rows, key, ids) for user, key in enumerate(keys)]
+        picks = self._pick_many(scores)
+        return Decisions(picks, scores, rows, keys, ids, self._ledger.policy, self._ledger.issue(len(picks)))
+
+    def _pick_many(self, scores: Scores) -> list[tuple[int, float | None]]:
+        if type(self).pick is Policy.pick:
+            return pick_best_of_many(scores.total, self._rng)
+        return [self.pick(scores.user(user), self._rng) for user in range(len(scores.total))]
 
     def score(
         self, contexts: Any, groups: Sequence[Group] | None = None, arms: Sequence[ArmId] | None = None
@@ -157,9 +167,8 @@ class Policy(Parameters):
     def _many(
         self, contexts: Any, groups: Sequence[Group] | None, arms: Sequence[ArmId] | None
     ) -> tuple[Rows, tuple[GroupKey, ...], Sequence[ArmId], Ints]:
-        rows = self._prepare(stack_rows(contexts, self._width))
+        rows, ids, at = self._read(contexts, arms, stack_rows)
         n_users = rows.n_users
-        ids, at = self._arms.lookup(arms, rows.n_arms)
         if isinstance(groups, str | Mapping):
             raise ValueError(f"groups takes one group for each of {n_users} user(s), in a list; got {groups!r}")
         keys = ((),) * n_users if groups is None else tuple(as_group(group) for group in groups)
@@ -170,6 +179,18 @@ class Policy(Parameters):
         self.n_features_in_ = rows.width
         return rows, keys, ids, at
 
+    def _read(
+        self, contexts: Any, arms: Sequence[ArmId] | None, as_rows: Callable[[Any, int | None], Rows]
+    ) -> tuple[Rows, Sequence[ArmId], Ints]:
+        """Check contexts and the ids of arms, and find the rows of those arms."""
+        if not isinstance(contexts, Offer):
+            rows = self._prepare(as_rows(contexts, self._width))
+            return rows, *self._arms.lookup(arms, rows.n_arms)
+        if arms is not None and arms is not contexts.arms and tuple(arms) != tuple(contexts.arms):
+            raise ValueError("an offer knows its arms; name those that may be offered to Catalogue.offer")
+        check_width(contexts.rows.width, self._width)
+        return self._prepare(contexts.rows), *self._arms.lookup_known(contexts.arms)
+
     @property
     def _width(self) -> int | None:
         """The width that contexts must have: any, while nothing has been learned."""
@@ -179,7 +200,10 @@ class Policy(Parameters):
         mean, width = self._predict(rows, at)
         exploration, fairness = self.terms(Seen(mean, width, keys, at, rows))
         try:
-            total = mean + exploration + fairness
+            # Most policies have no term for fairness, and adding nothing takes as long as adding something.
+            total = (
+                mean + exploration if type(fairness) is float and not fairness else mean + exploration + fairness
+            )
         except (TypeError, ValueError) as error:
             raise ValueError(
                 f"{type(self).__name__}.terms must return two numbers or arrays of shape {mean.shape}: {error}"
@@ -390,10 +414,7 @@ class Policy(Parameters):
 def _like(term: Term, mean: Floats) -> Floats:
     if isinstance(term, np.ndarray) and term.shape == mean.shape:
         return term
-    like = np.zeros(mean.shape)
-    if np.ndim(term) or term:
-        like += term
-    return like
+    return np.zeros(mean.shape) if type(term) is float and not term else np.zeros(mean.shape) + term
 
 
 def _kind(cls: type) -> str:

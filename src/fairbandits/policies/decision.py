@@ -106,6 +106,7 @@ class Decision:
         >>> kept = json.dumps(policy.choose([[1.0, 0.0], [0.0, 1.0]], group="female").to_plain())
         >>> policy.learn(Decision.from_plain(json.loads(kept)), reward=0.8)
         """
+        columns, values, n_common = self.row.entries()
         return {
             "arm": self.arm,
             "probability": self.probability,
@@ -113,9 +114,9 @@ class Decision:
             "scores": {part: getattr(self.scores, part).tolist() for part in Scores.__slots__},
             "arms": list(self.arms),
             "index": self.index,
-            "columns": self.row.columns.tolist(),
-            "values": self.row.values.tolist(),
-            "n_user": self.row.n_user,
+            "columns": columns.tolist(),
+            "values": values.tolist(),
+            "n_common": n_common,
             "width": self.row.width,
             "policy": self.policy,
             "number": self.number,
@@ -133,7 +134,7 @@ class Decision:
                 Scores(*(np.array(plain["scores"][part], np.float64) for part in Scores.__slots__)),
                 tuple(plain["arms"]),
                 int(plain["index"]),
-                Row(columns, values, int(plain["n_user"]), int(plain["width"])),
+                Row.of(columns, values, int(plain["n_common"]), int(plain["width"])),
                 str(plain["policy"]),
                 int(plain["number"]),
             )

@@ -49,11 +49,11 @@ class Ledger:
         self.policy = secrets.token_hex(8)
         self._accounts[self.policy] = _Account()
 
-    def issue(self) -> int:
-        """Give the next decision its number."""
+    def issue(self, many: int = 1) -> int:
+        """Give the next decision its number; or the first of the next many."""
         account = self._accounts[self.policy]
-        account.issued += 1
-        return account.issued - 1
+        account.issued += many
+        return account.issued - many
 
     def check(self, decision: Any, again: bool) -> Decision:
         """Refuse what is not a decision of this policy, or was learned before."""

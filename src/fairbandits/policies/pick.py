@@ -7,6 +7,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 
 # Scores that are equal on paper differ in their last digits in a computer, by an amount that depends on
 # the order of the sums. What is closer than this is a tie.
@@ -30,6 +31,16 @@ def count_best(total: Floats) -> tuple[int, int, float]:
     return first, count, bar
 
 
+@njit(cache=True, nogil=True)
+def count_best_of_many(total: Floats) -> tuple[Ints, Ints, Floats]:
+    """Do as `count_best` does, for each line."""
+    n_users = len(total)
+    first, count, bar = np.empty(n_users, np.int64), np.empty(n_users, np.int64), np.empty(n_users)
+    for user in range(n_users):
+        first[user], count[user], bar[user] = count_best(total[user])
+    return first, count, bar
+
+
 def pick_best(total: Floats, rng: np.random.Generator) -> tuple[int, float]:
     """Pick one of the best arms at random; return it and the probability with which it was picked.
 
@@ -41,7 +52,19 @@ def pick_best(total: Floats, rng: np.random.Generator) -> tuple[int, float]:
     >>> index in (0, 2), probability
     (True, 0.5)
     """
-    first, count, bar = count_best(total)
+    return _among_best(total, *count_best(total), rng)
+
+
+def pick_best_of_many(total: Floats, rng: np.random.Generator) -> list[tuple[int, float | None]]:
+    """Pick one of the best arms for each of many users, as `pick_best` does for one after the other."""
+    counted = zip(*(part.tolist() for part in count_best_of_many(total)), strict=True)
+    return [
+        (first, 1.0) if count == 1 else _among_best(total[user], first, count, bar, rng)
+        for user, (first, count, bar) in enumerate(counted)
+    ]
+
+
+def _among_best(total: Floats, first: int, count: int, bar: float, rng: np.random.Generator) -> tuple[int, float]:
     if count == 1:
         return first, 1.0
     if count == 0 or not np.isfinite(bar):

@@ -16,8 +16,8 @@ class Visit:
 
     Parameters
     ----------
-    contexts : array of shape (n_arms, n_features)
-        One row per arm, dense or scipy sparse, as `choose` takes them.
+    contexts : array of shape (n_arms, n_features), or Offer
+        One row per arm, as `choose` takes them: dense, scipy sparse, or what a catalogue offers.
     group : hashable, mapping or None
         The visitor's group, as `choose` takes it.
     expected : array of shape (n_arms,)
@@ -53,5 +53,5 @@ class World(Protocol):
 
 
 def dense(contexts: Any) -> NDArray[Any]:
-    """Return contexts as a plain array, whether they are dense or scipy sparse."""
+    """Return contexts as a plain array, whether they are dense, scipy sparse or an offer."""
     return np.asarray(contexts.toarray() if hasattr(contexts, "toarray") else contexts)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fairbandits.contexts import Catalogue
 from fairbandits.worlds import checks
 from fairbandits.worlds.base import Visit
 from fairbandits.worlds.data import DATASETS, load_students, load_videos
@@ -29,6 +30,7 @@ REWARDS: dict[str, tuple[float, float, float]] = {"r": (0.3, 0.4, 0.3), "r2": (0
 
 _FEMALE, _MALE = (CATEGORIES["sex"].index(sex) for sex in ("Female", "Male"))
 _FIRST = {"females_first": _FEMALE, "males_first": _MALE}
+_MATCHING = {sex: {"sex": sex} for sex in (_FEMALE, _MALE)}
 
 
 @dataclass(eq=False)
@@ -117,19 +119,17 @@ class StudentsAndVideos:
     def visits(self) -> Iterator[Visit]:
         """Go through the rounds from the start.
 
-        The contexts of each visit are its own; `expected` and, without noise, `rewards` are shared between
-        visits and cannot be written to.
+        Contexts come as offers of a catalogue, `numpy.asarray` writes them out. `expected` and, without noise,
+        `rewards` are shared between visits and cannot be written to.
         """
         rng = np.random.default_rng(self._noise_seed)
-        width = len(STUDENT_COLUMNS)
         for number, student in enumerate(self._rounds):
             sex, step = self._kinds[student]
-            contexts = self._videos[sex].copy()
-            contexts[:, :width] = self._features[student]
+            offer = self._catalogue.offer(self._features[student], _MATCHING[sex])
             expected = self._expected[sex][step]
             rewards = checks.with_noise(expected, self.noise, rng) if self.noise else expected
             part = "train" if number < self.train else "test"
-            yield Visit(contexts, self._group(student), expected, rewards, self.arms, part)
+            yield Visit(offer, self._group(student), expected, rewards, self.arms, part)
 
     def _check(self) -> None:
         for name in ("male_videos", "female_videos", "train", "test"):
@@ -146,15 +146,16 @@ class StudentsAndVideos:
             raise ValueError(f"data={self.data!r} came; expected 'auto', 'local', 'real', 'standin' or a folder")
 
     def _set_videos(self, videos: Table) -> None:
-        """Prepare what does not change from round to round: contexts but for the student, and rewards."""
+        """Prepare what does not change from round to round: the videos, and rewards."""
         of_rating, of_education, of_match = REWARDS[self.reward]
         speaker = np.where(np.arange(self.n_arms) < self.male_videos, _MALE, _FEMALE)
         levels = np.array(EDUCATION_LEVELS)[:, None]
-        self._videos, self._expected = [], []
+        features = np.column_stack([video_features(videos), speaker == _MALE])
+        self._catalogue = Catalogue(features, len(STUDENT_COLUMNS), self.arms, {"sex": speaker.tolist()})
+        self.arms = self._catalogue.arms
+        self._expected = []
         for sex in (_FEMALE, _MALE):
             match = (speaker == sex).astype(np.float64)
-            student = np.zeros((self.n_arms, len(STUDENT_COLUMNS)))
-            self._videos.append(np.column_stack([student, video_features(videos), speaker == _MALE, match]))
             expected = of_rating * video_rating(videos) + of_education * levels + of_match * match
             # Sums of tenths can miss 1 by a rounding error.
             self._expected.append(_frozen(np.clip(expected, 0.0, 1.0)))

@@ -1,0 +1,168 @@
+"""The arms and what is known of them: contexts without writing the same numbers every round."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from fairbandits.arms import ArmId, as_arms
+from fairbandits.contexts.matches import Matches
+from fairbandits.contexts.offer import Offer
+from fairbandits.linear import SparseRows, as_floats, refuse_unusable
+from fairbandits.linear.split import check_sparse, count_unusable
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+class Catalogue:
+    """The arms, their features, and which users they match.
+
+    A context is the user's features, then the arm's, then one bit for each way to match: whether the user's value
+    is the arm's. Given as a catalogue rather than as a matrix in every round, contexts need not be searched for
+    what arms have in common, and a round is faster.
+
+    Parameters
+    ----------
+    features : array-like or scipy sparse, shape (n_arms, n_arm_features)
+        What is known of each arm, as numbers.
+    n_user_features : int
+        How many features a user has.
+    arms : sequence of str or int, optional
+        The ids of the arms; left out, they are 0..n-1.
+    matches : mapping of str to sequence, optional
+        For each way to match, by name, the value of every arm: the sex of each video's speaker, say.
+
+    Attributes
+    ----------
+    arms : sequence of ids
+        The ids of the arms.
+    width : int
+        How many features a context has.
+
+    Examples
+    --------
+    >>> from fairbandits import Catalogue, FairLinUCB
+    >>> videos = Catalogue([[1.0, 0.0], [0.0, 1.0]], n_user_features=3, matches={"sex": ["female", "male"]})
+    >>> offer = videos.offer([0.5, 0.0, 1.0], {"sex": "male"})
+    >>> offer.toarray()
+    array([[0.5, 0. , 1. , 1. , 0. , 0. ],
+           [0.5, 0. , 1. , 0. , 1. , 1. ]])
+    >>> decision = FairLinUCB(random_state=0).choose(offer, group="male")
+    """
+
+    def __init__(
+        self,
+        features: Any,
+        n_user_features: int,
+        arms: Sequence[ArmId] | None = None,
+        matches: Mapping[str, Sequence[Any]] | None = None,
+    ) -> None:
+        matrix = _as_csr(features)
+        n_arms, n_features = matrix.shape
+        if not n_arms:
+            raise ValueError("features have no rows: a catalogue has at least one arm")
+        if isinstance(n_user_features, bool) or not isinstance(n_user_features, int) or n_user_features < 0:
+            raise ValueError(f"n_user_features must be a whole number from 0; got {n_user_features!r}")
+        self.arms: Sequence[ArmId] = range(n_arms) if arms is None else as_arms(arms, n_arms)
+        self.n_user_features = n_user_features
+        self._matches = Matches(matches or {}, n_arms, n_user_features + n_features)
+        self.width = n_user_features + n_features + len(self._matches)
+        if not self.width:
+            raise ValueError("contexts would have no columns: give at least one feature, a constant 1")
+        starts = matrix.indptr.astype(np.int64)
+        self._bounds: Ints = np.column_stack([starts[:-1], starts[1:]])
+        self._columns: Ints = matrix.indices.astype(np.int64) + n_user_features
+        self._values: Floats = matrix.data.astype(np.float64)
+        self._place: dict[ArmId, int] = {}
+
+    def __len__(self) -> int:
+        return len(self.arms)
+
+    def __repr__(self) -> str:
+        return f"<Catalogue of {len(self)} arm(s) with contexts {self.width} wide>"
+
+    def offer(
+        self, user: Any, matching: Mapping[str, Any] | None = None, arms: Sequence[ArmId] | None = None
+    ) -> Offer:
+        """Offer arms to a user.
+
+        Parameters
+        ----------
+        user : array-like of shape (n_user_features,)
+            The user's features.
+        matching : mapping of str to value, optional
+            The user's value for each way to match; one that is None or left out matches no arm.
+        arms : sequence of ids, optional
+            The arms that this user may be offered; left out, all.
+        """
+        x = as_floats(user, "a user's features must be numbers")
+        if x.shape != (self.n_user_features,):
+            raise ValueError(f"a user has {self.n_user_features} feature(s) here; got shape {x.shape}")
+        return self._offer(x[None], np.array([self._matches.line(matching)]), arms)
+
+    def offer_many(
+        self,
+        users: Any,
+        matching: Mapping[str, Sequence[Any]] | None = None,
+        arms: Sequence[ArmId] | None = None,
+    ) -> Offer:
+        """Offer the same arms to each of many users.
+
+        Parameters
+        ----------
+        users : array-like or scipy sparse, shape (n_users, n_user_features)
+            One row per user.
+        matching : mapping of str to sequence, optional
+            For each way to match the value of every user.
+        arms : sequence of ids, optional
+            The arms that these users may be offered; left out, all.
+        """
+        dense = users.toarray() if sparse.issparse(users) else users
+        X = as_floats(dense, "users must be a matrix of numbers, one row for each")
+        if X.ndim != 2 or not len(X) or X.shape[1] != self.n_user_features:
+            raise ValueError(
+                f"users must be a matrix with one row for each, {self.n_user_features} wide; got shape {X.shape}"
+            )
+        return self._offer(X, self._matches.lines(matching, len(X)), arms)
+
+    def _offer(self, users: Floats, lines: Ints, arms: Sequence[ArmId] | None) -> Offer:
+        common, is_usable = self._matches.lay_out(users, lines)
+        if not is_usable:
+            refuse_unusable(count_unusable(users), "users")
+        which, bounds, ids = self._matches.which, self._bounds, self.arms
+        if arms is not None:
+            ids = as_arms(arms, len(arms))
+            places = self._places(ids)
+            which, bounds = which.take(places, axis=1), bounds.take(places, axis=0)
+        parts = (*common, which, bounds, self._columns, self._values)
+        return Offer(ids, SparseRows(len(users), len(ids), self.width, parts))
+
+    def _places(self, ids: Sequence[ArmId]) -> Ints:
+        if not self._place:
+            self._place = {arm: place for place, arm in enumerate(self.arms)}
+        try:
+            return np.array([self._place[arm] for arm in ids], np.int64)
+        except KeyError:
+            unknown = [arm for arm in ids if arm not in self._place]
+            raise ValueError(f"these arms are not in the catalogue: {unknown[:5]}") from None
+
+
+def _as_csr(features: Any) -> Any:
+    """Check the features of arms, and take the zeros out."""
+    if not sparse.issparse(features):
+        features = as_floats(features, "features must be a matrix of numbers, one row per arm")
+    if features.ndim != 2:
+        raise ValueError(f"features must be a matrix with one row per arm; got {features.ndim} dimension(s)")
+    csr = sparse.csr_array(features, dtype=np.float64, copy=True)
+    csr.sum_duplicates()
+    csr.eliminate_zeros()
+    _, unusable, _ = check_sparse(
+        csr.indptr.astype(np.int64), csr.indices.astype(np.int64), csr.data, max(csr.shape[1], 1)
+    )
+    refuse_unusable(unusable, "features")
+    return csr

@@ -1,0 +1,84 @@
+"""The decisions for many users at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairbandits.arms import ArmId
+from fairbandits.fairness import GroupKey
+from fairbandits.linear import Rows
+from fairbandits.policies.decision import Decision, Scores
+
+
+class Decisions(Sequence[Decision]):
+    """What `choose_many` decided: a sequence of decisions, each of which is written when it is asked for.
+
+    A record for each of ten thousand users takes longer to write than the decision itself; who needs the arms
+    alone reads `arms`. All of it is kept while this is; a decision taken out can be kept alone.
+
+    Attributes
+    ----------
+    index : array of int, shape (n_users,)
+        The place of each user's arm among those on offer.
+    probability : list
+        The probability with which each was picked, or None.
+    scores : Scores
+        The scores of all arms, one line per user.
+    """
+
+    def __init__(
+        self,
+        picks: list[tuple[int, float | None]],
+        scores: Scores,
+        rows: Rows,
+        groups: tuple[GroupKey, ...],
+        offered: Sequence[ArmId],
+        policy: str,
+        first: int,
+    ) -> None:
+        self.index: NDArray[np.int64] = np.array([index for index, _ in picks], np.int64)
+        self.probability = [probability for _, probability in picks]
+        self.scores = scores
+        self._rows = rows
+        self._groups = groups
+        self._offered = offered
+        self._policy = policy
+        self._first = first
+
+    @property
+    def arms(self) -> list[ArmId]:
+        """The arm picked for each user."""
+        return [self._offered[index] for index in self.index.tolist()]
+
+    def __len__(self) -> int:
+        return len(self.index)
+
+    @overload
+    def __getitem__(self, user: int) -> Decision: ...
+
+    @overload
+    def __getitem__(self, user: slice) -> list[Decision]: ...
+
+    def __getitem__(self, user: int | slice) -> Decision | list[Decision]:
+        if isinstance(user, slice):
+            return [self[i] for i in range(*user.indices(len(self)))]
+        user = range(len(self))[user]
+        index = int(self.index[user])
+        return Decision(
+            self._offered[index],
+            self.probability[user],
+            self._groups[user],
+            self.scores.user(user),
+            self._offered,
+            index,
+            self._rows.row(user, index).alone(),
+            self._policy,
+            self._first + user,
+        )
+
+    def __repr__(self) -> str:
+        return f"<{len(self)} decisions of {self._policy}>"
