@@ -84,9 +84,8 @@ def test_groups_say_what_the_contexts_say(source):
 
 
 def test_who_is_drawn_depends_on_what_is_sensitive():
-    sexes = [
-        np.asarray(visit.contexts)[0, COLUMN["sex=Male"]] for visit in make(sensitive="race", train=2_000).visits()
-    ]
+    visits = make(sensitive="race", train=2_000).visits()
+    sexes = [np.asarray(visit.contexts)[0, COLUMN["sex=Male"]] for visit in visits]
     assert 0.63 < np.mean(sexes) < 0.71  # two thirds of all, and not half
     sexes = Counter(group["sex"] for group in groups(make(sensitive=("race", "sex"))))
     assert sexes == {"male": 30, "female": 30}
@@ -112,9 +111,8 @@ def test_odd_sizes_and_large_ones():
 
 def test_the_same_state_gives_the_same_world_and_another_one_another():
     def total(state):
-        return sum(
-            np.asarray(visit.contexts).sum() + visit.rewards.sum() for visit in make(random_state=state).visits()
-        )
+        visits = make(random_state=state).visits()
+        return sum(np.asarray(visit.contexts).sum() + visit.rewards.sum() for visit in visits)
 
     assert total(1) == total(1)
     assert total(1) != total(2)

@@ -122,7 +122,7 @@ class Catalogue:
         arms : sequence of ids, optional
             The arms that these users may be offered; left out, all.
         """
-        dense = users.toarray() if sparse.issparse(users) else users
+        dense = users.toarray() if hasattr(users, "toarray") else users
         X = as_floats(dense, "users must be a matrix of numbers, one row for each")
         if X.ndim != 2 or not len(X) or X.shape[1] != self.n_user_features:
             raise ValueError(

@@ -22,7 +22,7 @@ FAST = {"reassoc", "nsz", "contract"}
 
 
 @njit(cache=True, nogil=True, inline="always")
-def at(i: int, j: int) -> np.uint64:
+def at(i: int | np.uint64, j: int | np.uint64) -> np.uint64:
     """Give the place of an entry in a lower triangle."""
     high, low = np.uint64(max(i, j)), np.uint64(min(i, j))
     return high * (high + np.uint64(1)) // np.uint64(2) + low

@@ -62,31 +62,19 @@ def score_disjoint(parts: Parts, slots: Ints, state: State, ridge: float, mean: 
                     square = _square(common_values, u_from, u_to) + _square(values, lo, hi)
                     width[user, a] = math.sqrt(square / ridge)
                     continue
-                own = 0.0
-                for k in range(pair_starts[common - base], pair_starts[common - base + 1]):
-                    own += weights[k] * P[start + offsets[k]]
-                m = Q[q + d + one]
-                mixed = 0.0
-                for i in range(u_from, u_to):
-                    c = np.uint64(common_columns[i])
-                    mixed += common_values[i] * Q[q + c]
-                    m += common_values[i] * T[t + c]
-                mixed *= 2.0
+                pair_from, pair_to = pair_starts[common - base], pair_starts[common - base + 1]
+                own = _sum_of(P, start, offsets, weights, pair_from, pair_to)
+                mixed = 2.0 * _dot(Q, q, common_columns, common_values, u_from, u_to)
+                m = Q[q + d + one] + _dot(T, t, common_columns, common_values, u_from, u_to)
                 if own_row != compared:
                     # Users who are offered the same arm share this.
                     kept = part_at, part_value, f + one, t, np.uint64(part_at[f])
                     n_rest = _difference(columns, values, lo, hi, kept, e, e_values)
                     compared = own_row
                 rest = 0.0
-                for i in range(n_rest):
-                    c = np.uint64(e[i])
-                    inner = Q[q + c] + 0.5 * e_values[i] * P[start + at(c, c)]
-                    for k in range(u_from, u_to):
-                        inner += common_values[k] * P[start + at(c, common_columns[k])]
-                    for j in range(i):
-                        inner += e_values[j] * P[start + at(c, e[j])]
-                    rest += 2.0 * e_values[i] * inner
-                    m += e_values[i] * T[t + c]
+                if n_rest > 0:
+                    rest = _rest(P, start, Q, q, e, e_values, n_rest, common_columns, common_values, u_from, u_to)
+                    m += _dot(T, t, e, e_values, np.uint64(0), np.uint64(n_rest))
                 variance = own + mixed + Q[q + d] + rest
                 if not variance > CANCELLED * (own + abs(mixed) + Q[q + d] + abs(rest)):
                     # The parts have cancelled each other, and too few digits are left: the long way.
@@ -98,6 +86,51 @@ def score_disjoint(parts: Parts, slots: Ints, state: State, ridge: float, mean: 
                 mean[user, a] = m
                 width[user, a] = math.sqrt(variance)
     return broken
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def _sum_of(
+    P: Floats, start: np.uint64, offsets: NDArray[np.uint64], weights: Floats, lo: np.uint64, hi: np.uint64
+) -> float:
+    total = 0.0
+    for k in range(lo, hi):
+        total += weights[k] * P[start + offsets[k]]
+    return total
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def _dot(x: Floats, start: np.uint64, columns: Ints, values: Floats, lo: np.uint64, hi: np.uint64) -> float:
+    total = 0.0
+    for i in range(lo, hi):
+        total += values[i] * x[start + np.uint64(columns[i])]
+    return total
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def _rest(
+    P: Floats,
+    start: np.uint64,
+    Q: Floats,
+    q: np.uint64,
+    e: Ints,
+    e_values: Floats,
+    n: int,
+    columns: Ints,
+    values: Floats,
+    lo: np.uint64,
+    hi: np.uint64,
+) -> float:
+    """Compute e' A^-1 (2u + e) + 2 e.q."""
+    total = 0.0
+    for i in range(n):
+        c = np.uint64(e[i])
+        inner = Q[q + c] + 0.5 * e_values[i] * P[start + at(c, c)]
+        for k in range(lo, hi):
+            inner += values[k] * P[start + at(c, columns[k])]
+        for j in range(i):
+            inner += e_values[j] * P[start + at(c, e[j])]
+        total += 2.0 * e_values[i] * inner
+    return total
 
 
 @njit(cache=True, nogil=True)

@@ -200,10 +200,9 @@ class Policy(Parameters):
         mean, width = self._predict(rows, at)
         exploration, fairness = self.terms(Seen(mean, width, keys, at, rows))
         try:
-            # Most policies have no term for fairness, and adding nothing takes as long as adding something.
-            total = (
-                mean + exploration if type(fairness) is float and not fairness else mean + exploration + fairness
-            )
+            total = mean + exploration
+            if not _is_nothing(fairness):  # adding nothing takes as long as adding something
+                total = total + fairness
         except (TypeError, ValueError) as error:
             raise ValueError(
                 f"{type(self).__name__}.terms must return two numbers or arrays of shape {mean.shape}: {error}"
@@ -414,7 +413,11 @@ class Policy(Parameters):
 def _like(term: Term, mean: Floats) -> Floats:
     if isinstance(term, np.ndarray) and term.shape == mean.shape:
         return term
-    return np.zeros(mean.shape) if type(term) is float and not term else np.zeros(mean.shape) + term
+    return np.zeros(mean.shape) if _is_nothing(term) else np.zeros(mean.shape) + term
+
+
+def _is_nothing(term: Term) -> bool:
+    return type(term) is float and not term
 
 
 def _kind(cls: type) -> str:

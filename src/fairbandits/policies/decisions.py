@@ -22,7 +22,7 @@ class Decisions(Sequence[Decision]):
 
     Attributes
     ----------
-    index : array of int, shape (n_users,)
+    indices : array of int, shape (n_users,)
         The place of each user's arm among those on offer.
     probability : list
         The probability with which each was picked, or None.
@@ -40,7 +40,7 @@ class Decisions(Sequence[Decision]):
         policy: str,
         first: int,
     ) -> None:
-        self.index: NDArray[np.int64] = np.array([index for index, _ in picks], np.int64)
+        self.indices: NDArray[np.int64] = np.array([index for index, _ in picks], np.int64)
         self.probability = [probability for _, probability in picks]
         self.scores = scores
         self._rows = rows
@@ -52,10 +52,10 @@ class Decisions(Sequence[Decision]):
     @property
     def arms(self) -> list[ArmId]:
         """The arm picked for each user."""
-        return [self._offered[index] for index in self.index.tolist()]
+        return [self._offered[index] for index in self.indices.tolist()]
 
     def __len__(self) -> int:
-        return len(self.index)
+        return len(self.indices)
 
     @overload
     def __getitem__(self, user: int) -> Decision: ...
@@ -67,7 +67,7 @@ class Decisions(Sequence[Decision]):
         if isinstance(user, slice):
             return [self[i] for i in range(*user.indices(len(self)))]
         user = range(len(self))[user]
-        index = int(self.index[user])
+        index = int(self.indices[user])
         return Decision(
             self._offered[index],
             self.probability[user],

@@ -107,7 +107,7 @@ class StudentsAndVideos:
         rng = checks.generator(self.random_state)
         students, videos = load_students(self.data), load_videos(self.data)
         self.data_source = _data_source(students, videos)
-        self.arms = (*_ids("m", self.male_videos), *_ids("f", self.female_videos))
+        self.arms: Sequence[str | int] = (*_ids("m", self.male_videos), *_ids("f", self.female_videos))
         self.n_arms = len(self.arms)
         self._set_videos(videos.take(_draw(rng, np.arange(len(videos)), self.n_arms)))
         self._set_students(students, self._draw_students(students, rng))
