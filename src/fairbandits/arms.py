@@ -23,6 +23,7 @@ class ArmIndex:
         self.rows: dict[ArmId, int] = {}
         self._free: list[int] = []
         self._last: tuple[Sequence[ArmId], Ints] | None = None
+        self._places: dict[ArmId, int] | None = None
 
     def __contains__(self, arm: object) -> bool:
         return arm in self.rows
@@ -45,6 +46,7 @@ class ArmIndex:
         if self._last is None or self._last[0] is not ids:
             get = self.rows.get
             self._last = ids, np.array([get(arm, -1) for arm in ids], np.int64)
+            self._places = None
         return self._last
 
     def row_for(self, arm: ArmId) -> int:
@@ -59,17 +61,30 @@ class ArmIndex:
         row = self.row_for(arm)
         if arm not in self.rows:
             self.rows[arm] = row
-            self._last = None
+            self._note(arm, row)
             if self._free:
                 self._free.pop()
         return row
+
+    def _note(self, arm: ArmId, row: int) -> None:
+        """Bring the last answer up to date: asking again for all of many arms takes long."""
+        if self._last is None:
+            return
+        ids, at = self._last
+        if self._places is None:
+            self._places = {arm: place for place, arm in enumerate(ids)}
+        place = self._places.get(arm)
+        if place is not None:
+            at = at.copy()  # somebody may still hold the old one
+            at[place] = row
+            self._last = ids, at
 
     def release(self, arm: ArmId) -> int | None:
         """Take the row of an arm back; None if it had none."""
         row = self.rows.pop(arm, None)
         if row is not None:
             self._free.append(row)
-            self._last = None
+            self._note(arm, -1)
         return row
 
     @property

@@ -137,6 +137,8 @@ class Catalogue:
         which, bounds, ids = self._matches.which, self._bounds, self.arms
         if arms is not None:
             ids = as_arms(arms, len(arms))
+            if not ids:
+                raise ValueError("no arms may be offered to this user: offer at least one arm")
             places = self._places(ids)
             which, bounds = which.take(places, axis=1), bounds.take(places, axis=0)
         parts = (*common, which, bounds, self._columns, self._values)

@@ -30,12 +30,14 @@ Kept = tuple[Ints, Floats, np.uint64, np.uint64, np.uint64]
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def score_disjoint(parts: Parts, slots: Ints, state: State, ridge: float, mean: Floats, width: Floats) -> int:
+def score_disjoint(
+    parts: Parts, slots: Ints, state: State, ridge: float, mean: Floats, width: Floats, arm_from: int, arm_to: int
+) -> int:
     """Fill mean and width (users x arms), a model for each arm; return a slot that has broken down, or -1."""
     common_starts, common_columns, common_values, users, which, bounds, columns, values = parts
     inverse, theta, ready, part_columns, part_values = state
     broken = -1
-    n_users, n_arms = mean.shape
+    n_users = len(mean)
     n_slots, width_of_row = theta.shape
     d, one, size = np.uint64(width_of_row), np.uint64(1), np.uint64(inverse.shape[1])
     P, T, Q = inverse.reshape(-1), theta.reshape(-1), ready.reshape(-1)
@@ -46,7 +48,7 @@ def score_disjoint(parts: Parts, slots: Ints, state: State, ridge: float, mean: 
         base = users[block, 0]
         n_common = users[end - 1, 0] + users[end - 1, 1] - base
         pair_starts, offsets, weights = _pairs(common_starts, common_columns, common_values, base, n_common)
-        for a in range(n_arms):
+        for a in range(arm_from, arm_to):
             slot = slots[a]
             is_new = slot < 0 or slot >= n_slots
             s = np.uint64(0 if is_new else slot)
@@ -217,14 +219,15 @@ def _is_same(columns: Ints, values: Floats, lo: np.uint64, hi: np.uint64, kept: 
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def score_shared(parts: Parts, theta: Floats, inverse: Floats, mean: Floats, width: Floats) -> int:
+def score_shared(
+    parts: Parts, theta: Floats, inverse: Floats, mean: Floats, width: Floats, arm_from: int, arm_to: int
+) -> int:
     """Fill mean and width (users x arms), one model for all arms: A^-1 u is computed once for a common part."""
     common_starts, common_columns, common_values, users, which, bounds, columns, values = parts
     broken = -1
-    n_users, n_arms = mean.shape
     d = theta.size
-    for user in range(n_users):
-        first, n_common, line, first_own = users[user]
+    for user in range(len(mean)):
+        first, n_common, dealt, first_own = users[user]
         products = np.empty((n_common, d))
         common_mean, common_variance = np.zeros(n_common), np.zeros(n_common)
         for part in range(n_common):
@@ -234,17 +237,19 @@ def score_shared(parts: Parts, theta: Floats, inverse: Floats, mean: Floats, wid
                 common_variance[part] += common_values[i] * products[part, common_columns[i]]
                 common_mean[part] += common_values[i] * theta[common_columns[i]]
         u = products.reshape(-1)
-        for a in range(n_arms):
+        for a in range(arm_from, arm_to):
             lo, hi = np.uint64(bounds[first_own + a, 0]), np.uint64(bounds[first_own + a, 1])
-            part = which[line, a]
+            part = which[dealt, a]
             start = np.uint64(part * d)
             variance = common_variance[part]
             m = common_mean[part]
             for i in range(lo, hi):
                 c = np.uint64(columns[i])
-                inner = u[start + c] + 0.5 * values[i] * inverse[at(c, c)]
+                # Own parts are sorted by column, so that all pairs are below the diagonal.
+                line = c * (c + np.uint64(1)) // np.uint64(2)
+                inner = u[start + c] + 0.5 * values[i] * inverse[line + c]
                 for j in range(lo, i):
-                    inner += values[j] * inverse[at(c, columns[j])]
+                    inner += values[j] * inverse[line + np.uint64(columns[j])]
                 variance += 2.0 * values[i] * inner
                 m += values[i] * theta[c]
             if not variance >= 0.0:
@@ -257,7 +262,15 @@ def score_shared(parts: Parts, theta: Floats, inverse: Floats, mean: Floats, wid
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def score_full(
-    rows: Floats, slots: Ints, theta: Floats, inverse: Floats, ridge: float, mean: Floats, width: Floats
+    rows: Floats,
+    slots: Ints,
+    theta: Floats,
+    inverse: Floats,
+    ridge: float,
+    mean: Floats,
+    width: Floats,
+    arm_from: int,
+    arm_to: int,
 ) -> int:
     """Fill mean and width (users x arms) for rows without zeros worth skipping.
 
@@ -266,7 +279,7 @@ def score_full(
     broken = -1
     n_users, n_arms = mean.shape
     n_slots, d = theta.shape
-    for a in range(n_arms):
+    for a in range(arm_from, arm_to):
         slot = slots[a]
         for user in range(n_users):
             x = rows[user * n_arms + a]

@@ -24,6 +24,8 @@ class EpsilonGreedy(LinearPolicy):
         The ridge penalty, > 0.
     model : {"disjoint", "shared"}
         One regression for each arm, or one for all arms.
+    dtype : {"float64", "float32"}
+        How A^-1 is kept; see `RidgeBank`.
     reward_range : tuple of two floats
         The lowest and highest reward; anything outside is refused.
     random_state : int, numpy Generator or None
@@ -44,11 +46,12 @@ class EpsilonGreedy(LinearPolicy):
         epsilon: float = 0.1,
         ridge: float = 1.0,
         model: str = "disjoint",
+        dtype: str = "float64",
         reward_range: tuple[float, float] = (0.0, 1.0),
         random_state: Any = None,
     ) -> None:
         self.epsilon = epsilon
-        super().__init__(ridge, model, reward_range, random_state)
+        super().__init__(ridge, model, dtype, reward_range, random_state)
 
     def terms(self, seen: Seen) -> tuple[Term, Term]:
         """Add nothing: exploration is in the picking."""

@@ -29,6 +29,8 @@ class FairLinUCB(LinUCB):
         The ridge penalty, > 0.
     model : {"disjoint", "shared"}
         One regression for each arm, or one for all arms.
+    dtype : {"float64", "float32"}
+        How A^-1 is kept; see `RidgeBank`.
     delta : float
         With `alpha="theory"`: the probability that any interval of any round fails.
     theta_norm : float
@@ -55,13 +57,14 @@ class FairLinUCB(LinUCB):
         gamma: float = 3.0,
         ridge: float = 1.0,
         model: str = "disjoint",
+        dtype: str = "float64",
         delta: float = 0.05,
         theta_norm: float = 1.0,
         reward_range: tuple[float, float] = (0.0, 1.0),
         random_state: Any = None,
     ) -> None:
         self.gamma = gamma
-        super().__init__(alpha, ridge, model, delta, theta_norm, reward_range, random_state)
+        super().__init__(alpha, ridge, model, dtype, delta, theta_norm, reward_range, random_state)
 
     def terms(self, seen: Seen) -> tuple[Term, Term]:
         """Add alpha times the width, and the penalty mapped to the smallest width."""

@@ -14,6 +14,7 @@ from fairbandits.policies.params import as_number
 from fairbandits.policies.plain import part
 
 MODELS = ("disjoint", "shared")
+DTYPES = ("float64", "float32")
 
 # Dividing by less leaves the range of a float64.
 _SMALLEST_RIDGE = 1e-50
@@ -37,23 +38,27 @@ class LinearPolicy(Policy):
         The ridge penalty, > 0.
     model : {"disjoint", "shared"}
         One regression for each arm, or one for all arms.
+    dtype : {"float64", "float32"}
+        How A^-1 is kept; see `RidgeBank`.
     reward_range : tuple of two floats
         The lowest and highest reward; anything outside is refused.
     random_state : int, numpy Generator or None
         Where the randomness of ties and draws comes from.
     """
 
-    _fixed = (*Policy._fixed, "ridge", "model")
+    _fixed = (*Policy._fixed, "ridge", "model", "dtype")
 
     def __init__(
         self,
         ridge: float = 1.0,
         model: str = "disjoint",
+        dtype: str = "float64",
         reward_range: tuple[float, float] = (0.0, 1.0),
         random_state: Any = None,
     ) -> None:
         self.ridge = ridge
         self.model = model
+        self.dtype = dtype
         self._bank: RidgeBank | None = None
         super().__init__(reward_range, random_state)
 
@@ -62,9 +67,10 @@ class LinearPolicy(Policy):
         """The regressions."""
         if self.n_features_in_ is None:
             raise ValueError("the policy has seen no contexts yet; call choose first")
-        if self._bank is None or self._bank.width != self.n_features_in_ or self._bank.ridge != self.ridge:
-            # Width and ridge are free to change while nothing has been learned.
-            self._bank = RidgeBank(self.n_features_in_, float(self.ridge))
+        asked = self.n_features_in_, self.ridge, self.dtype
+        if self._bank is None or (self._bank.width, self._bank.ridge, self._bank.dtype) != asked:
+            # All of these are free to change while nothing has been learned.
+            self._bank = RidgeBank(self.n_features_in_, float(self.ridge), self.dtype)
         return self._bank
 
     def coefficients(self, arm: ArmId | None = None) -> Floats:
@@ -112,3 +118,5 @@ class LinearPolicy(Policy):
         as_number("ridge", self.ridge, above=_SMALLEST_RIDGE)
         if self.model not in MODELS:
             raise ValueError(f"model must be one of {', '.join(MODELS)}; got {self.model!r}")
+        if self.dtype not in DTYPES:
+            raise ValueError(f"dtype must be one of {', '.join(DTYPES)}; got {self.dtype!r}")

@@ -22,6 +22,8 @@ class LinUCB(LinearPolicy):
         The ridge penalty, > 0.
     model : {"disjoint", "shared"}
         One regression for each arm, or one for all arms.
+    dtype : {"float64", "float32"}
+        How A^-1 is kept; see `RidgeBank`.
     delta : float
         With `alpha="theory"`: the probability that any interval of any round fails.
     theta_norm : float
@@ -46,6 +48,7 @@ class LinUCB(LinearPolicy):
         alpha: float | str = 0.5,
         ridge: float = 1.0,
         model: str = "disjoint",
+        dtype: str = "float64",
         delta: float = 0.05,
         theta_norm: float = 1.0,
         reward_range: tuple[float, float] = (0.0, 1.0),
@@ -54,7 +57,7 @@ class LinUCB(LinearPolicy):
         self.alpha = alpha
         self.delta = delta
         self.theta_norm = theta_norm
-        super().__init__(ridge, model, reward_range, random_state)
+        super().__init__(ridge, model, dtype, reward_range, random_state)
 
     def terms(self, seen: Seen) -> tuple[Term, Term]:
         """Add alpha times the width; nothing for fairness."""

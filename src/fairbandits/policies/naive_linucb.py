@@ -30,6 +30,8 @@ class NaiveLinUCB(LinUCB):
         The ridge penalty, > 0.
     model : {"disjoint", "shared"}
         One regression for each arm, or one for all arms.
+    dtype : {"float64", "float32"}
+        How A^-1 is kept; see `RidgeBank`.
     delta : float
         With `alpha="theory"`: the probability that any interval of any round fails.
     theta_norm : float
@@ -56,6 +58,7 @@ class NaiveLinUCB(LinUCB):
         alpha: float | str = 0.5,
         ridge: float = 1.0,
         model: str = "disjoint",
+        dtype: str = "float64",
         delta: float = 0.05,
         theta_norm: float = 1.0,
         reward_range: tuple[float, float] = (0.0, 1.0),
@@ -63,7 +66,7 @@ class NaiveLinUCB(LinUCB):
     ) -> None:
         self.drop = drop
         self.columns = columns
-        super().__init__(alpha, ridge, model, delta, theta_norm, reward_range, random_state)
+        super().__init__(alpha, ridge, model, dtype, delta, theta_norm, reward_range, random_state)
 
     def _prepare(self, rows: Rows) -> Rows:
         return rows.without(self._dropped(rows.width))
