@@ -17,6 +17,7 @@ from fairbandits.paper.experiments import EXPERIMENTS, TITLES, row_title
 from fairbandits.paper.reproduce import Results
 from fairbandits.paper.reproduce import reproduce as reproduce_paper
 from fairbandits.paper.tables import METRIC_TITLES, lines, measured
+from fairbandits.report import drawing
 from fairbandits.simulate import Trace
 from fairbandits.worlds import DataError, StudentsAndVideos
 
@@ -122,7 +123,7 @@ def simulate(
         rounds=rounds,
         arms=arms,
     )
-    figures.need_matplotlib()
+    drawing.need_matplotlib()
     run.make_policy()  # refuses what is wrong with its parameters before the data is looked for
     _make_folder(out)
     title = ", ".join([run.policy.__name__, *(set_ or ())])
@@ -132,7 +133,7 @@ def simulate(
         _say("nobody's group is known in this world, so there is nothing to draw")
     for attribute in trace.group:
         figure = figures.cumulative_rewards({f"{run.policy.__name__}, by {attribute}": [trace]}, attribute)
-        _say(f"drawn: {figures.save(figure, out, f'simulate_{run.policy.__name__}_{attribute}')}")
+        _say(f"drawn: {drawing.save(figure, out, f'simulate_{run.policy.__name__}_{attribute}')}")
 
 
 @app.command()
