@@ -35,7 +35,8 @@ thead th { font-weight: 600; color: var(--soft); vertical-align: bottom; }
 .figures { display: flex; flex-wrap: wrap; gap: 1rem; margin-top: 1rem; align-items: flex-start; }
 .figures img { width: 350px; max-width: 100%; background: #fff; border: 1px solid var(--line);
   border-radius: 4px; }
-@media print { h2 { break-after: avoid; } .figures img { width: 45%; } }
+.figures.wide img { width: 760px; }
+@media print { h2 { break-after: avoid; } .figures img { width: 45%; } .figures.wide img { width: 100%; } }
 """
 
 

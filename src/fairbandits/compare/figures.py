@@ -1,0 +1,139 @@
+"""One figure for each world: the plane of loss and difference, who is worse off, and each group's regret."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fairbandits.compare.cells import label
+from fairbandits.compare.judge import Found, Row
+from fairbandits.compare.suite import PART_TITLES
+from fairbandits.report import drawing
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+WIDTH = 7.2  # inches: both columns of a paper
+_MARKERS = "osD^vP*X<>hp"
+# A policy that loses this many times what most do is written at the edge, or it would press the rest flat.
+_FAR = 3.0
+
+
+def world_figure(name: str, found: Found, tolerance: float, data_source: str, seeds: int) -> Figure:
+    """Draw a world.
+
+    Parameters
+    ----------
+    name : str
+        The name of the world.
+    found : Found
+        What was found in it.
+    tolerance : float
+        How large a difference is tolerated.
+    data_source : str
+        Which data it shows.
+    seeds : int
+        How many seeds.
+    """
+    with drawing.style():
+        figure = drawing.blank(WIDTH, 2.4 + 0.12 * len(found.rows))
+        plane, worse, regret = figure.subplots(1, 3, width_ratios=[1.5, 1, 1])
+        looks = {title: _look(number) for number, title in enumerate(found.rows)}
+        _plane(plane, found, looks, tolerance)
+        _worse_off(worse, found, looks)
+        _regret(regret, found)
+        band = f"mean ± sd of {seeds} seeds" if seeds > 1 else "one seed"
+        remark = f"{name}: {PART_TITLES[found.world.measured]}, {band}; filled: on or next to the measured front"
+        drawing.head(figure, data_source, remark)
+    return figure
+
+
+def _look(number: int) -> dict[str, Any]:
+    return {"color": drawing.style_of(number)[0], "marker": _MARKERS[number % len(_MARKERS)]}
+
+
+def _plane(ax: Axes, found: Found, looks: dict[str, Any], tolerance: float) -> None:
+    points = {title: row.numbers for title, row in found.rows.items()}
+    limit = _FAR * float(np.median([numbers["utility_loss"][0] for numbers in points.values()])) + 0.01
+    far = [title for title, numbers in points.items() if numbers["utility_loss"][0] > limit]
+    near = [title for title in points if title not in far]
+    for title in near:
+        numbers = points[title]
+        (loss, loss_sd), (gap, gap_sd) = numbers["utility_loss"], numbers["reward_difference"]
+        ax.errorbar(
+            gap, loss, xerr=gap_sd or 0.0, yerr=loss_sd or 0.0, linestyle="", elinewidth=0.7, markersize=5,
+            mfc=_fill(found.rows[title], looks[title]), **looks[title],
+        )  # fmt: skip
+    top = max(points[title]["utility_loss"][0] + (points[title]["utility_loss"][1] or 0.0) for title in near)
+    right = max(
+        points[title]["reward_difference"][0] + (points[title]["reward_difference"][1] or 0.0) for title in near
+    )
+    top, right = 1.1 * top + 0.002, 1.08 * max(right, 2 * tolerance)
+    _frontier(ax, found, right)
+    ax.axvline(tolerance, color="0.6", linewidth=0.7, linestyle=(0, (2, 2)))
+    ax.annotate("tolerated", (tolerance, top), fontsize=6, color="0.4", ha="left", va="top", xytext=(2, 0),
+                textcoords="offset points")  # fmt: skip
+    _far_off(ax, {title: points[title] for title in far}, top, right)
+    ax.set_xlim(-0.02 * right, right)
+    ax.set_ylim(-0.03 * top, top)
+    ax.set_xlabel("reward difference")
+    ax.set_ylabel("utility loss")
+
+
+def _frontier(ax: Axes, found: Found, right: float) -> None:
+    if not found.frontier:
+        return
+    gaps, losses = (list(side) for side in zip(*found.frontier, strict=True))
+    ax.plot([*gaps, max(right, gaps[-1])], [*losses, losses[-1]], color="black", linewidth=1.4, zorder=1)
+    ax.fill_between([*gaps, max(right, gaps[-1])], [*losses, losses[-1]], -1.0, color="0.9", zorder=0, linewidth=0)
+    ax.annotate("oracle", (gaps[0], losses[0]), fontsize=6.5, xytext=(4, 2), textcoords="offset points")
+
+
+def _far_off(ax: Axes, far: dict[str, Any], top: float, right: float) -> None:
+    """Say at the edge where those are that the plane does not reach."""
+    text = "\n".join(
+        f"↑ {title}: {numbers['utility_loss'][0]:.2f}, {numbers['reward_difference'][0]:.2f}"
+        for title, numbers in far.items()
+    )
+    ax.text(right, top, text, fontsize=6, ha="right", va="top", color="0.3")
+
+
+def _rows(ax: Axes, titles: Sequence[str], labelled: bool) -> None:
+    ax.set_yticks(range(len(titles)), titles if labelled else [""] * len(titles))
+    ax.set_ylim(len(titles) - 0.5, -0.5)
+    ax.tick_params(axis="y", length=0)
+    for place in range(len(titles)):
+        ax.axhline(place, color="0.92", linewidth=0.6, zorder=0)
+
+
+def _worse_off(ax: Axes, found: Found, looks: dict[str, Any]) -> None:
+    for place, (title, row) in enumerate(found.rows.items()):
+        mean, sd = row.numbers["worst_off_reward"]
+        ax.errorbar(
+            mean, place, xerr=sd or 0.0, linestyle="", elinewidth=0.7, markersize=5,
+            mfc=_fill(row, looks[title]), **looks[title],
+        )  # fmt: skip
+    if found.oracle:
+        ax.axvline(min(found.oracle.values()), color="black", linewidth=1.0)
+    _rows(ax, list(found.rows), labelled=True)
+    ax.set_xlabel("worse-off group's reward\n(line: oracle at the tolerance)")
+
+
+def _regret(ax: Axes, found: Found) -> None:
+    for number, group in enumerate(found.groups):
+        means = [row.numbers[f"regret_{label(group)}"][0] for row in found.rows.values()]
+        ax.plot(
+            means, range(len(means)), linestyle="", markersize=4, alpha=0.85, marker=_MARKERS[number],
+            color=drawing.style_of(number)[0], mfc="none", label=label(group),
+        )  # fmt: skip
+    _rows(ax, list(found.rows), labelled=False)
+    ax.set_xlim(left=0.0)
+    ax.set_xlabel("each group's own regret")
+    ax.legend(loc="lower right", fontsize=6, frameon=False, handletextpad=0.2)
+
+
+def _fill(row: Row, look: dict[str, Any]) -> str:
+    return "white" if row.front == "off" else str(look["color"])
