@@ -99,7 +99,7 @@ def compare(
     worlds_: Annotated[
         list[str] | None,
         typer.Option(
-            "--worlds", help=f"By comma: {', '.join(WORLDS)}; or paper, short (all but long), long, all."
+            "--worlds", help=f"By comma: {', '.join(WORLDS)}; or paper, short, long, all.  [default: short]"
         ),
     ] = None,
     policies: Annotated[

@@ -53,8 +53,9 @@ class Cells:
 
     def member(self, group: Group) -> Floats:
         """Give for each cell the share that it has of a group's rounds."""
-        mine = np.array([group in groups for groups in self.groups]) * self.count
-        return mine / max(mine.sum(), 1.0)
+        mine: Floats = np.array([group in groups for groups in self.groups]) * self.count
+        share: Floats = mine / max(mine.sum(), 1.0)
+        return share
 
     def rounds(self) -> dict[Group, float]:
         """Give the rounds of each group."""

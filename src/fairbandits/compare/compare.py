@@ -112,7 +112,7 @@ def _simulate(
     names: Sequence[str],
     contenders: Sequence[Contender],
     seeds: int,
-    where: Mapping[str, Any],
+    where: dict[str, Any],
     quick: bool,
     source: str,
     how: Mapping[str, Any],

@@ -16,10 +16,10 @@ DEFAULT = "FairLinUCB(gamma=3)"
 #: One setting for all worlds. To have another policy in every comparison, add a line.
 POLICIES: tuple[str, ...] = (
     BASELINE,
-    "LinUCB(alpha=0.1,model=shared)",
+    "LinUCB(alpha=0.1, model=shared)",
     DEFAULT,
     "NaiveLinUCB",
-    "EpsilonGreedy(epsilon=0.1)",
+    "EpsilonGreedy",
     "LinTS(alpha=0.1)",
     "Uniform",
 )
@@ -55,7 +55,7 @@ def as_contenders(texts: Iterable[str]) -> tuple[Contender, ...]:
 
     Examples
     --------
-    >>> [contender.params for contender in as_contenders(["LinUCB", "FairLinUCB(gamma=2,model=shared)"])]
+    >>> [contender.params for contender in as_contenders(["LinUCB", "FairLinUCB(gamma=2, model=shared)"])]
     [{}, {'gamma': 2, 'model': 'shared'}]
     """
     found = tuple(_contender(text.strip()) for text in texts)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fairbandits.compare.cells import label
-from fairbandits.compare.judge import Found, Row
+from fairbandits.compare.judge import Found, Row, Spread
 from fairbandits.compare.suite import PART_TITLES
 from fairbandits.report import drawing
 
@@ -58,29 +58,33 @@ def _look(number: int) -> dict[str, Any]:
 def _plane(ax: Axes, found: Found, looks: dict[str, Any], tolerance: float) -> None:
     points = {title: row.numbers for title, row in found.rows.items()}
     limit = _FAR * float(np.median([numbers["utility_loss"][0] for numbers in points.values()])) + 0.01
-    far = [title for title, numbers in points.items() if numbers["utility_loss"][0] > limit]
-    near = [title for title in points if title not in far]
-    for title in near:
-        numbers = points[title]
-        (loss, loss_sd), (gap, gap_sd) = numbers["utility_loss"], numbers["reward_difference"]
-        ax.errorbar(
-            gap, loss, xerr=gap_sd or 0.0, yerr=loss_sd or 0.0, linestyle="", elinewidth=0.7, markersize=5,
-            mfc=_fill(found.rows[title], looks[title]), **looks[title],
-        )  # fmt: skip
-    top = max(points[title]["utility_loss"][0] + (points[title]["utility_loss"][1] or 0.0) for title in near)
-    right = max(
-        points[title]["reward_difference"][0] + (points[title]["reward_difference"][1] or 0.0) for title in near
-    )
-    top, right = 1.1 * top + 0.002, 1.08 * max(right, 2 * tolerance)
+    far = {title: numbers for title, numbers in points.items() if numbers["utility_loss"][0] > limit}
+    tops, rights = [0.0], [2 * tolerance]
+    for title in (title for title in points if title not in far):
+        (loss, loss_sd), (gap, gap_sd) = points[title]["utility_loss"], points[title]["reward_difference"]
+        _point(ax, (gap, gap_sd), (loss, loss_sd), found.rows[title], looks[title])
+        tops.append(loss + (loss_sd or 0.0))
+        rights.append(gap + (gap_sd or 0.0))
+    top, right = 1.1 * max(tops) + 0.002, 1.08 * max(rights)
     _frontier(ax, found, right)
     ax.axvline(tolerance, color="0.6", linewidth=0.7, linestyle=(0, (2, 2)))
-    ax.annotate("tolerated", (tolerance, top), fontsize=6, color="0.4", ha="left", va="top", xytext=(2, 0),
-                textcoords="offset points")  # fmt: skip
-    _far_off(ax, {title: points[title] for title in far}, top, right)
+    _beside(ax, "tolerated", (tolerance, top), va="top")
+    _far_off(ax, far, top, right)
     ax.set_xlim(-0.02 * right, right)
     ax.set_ylim(-0.03 * top, top)
     ax.set_xlabel("reward difference")
     ax.set_ylabel("utility loss")
+
+
+def _point(ax: Axes, x: Spread, y: Spread, row: Row, look: dict[str, Any]) -> None:
+    """Draw a policy: filled where it is on or next to the front."""
+    fill = "white" if row.front == "off" else look["color"]
+    bars: dict[str, Any] = {"xerr": x[1] or 0.0, "yerr": y[1] or 0.0}
+    ax.errorbar(x[0], y[0], **bars, linestyle="", elinewidth=0.7, markersize=5, mfc=fill, **look)
+
+
+def _beside(ax: Axes, text: str, place: tuple[float, float], va: str) -> None:
+    ax.annotate(text, place, fontsize=6.5, color="0.3", va=va, xytext=(3, 0), textcoords="offset points")
 
 
 def _frontier(ax: Axes, found: Found, right: float) -> None:
@@ -89,7 +93,7 @@ def _frontier(ax: Axes, found: Found, right: float) -> None:
     gaps, losses = (list(side) for side in zip(*found.frontier, strict=True))
     ax.plot([*gaps, max(right, gaps[-1])], [*losses, losses[-1]], color="black", linewidth=1.4, zorder=1)
     ax.fill_between([*gaps, max(right, gaps[-1])], [*losses, losses[-1]], -1.0, color="0.9", zorder=0, linewidth=0)
-    ax.annotate("oracle", (gaps[0], losses[0]), fontsize=6.5, xytext=(4, 2), textcoords="offset points")
+    _beside(ax, "oracle", (gaps[0], losses[0]), va="bottom")
 
 
 def _far_off(ax: Axes, far: dict[str, Any], top: float, right: float) -> None:
@@ -111,11 +115,7 @@ def _rows(ax: Axes, titles: Sequence[str], labelled: bool) -> None:
 
 def _worse_off(ax: Axes, found: Found, looks: dict[str, Any]) -> None:
     for place, (title, row) in enumerate(found.rows.items()):
-        mean, sd = row.numbers["worst_off_reward"]
-        ax.errorbar(
-            mean, place, xerr=sd or 0.0, linestyle="", elinewidth=0.7, markersize=5,
-            mfc=_fill(row, looks[title]), **looks[title],
-        )  # fmt: skip
+        _point(ax, row.numbers["worst_off_reward"], (place, None), row, looks[title])
     if found.oracle:
         ax.axvline(min(found.oracle.values()), color="black", linewidth=1.0)
     _rows(ax, list(found.rows), labelled=True)
@@ -132,8 +132,7 @@ def _regret(ax: Axes, found: Found) -> None:
     _rows(ax, list(found.rows), labelled=False)
     ax.set_xlim(left=0.0)
     ax.set_xlabel("each group's own regret")
-    ax.legend(loc="lower right", fontsize=6, frameon=False, handletextpad=0.2)
-
-
-def _fill(row: Row, look: dict[str, Any]) -> str:
-    return "white" if row.front == "off" else str(look["color"])
+    ax.legend(
+        loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2, fontsize=6, frameon=False,
+        handletextpad=0.1, columnspacing=0.8,
+    )  # fmt: skip

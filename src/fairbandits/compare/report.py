@@ -45,8 +45,8 @@ def write_report(
 def _summary(worlds: Mapping[str, Found], settings: Mapping[str, Any]) -> str:
     lines = words.about_default(worlds, settings["default"]) if settings["default"] else []
     lines.append(
-        f"{settings['seeds']} seed(s), one setting per policy for all worlds. Losses and differences are of the true "
-        f"mean rewards of the arms that were picked, whatever noise the policies saw. Tolerated difference: "
+        f"{settings['seeds']} seed(s), one setting per policy for all worlds. Losses and differences are of the "
+        "true mean rewards of the arms that were picked, whatever noise the policies saw. Tolerated difference: "
         f"{settings['tolerance']:g}."
     )
     text = "".join(f"<p>{escape(line)}</p>\n" for line in lines)
@@ -85,6 +85,7 @@ def _section(name: str, found: Found, picture: Path, tolerance: float) -> str:
         for title, row in found.rows.items()
     )
     return (
-        f'<h2 id="{escape(name)}">{escape(name)}</h2>\n{text}<div class="figures wide">{image(picture, name)}</div>\n'
+        f'<h2 id="{escape(name)}">{escape(name)}</h2>\n{text}'
+        f'<div class="figures wide">{image(picture, name)}</div>\n'
         f'<div class="scroll">{table(["front", *heads.values()], rows)}</div>\n'
     )
