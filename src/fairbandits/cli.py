@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.table import Table
 
 from fairbandits import __version__, named, worlds
+from fairbandits.compare import tables as comparison_tables
 from fairbandits.compare.compare import Results as Comparison
 from fairbandits.compare.compare import compare as compare_policies
 from fairbandits.compare.contenders import POLICIES, split_outside
@@ -210,7 +211,7 @@ def _print_comparison(results: Comparison) -> None:
         shown = _table("", "loss", "difference", "worse-off", "below oracle", "front")
         for title, row in found.rows.items():
             metrics = ("utility_loss", "reward_difference", "worst_off_reward", "below_oracle")
-            shown.add_row(title, *(f"{row.numbers[metric][0]:.3f}" for metric in metrics), row.front)
+            shown.add_row(title, *(comparison_tables.mean(row, metric) for metric in metrics), row.front)
         _say(f"{name}: {found.world.about}")
         _console().print(shown, "")
     _say(f"written: {results.folder / 'report.html'}, results.json, compare.csv, compare.md and figures")

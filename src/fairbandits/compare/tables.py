@@ -34,6 +34,11 @@ def cell(row: Row, metric: str) -> str:
     return plus_minus(*row.numbers[metric]) if metric in row.numbers else "-"
 
 
+def mean(row: Row, metric: str) -> str:
+    """Write one number without its spread, where there is little room."""
+    return f"{row.numbers[metric][0]:.3f}" if metric in row.numbers else "-"
+
+
 def plain(found: Found) -> dict[str, Any]:
     """Give what was found in a world as plain mappings."""
     return {

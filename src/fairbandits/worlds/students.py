@@ -161,6 +161,8 @@ class StudentsAndVideos:
             self.noise = checks.between("noise", self.noise, 0)
         if self.scarce is not None:
             checks.one_of("scarce", self.scarce, ("male", "female"))
+        if not isinstance(self.turns, bool):
+            raise ValueError(f"turns={self.turns!r} came; expected True or False")
         self._names = _sensitive_names(self.sensitive)
         if not isinstance(self.data, str | Path):
             raise ValueError(f"data={self.data!r} came; expected 'auto', 'local', 'real', 'standin' or a folder")
