@@ -72,7 +72,7 @@ def version(
 
 @app.command()
 def reproduce(
-    seeds: Annotated[int | None, typer.Option(help="How many seeds.  [default: 20; 3 with --quick]")] = None,
+    seeds: Annotated[int | None, typer.Option(help="How many seeds (default: 20; 3 with --quick).")] = None,
     only: Annotated[
         list[str] | None, typer.Option(help=f"Experiments, by comma: {', '.join(EXPERIMENTS)}.")
     ] = None,
@@ -100,14 +100,14 @@ def compare(
     worlds_: Annotated[
         list[str] | None,
         typer.Option(
-            "--worlds", help=f"By comma: {', '.join(WORLDS)}; or paper, short, long, all.  [default: short]"
+            "--worlds", help=f"By comma: {', '.join(WORLDS)}; or paper, short, long, all (default: short)."
         ),
     ] = None,
     policies: Annotated[
         list[str] | None,
-        typer.Option(help="By comma: Name, Name(parameter=value,...), module:Class(...).  [default: all]"),
+        typer.Option(help="By comma: Name, Name(parameter=value,...), module:Class(...) (default: all)."),
     ] = None,
-    seeds: Annotated[int | None, typer.Option(help="How many seeds.  [default: 20; 3 with --quick]")] = None,
+    seeds: Annotated[int | None, typer.Option(help="How many seeds (default: 20; 3 with --quick).")] = None,
     jobs: Annotated[int, typer.Option(help="How many processes; -1 for one per core.")] = -1,
     tolerance: Annotated[float, typer.Option(help="How large a difference between groups is tolerated.")] = 0.01,
     out: OutOption = Path("results/compare"),

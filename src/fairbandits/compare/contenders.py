@@ -20,7 +20,7 @@ POLICIES: tuple[str, ...] = (
     DEFAULT,
     "NaiveLinUCB",
     "EpsilonGreedy",
-    "LinTS(alpha=0.1)",
+    "LinTS(alpha=0.05)",
     "Uniform",
 )
 

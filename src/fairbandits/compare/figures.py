@@ -59,7 +59,7 @@ def _plane(ax: Axes, found: Found, looks: dict[str, Any], tolerance: float) -> N
     points = {title: row.numbers for title, row in found.rows.items()}
     limit = _FAR * float(np.median([numbers["utility_loss"][0] for numbers in points.values()])) + 0.01
     far = {title: numbers for title, numbers in points.items() if numbers["utility_loss"][0] > limit}
-    tops, rights = [0.0], [2 * tolerance]
+    tops, rights = [max((loss for _, loss in found.frontier), default=0.0)], [2 * tolerance]
     for title in (title for title in points if title not in far):
         (loss, loss_sd), (gap, gap_sd) = points[title]["utility_loss"], points[title]["reward_difference"]
         _point(ax, (gap, gap_sd), (loss, loss_sd), found.rows[title], looks[title])
@@ -97,11 +97,12 @@ def _frontier(ax: Axes, found: Found, right: float) -> None:
 
 
 def _far_off(ax: Axes, far: dict[str, Any], top: float, right: float) -> None:
-    """Say at the edge where those are that the plane does not reach."""
-    text = "\n".join(
+    """Say at the edge where those are that the plane does not reach: loss and difference."""
+    lines = (
         f"↑ {title}: {numbers['utility_loss'][0]:.2f}, {numbers['reward_difference'][0]:.2f}"
         for title, numbers in far.items()
     )
+    text = "\n".join(["", *lines])  # below what is written beside the tolerance
     ax.text(right, top, text, fontsize=6, ha="right", va="top", color="0.3")
 
 

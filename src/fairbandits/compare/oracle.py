@@ -22,10 +22,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fairbandits.compare.cells import Cells, Floats, Group
+from fairbandits.compare.cells import Cells, Floats, Group, difference
 
-#: The differences at which the frontier is drawn.
-TOLERANCES = (0.0, 0.0025, 0.005, 0.01, 0.015, 0.02, 0.03, 0.04, 0.06, 0.08, 0.1, 0.15, 0.2, 0.3)
+#: At how many tolerances the frontier is computed.
+POINTS = 25
 
 
 @dataclass(frozen=True)
@@ -93,9 +93,14 @@ def _windows(cells: Cells, tolerance: float, counted: Collection[Group]) -> tupl
 
 
 def frontier(seeds: Sequence[Cells], counted: Collection[Group]) -> list[tuple[float, float]]:
-    """Give the utility loss that each tolerance costs, as a mean over seeds; where every seed can keep it."""
+    """Give the utility loss that each tolerance costs, as a mean over seeds; where every seed can keep it.
+
+    The tolerances go from 0 to where none of the seeds has anything left to lose: the difference that is
+    there if everybody gets the best.
+    """
+    most = max(difference(cells.by_group(cells.best, counted)) for cells in seeds)
     line = []
-    for tolerance in TOLERANCES:
+    for tolerance in np.linspace(0.0, most, POINTS).round(9).tolist():
         found = [optimum(cells, tolerance, counted) for cells in seeds]
         losses = [
             cells.total(cells.best) - best.reward
