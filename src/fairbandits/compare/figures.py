@@ -88,11 +88,14 @@ def _beside(ax: Axes, text: str, place: tuple[float, float], va: str) -> None:
 
 
 def _frontier(ax: Axes, found: Found, right: float) -> None:
+    """Draw what the oracle loses, and shade what nobody reaches."""
     if not found.frontier:
         return
     gaps, losses = (list(side) for side in zip(*found.frontier, strict=True))
-    ax.plot([*gaps, max(right, gaps[-1])], [*losses, losses[-1]], color="black", linewidth=1.4, zorder=1)
-    ax.fill_between([*gaps, max(right, gaps[-1])], [*losses, losses[-1]], -1.0, color="0.9", zorder=0, linewidth=0)
+    # What is tolerated beyond the last one costs no more.
+    line = [*gaps, max(right, gaps[-1])], [*losses, losses[-1]]
+    ax.plot(*line, color="black", linewidth=1.4, zorder=1)
+    ax.fill_between(*line, -1.0, color="0.9", zorder=0, linewidth=0)
     _beside(ax, "oracle", (gaps[0], losses[0]), va="bottom")
 
 
@@ -127,9 +130,8 @@ def _regret(ax: Axes, found: Found) -> None:
     for number, group in enumerate(found.groups):
         means = [row.numbers[f"regret_{label(group)}"][0] for row in found.rows.values()]
         ax.plot(
-            means, range(len(means)), linestyle="", markersize=4, alpha=0.85, marker=_MARKERS[number],
-            color=drawing.style_of(number)[0], mfc="none", label=label(group),
-        )  # fmt: skip
+            means, range(len(means)), linestyle="", markersize=4, mfc="none", label=label(group), **_look(number)
+        )
     _rows(ax, list(found.rows), labelled=False)
     ax.set_xlim(left=0.0)
     ax.set_xlabel("each group's own regret")

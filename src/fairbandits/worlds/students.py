@@ -41,7 +41,7 @@ class StudentsAndVideos:
 
     A context is the student (107 columns), the video (25), its speaker's sex, and whether that is the
     student's: 134 columns. The reward `"r"` is .3 rating + .4 education level + .3 match, `"r2"` is
-    .5 rating + .5 education level, and `"curved"` is (1 - |rating - education level|) (.7 + .3 match).
+    .5 rating + .5 education level, and `"curved"` is `(1 - |rating - education level|) (.7 + .3 match)`.
 
     Parameters
     ----------
