@@ -201,3 +201,28 @@ def test_where_no_policy_keeps_the_tolerance():
     assert "no policy at all keeps a difference of 0.01 here" in found.rows["other"].worse_off
     assert tables.cell(found.rows["other"], "below_oracle") == "-"
     assert [gap for gap, _ in found.frontier] == []
+
+
+def test_the_command(tmp_path, capsys):
+    from fairbandits.cli import main
+
+    only = ["--worlds", "scarce,r2", "--policies", "LinUCB,FairLinUCB(gamma=3, model=shared)", "--seeds", "1"]
+    assert main(["compare", "--quick", "--jobs", "1", "--data", "standin", "--out", str(tmp_path), *only]) == 0
+    said = capsys.readouterr().out
+    assert said.splitlines()[0].startswith("STAND-IN data")
+    assert said.index("r2: ") < said.index("scarce: ")  # in the order of the suite
+    assert "FairLinUCB(gamma=3," in said
+    assert (tmp_path / "report.html").is_file()
+    assert main(["compare", "--worlds", "mars"]) == 2
+    assert "error: there is no world 'mars'" in capsys.readouterr().err
+
+
+def test_a_policy_of_ones_own(tmp_path, monkeypatch):
+    (tmp_path / "my_policies.py").write_text(
+        "from fairbandits import LinearPolicy\n\n\n"
+        "class Greedy(LinearPolicy):\n    def terms(self, seen):\n        return 0.0, 0.0\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    mine = "my_policies:Greedy(ridge=2)"
+    found = compare(tmp_path / "out", worlds=["3:7"], policies=[mine], seeds=1, data="standin", quick=True)
+    assert list(found.worlds["3:7"].rows) == [mine]

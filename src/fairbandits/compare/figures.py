@@ -65,7 +65,8 @@ def _plane(ax: Axes, found: Found, looks: dict[str, Any], tolerance: float) -> N
         _point(ax, (gap, gap_sd), (loss, loss_sd), found.rows[title], looks[title])
         tops.append(loss + (loss_sd or 0.0))
         rights.append(gap + (gap_sd or 0.0))
-    top, right = 1.1 * max(tops) + 0.002, 1.08 * max(rights)
+    # With room above for the lines about those that are far off.
+    top, right = (1.1 + 0.07 * len(far)) * max(tops) + 0.002, 1.08 * max(rights)
     _frontier(ax, found, right)
     ax.axvline(tolerance, color="0.6", linewidth=0.7, linestyle=(0, (2, 2)))
     _beside(ax, "tolerated", (tolerance, top), va="top")

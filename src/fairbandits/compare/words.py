@@ -22,11 +22,9 @@ def about_default(worlds: Mapping[str, Found], default: str) -> list[str]:
         f"{len(places['next to'])}, and off it in {len(places['off'])}{_named(places['off'])}."
     )
     short = [name for name, found in worlds.items() if found.rows[default].worse_off]
-    fate = (
-        f"In {len(short)} world(s) it leaves the worse-off group more than {SLACK:g} below what {BASELINE} gives "
-        f"the worse-off group{_named(short)}."
-    )
-    return [text, fate]
+    where = f"In {len(short)} world(s) it leaves" if short else "Nowhere does it leave"
+    below = f"the worse-off group more than {SLACK:g} below what {BASELINE} gives the worse-off group"
+    return [text, f"{where} {below}{_named(short)}."]
 
 
 def about_world(found: Found, tolerance: float) -> list[str]:
