@@ -16,7 +16,7 @@ from fairbandits.simulate.trace import Trace, as_objects
 from fairbandits.worlds import LinearWorld, StudentsAndVideos, Visit
 
 SMALL = {"train": 60, "test": 40, "male_videos": 3, "female_videos": 7, "data": "standin"}
-FLOATS = ("reward", "expected", "best", "probability")
+FLOATS = ("reward", "expected", "best", "worst", "probability")
 
 
 def same(one, other):
@@ -58,6 +58,7 @@ def test_the_loop_is_choose_reward_learn():
         assert trace.reward[number] == visit.rewards[decision.index]
         assert trace.expected[number] == visit.expected[decision.index]
         assert trace.best[number] == visit.expected.max()
+        assert trace.worst[number] == visit.expected.min()
         assert trace.probability[number] == decision.probability
         assert trace.part[number] == visit.part
         assert trace.group["group"][number] == visit.group
@@ -129,7 +130,7 @@ def test_metrics_by_hand():
 
 def test_the_loss_is_of_the_reward_and_the_regret_of_its_mean():
     words = {"arm": as_objects([0]), "part": as_objects(["test"]), "group": {"group": as_objects(["a"])}}
-    numbers = {"reward": 0.6, "expected": 0.7, "best": 0.8, "probability": 1.0}
+    numbers = {"reward": 0.6, "expected": 0.7, "best": 0.8, "worst": 0.1, "probability": 1.0}
     trace = Trace(**{name: np.array([value]) for name, value in numbers.items()}, **words)
     found = trace.metrics()
     assert found["utility_loss"] == pytest.approx(0.2)
@@ -360,5 +361,5 @@ def test_an_attribute_of_which_nobody_is_known_says_nothing():
     for attributes in (["sex", "race"], ["race", "sex"]):
         values = {"sex": as_objects([None, None]), "race": as_objects(["a", "b"])}
         groups = {name: values[name] for name in attributes}
-        trace = Trace(reward, reward, reward, reward, *words, groups)
+        trace = Trace(reward, reward, reward, reward, reward, *words, groups)
         assert trace.metrics()["worst_off_reward"] == 0.5

@@ -12,11 +12,17 @@ from rich.console import Console
 from rich.table import Table
 
 from fairbandits import __version__, named, worlds
+from fairbandits.compare import tables as comparison_tables
+from fairbandits.compare.compare import Results as Comparison
+from fairbandits.compare.compare import compare as compare_policies
+from fairbandits.compare.contenders import POLICIES, split_outside
+from fairbandits.compare.suite import WORLDS
 from fairbandits.paper import figures, theory
 from fairbandits.paper.experiments import EXPERIMENTS, TITLES, row_title
 from fairbandits.paper.reproduce import Results
 from fairbandits.paper.reproduce import reproduce as reproduce_paper
 from fairbandits.paper.tables import METRIC_TITLES, lines, measured
+from fairbandits.report import drawing
 from fairbandits.simulate import Trace
 from fairbandits.worlds import DataError, StudentsAndVideos
 
@@ -49,7 +55,9 @@ def main(arguments: list[str] | None = None) -> int:
     except MemoryError as error:
         return _fail(f"{error}; take fewer arms or rounds")
     if status == _INTERRUPTED:
-        return _fail("interrupted; what reproduce has finished is kept, and it goes on from there", _INTERRUPTED)
+        return _fail(
+            "interrupted; what reproduce or compare has finished is kept, and goes on from there", _INTERRUPTED
+        )
     return 0
 
 
@@ -64,7 +72,7 @@ def version(
 
 @app.command()
 def reproduce(
-    seeds: Annotated[int | None, typer.Option(help="How many seeds.  [default: 20; 3 with --quick]")] = None,
+    seeds: Annotated[int | None, typer.Option(help="How many seeds (default: 20; 3 with --quick).")] = None,
     only: Annotated[
         list[str] | None, typer.Option(help=f"Experiments, by comma: {', '.join(EXPERIMENTS)}.")
     ] = None,
@@ -77,7 +85,7 @@ def reproduce(
     _make_folder(out)
     results = reproduce_paper(
         out,
-        seeds=seeds if seeds is not None else 3 if quick else 20,
+        seeds=_as_seeds(seeds, quick),
         only=[name.strip() for names in only or () for name in names.split(",")],
         jobs=jobs,
         data=data,
@@ -85,6 +93,41 @@ def reproduce(
         progress=True,
     )
     _print_results(results)
+
+
+@app.command()
+def compare(
+    worlds_: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--worlds", help=f"By comma: {', '.join(WORLDS)}; or paper, short, long, all (default: short)."
+        ),
+    ] = None,
+    policies: Annotated[
+        list[str] | None,
+        typer.Option(help="By comma: Name, Name(parameter=value,...), module:Class(...) (default: all)."),
+    ] = None,
+    seeds: Annotated[int | None, typer.Option(help="How many seeds (default: 20; 3 with --quick).")] = None,
+    jobs: Annotated[int, typer.Option(help="How many processes; -1 for one per core.")] = -1,
+    tolerance: Annotated[float, typer.Option(help="How large a difference between groups is tolerated.")] = 0.01,
+    out: OutOption = Path("results/compare"),
+    data: DataOption = "auto",
+    quick: Annotated[bool, typer.Option("--quick", help="A tenth of the rounds, to see that all works.")] = False,
+) -> None:
+    """Compare policies over a suite of worlds, beside what an oracle could do: tables, figures, a report."""
+    _make_folder(out)
+    results = compare_policies(
+        out,
+        worlds=[name.strip() for names in worlds_ or () for name in names.split(",")],
+        policies=[text for texts in policies for text in split_outside(texts)] if policies else POLICIES,
+        seeds=_as_seeds(seeds, quick),
+        jobs=jobs,
+        tolerance=tolerance,
+        data=data,
+        quick=quick,
+        progress=True,
+    )
+    _print_comparison(results)
 
 
 @app.command()
@@ -122,7 +165,7 @@ def simulate(
         rounds=rounds,
         arms=arms,
     )
-    figures.need_matplotlib()
+    drawing.need_matplotlib()
     run.make_policy()  # refuses what is wrong with its parameters before the data is looked for
     _make_folder(out)
     title = ", ".join([run.policy.__name__, *(set_ or ())])
@@ -132,7 +175,7 @@ def simulate(
         _say("nobody's group is known in this world, so there is nothing to draw")
     for attribute in trace.group:
         figure = figures.cumulative_rewards({f"{run.policy.__name__}, by {attribute}": [trace]}, attribute)
-        _say(f"drawn: {figures.save(figure, out, f'simulate_{run.policy.__name__}_{attribute}')}")
+        _say(f"drawn: {drawing.save(figure, out, f'simulate_{run.policy.__name__}_{attribute}')}")
 
 
 @app.command()
@@ -156,6 +199,22 @@ def data(
         raise DataError(damaged[0])
     if any(record.state == "missing" for record in records):
         _say("What is missing: fairbandits data --fetch. Until then, a stand-in serves.")
+
+
+def _as_seeds(seeds: int | None, quick: bool) -> int:
+    return seeds if seeds is not None else 3 if quick else 20
+
+
+def _print_comparison(results: Comparison) -> None:
+    _say(results.data_source)
+    for name, found in results.worlds.items():
+        shown = _table("", "loss", "difference", "worse-off", "below oracle", "front")
+        for title, row in found.rows.items():
+            metrics = ("utility_loss", "reward_difference", "worst_off_reward", "below_oracle")
+            shown.add_row(title, *(comparison_tables.mean(row, metric) for metric in metrics), row.front)
+        _say(f"{name}: {found.world.about}")
+        _console().print(shown, "")
+    _say(f"written: {results.folder / 'report.html'}, results.json, compare.csv, compare.md and figures")
 
 
 def _print_results(results: Results) -> None:

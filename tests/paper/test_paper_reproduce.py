@@ -13,6 +13,7 @@ import pytest
 from fairbandits.paper import experiments, figures, reproduce
 from fairbandits.paper.experiments import Size
 from fairbandits.paper.published import PUBLISHED
+from fairbandits.report import drawing
 from fairbandits.simulate import simulate
 from fairbandits.worlds import DataError, LinearWorld, StudentsAndVideos
 from fairbandits.worlds.data import VARIABLE
@@ -191,7 +192,7 @@ def test_interrupted_it_says_so_in_one_line(tmp_path, source):
     assert "Traceback" not in said
     # Joblib's own watchman may warn after that of what it cleaned up.
     ours = [line for line in said.splitlines() if line.startswith("error: ")]
-    assert ours == ["error: interrupted; what reproduce has finished is kept, and it goes on from there"]
+    assert ours == ["error: interrupted; what reproduce or compare has finished is kept, and goes on from there"]
 
 
 def test_a_figure_of_many_groups_and_one_part():
@@ -213,7 +214,7 @@ def test_figures_do_not_change_from_run_to_run(tmp_path):
 
     traces = [simulate(LinUCB(random_state=seed), LinearWorld(rounds=50, random_state=seed)) for seed in (0, 1)]
     for folder in ("one", "other"):
-        figures.save(figures.cumulative_rewards({"LinUCB": traces}), tmp_path / folder, "f")
+        drawing.save(figures.cumulative_rewards({"LinUCB": traces}), tmp_path / folder, "f")
     for name in ("f.png", "f.pdf"):
         assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "other" / name).read_bytes()
 
@@ -237,13 +238,13 @@ def test_an_earlier_call_leaves_nothing_that_does_not_belong(tmp_path):
 
 def test_data_that_changes_on_the_way_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(
-        "fairbandits.paper.reproduce._about_data", lambda data: ("standin", {"source": "real data"})
+        "fairbandits.paper.reproduce.about_data", lambda data: ("standin", {"source": "real data"})
     )
     with pytest.raises(ValueError, match="the data changed during the runs"):
         reproduce.reproduce(tmp_path, seeds=1, only=["reward_r2"], quick=True)
 
 
 def test_many_groups_have_lines_of_their_own():
-    styles = [figures._style_of(number) for number in range(20)]
+    styles = [drawing.style_of(number) for number in range(20)]
     assert len({str(style) for style in styles}) == 20
     assert len({str(dashes) for _, dashes in styles[:6]}) == 6

@@ -1,11 +1,8 @@
-"""The figures: made for a column of a page, and to be read without colour."""
+"""The figures of the reproduction."""
 
 from __future__ import annotations
 
-import re
-import textwrap
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,6 +10,7 @@ from numpy.typing import NDArray
 
 from fairbandits.paper import theory
 from fairbandits.paper.tables import Table
+from fairbandits.report import drawing
 from fairbandits.simulate import Trace
 
 if TYPE_CHECKING:
@@ -21,40 +19,7 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
-WIDTH = 3.5  # inches: one column of a paper
-# Okabe and Ito's colours, which the colour-blind tell apart, each with a line of its own.
-_STYLES: tuple[tuple[str, Any], ...] = (
-    ("#0072B2", "-"),
-    ("#D55E00", (0, (4, 1.5))),
-    ("#009E73", (0, (1, 1))),
-    ("#CC79A7", (0, (5, 1, 1, 1))),
-    ("#56B4E9", (0, (8, 2))),
-    ("#000000", (0, (3, 1, 1, 1, 1, 1))),
-)
-# For more lines than that: colours and dashes are paired anew with every turn.
-_EXTRA_DASHES: tuple[Any, ...] = ((0, (10, 1, 2, 1)), (0, (2, 3)), (0, (6, 1, 1, 1, 1, 1, 1, 1)))
 _PART_TITLES = {"train": "training", "test": "testing"}
-_STYLE: Any = {  # older versions of matplotlib take names, newer ones a type of their own
-    "font.size": 7.5,
-    "axes.titlesize": 8,
-    "axes.labelsize": 7.5,
-    "xtick.labelsize": 7,
-    "ytick.labelsize": 7,
-    "legend.fontsize": 7.5,
-    "lines.linewidth": 1.2,
-    "axes.linewidth": 0.6,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "pdf.fonttype": 42,
-}
-
-
-def need_matplotlib() -> None:
-    """Say what to install where there is no matplotlib: better before hours of work than after them."""
-    try:
-        import matplotlib as mpl  # noqa: F401, PLC0415 - an extra
-    except ImportError:
-        raise ImportError("figures need matplotlib: pip install 'fairbandits[plot]'") from None
 
 
 def cumulative_rewards(panels: Mapping[str, Sequence[Trace]], attribute: str | None = None) -> Figure:
@@ -70,9 +35,9 @@ def cumulative_rewards(panels: Mapping[str, Sequence[Trace]], attribute: str | N
     """
     first = next(iter(panels.values()))[0]
     parts = first.parts
-    with _style():
+    with drawing.style():
         styles = _styles(panels, attribute)
-        figure, axes = _subplots(len(panels), len(parts), 1.45)
+        figure, axes = drawing.subplots(len(panels), len(parts), 1.45)
         lows, highs = [], []
         names: dict[str, Any] = {}
         for row, (title, traces) in enumerate(panels.items()):
@@ -90,20 +55,20 @@ def cumulative_rewards(panels: Mapping[str, Sequence[Trace]], attribute: str | N
             margin = 0.08 * (max(highs) - min(lows)) + 1e-3
             for ax in axes.flat:
                 ax.set_ylim(min(lows) - margin, max(highs) + margin)
-        _head(figure, first.data_source, _seeds(panels))
-        _legend(figure, names)
+        drawing.head(figure, first.data_source, _seeds(panels))
+        drawing.legend(figure, names)
     return figure
 
 
 def gamma_trade_off(table: Table, data_source: str) -> Figure:
     """Draw what gamma buys and what it costs: difference and loss, measured and published."""
     gammas = [float(path[0]) for path in table]
-    with _style():
-        figure, axes = _subplots(1, 1, 2.1)
+    with drawing.style():
+        figure, axes = drawing.subplots(1, 1, 2.1)
         ax = axes[0, 0]
         for number, metric in enumerate(("utility_loss", "reward_difference")):
             cells = [cells[metric] for cells in table.values()]
-            colour, style = _STYLES[number]
+            colour, style = drawing.STYLES[number]
             look: dict[str, Any] = {"color": colour, "marker": "os"[number], "markersize": 4}
             label = metric.replace("_", " ")
             means, sds = [cell.mean for cell in cells], [cell.sd or 0.0 for cell in cells]
@@ -116,19 +81,19 @@ def gamma_trade_off(table: Table, data_source: str) -> Figure:
         ax.set_ylabel("per round, test part")
         ax.set_ylim(bottom=-0.004)
         n = next(iter(table.values()))["utility_loss"].n
-        _head(figure, data_source, f"mean ± sd of {n} seeds")
-        _legend(figure, _sorted_lines(ax, "published"))
+        drawing.head(figure, data_source, f"mean ± sd of {n} seeds")
+        drawing.legend(figure, _sorted_lines(ax, "published"))
     return figure
 
 
 def regret_and_bound(traces: Mapping[float, Sequence[Trace]]) -> Figure:
     """Draw the regret of every gamma, and the bound of Theorem 1 above it, on logarithmic axes."""
-    with _style():
-        figure, axes = _subplots(1, 1, 2.3)
+    with drawing.style():
+        figure, axes = drawing.subplots(1, 1, 2.3)
         ax = axes[0, 0]
         rounds = len(next(iter(traces.values()))[0])
         at = np.unique(np.geomspace(1, rounds, 60).astype(np.int64))
-        for (gamma, of_gamma), (colour, style) in zip(traces.items(), _STYLES, strict=False):
+        for (gamma, of_gamma), (colour, style) in zip(traces.items(), drawing.STYLES, strict=False):
             measured = np.array([theory.regret(trace) for trace in of_gamma])[:, at - 1]
             mean, low, high = measured.mean(axis=0), measured.min(axis=0), measured.max(axis=0)
             ax.plot(at, mean, color=colour, linestyle=style, label=f"regret, gamma {gamma:g}")
@@ -143,18 +108,9 @@ def regret_and_bound(traces: Mapping[float, Sequence[Trace]]) -> Figure:
         ax.set_xlabel("round")
         ax.set_ylabel("regret so far")
         seeds = len(next(iter(traces.values())))
-        _head(figure, theory.DATA_SOURCE, f"band: lowest to highest of {seeds} seeds")
-        _legend(figure, _sorted_lines(ax, "bound"))
+        drawing.head(figure, theory.DATA_SOURCE, f"band: lowest to highest of {seeds} seeds")
+        drawing.legend(figure, _sorted_lines(ax, "bound"))
     return figure
-
-
-def save(figure: Figure, folder: Path, name: str) -> Path:
-    """Write a figure as PNG and PDF, without dates, and return the path of the PNG."""
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"{re.sub(r'[^A-Za-z0-9_.-]+', '_', name)}.png"
-    figure.savefig(path, dpi=200, metadata={"Software": None})
-    figure.savefig(path.with_suffix(".pdf"), metadata={"CreationDate": None})
-    return path
 
 
 def _draw_part(ax: Axes, curves: Sequence[Mapping[Any, Floats]], styles: Mapping[Any, Any]) -> tuple[float, float]:
@@ -181,14 +137,7 @@ def _styles(panels: Mapping[str, Sequence[Trace]], attribute: str | None) -> dic
     """Give each group its line, the same in every panel and part."""
     traces = [trace for traces in panels.values() for trace in traces]
     names = {name for trace in traces for part in trace.parts for name in trace.running_means(part, attribute)}
-    return {name: _style_of(number) for number, name in enumerate(sorted(names, key=str))}
-
-
-def _style_of(number: int) -> tuple[str, Any]:
-    if number < len(_STYLES):
-        return _STYLES[number]
-    turn, place = divmod(number, len(_STYLES))
-    return _STYLES[place][0], _EXTRA_DASHES[(turn + place) % len(_EXTRA_DASHES)]
+    return {name: drawing.style_of(number) for number, name in enumerate(sorted(names, key=str))}
 
 
 def _mean_and_sd(curves: Sequence[Floats]) -> tuple[NDArray[np.int64], Floats, Floats]:
@@ -204,37 +153,7 @@ def _seeds(panels: Mapping[str, Sequence[Trace]]) -> str:
     return f"mean of {n} seeds, band ± 1 sd" if n > 1 else "one run"
 
 
-def _style() -> Any:
-    need_matplotlib()
-    from matplotlib import rc_context  # noqa: PLC0415
-
-    return rc_context(_STYLE)
-
-
-def _subplots(rows: int, columns: int, height: float) -> tuple[Figure, Any]:
-    # The classes rather than pyplot: no window, no state that figures share.
-    from matplotlib.backends.backend_agg import FigureCanvasAgg  # noqa: PLC0415
-    from matplotlib.figure import Figure  # noqa: PLC0415
-
-    figure = Figure(figsize=(WIDTH, rows * height + 0.75), layout="constrained")
-    FigureCanvasAgg(figure)
-    return figure, figure.subplots(rows, columns, squeeze=False, sharey=True)
-
-
-def _head(figure: Figure, data_source: str, remark: str) -> None:
-    """Write over a figure which data it shows, and below that what the lines are."""
-    text = "\n".join([*textwrap.wrap(data_source, 74), remark])
-    figure.suptitle(text, fontsize=6.5, color="0.25", linespacing=1.4)
-
-
 def _sorted_lines(ax: Axes, word: str) -> dict[str, Any]:
     """Give the lines by label, those with a word in it last: legends fill column by column."""
     lines = dict(zip(*reversed(ax.get_legend_handles_labels()), strict=True))
     return {label: lines[label] for label in sorted(lines, key=lambda label: word in label)}
-
-
-def _legend(figure: Figure, lines: Mapping[str, Any]) -> None:
-    columns = 2 if len(lines) in (2, 4, 6) else min(3, len(lines))
-    figure.legend(
-        lines.values(), lines.keys(), loc="outside lower center", ncols=columns, frameon=False, handlelength=2.8
-    )

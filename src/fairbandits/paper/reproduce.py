@@ -25,10 +25,10 @@ from fairbandits.paper.experiments import (
 )
 from fairbandits.paper.published import CITATION
 from fairbandits.paper.report import write_report
+from fairbandits.report import drawing
+from fairbandits.report.about import about_data, check_source
 from fairbandits.simulate import Run, Trace, simulate_many
-from fairbandits.worlds import StudentsAndVideos, load_students, load_videos
 from fairbandits.worlds.checks import whole
-from fairbandits.worlds.data import DATASETS
 
 Traces = dict[Setting, list[Trace]]
 
@@ -92,9 +92,9 @@ def reproduce(
     """
     experiments = as_experiments(only)
     whole("seeds", seeds, 1)
-    figures.need_matplotlib()
+    drawing.need_matplotlib()
     size = QUICK_SIZE if quick else PAPER_SIZE
-    data, about = _about_data(data)
+    data, about = about_data(data)
     out = Path(folder)
     out.mkdir(parents=True, exist_ok=True)
     runs = {
@@ -102,7 +102,7 @@ def reproduce(
     }
     bounded = theory.runs(seeds, size.train + size.test) if "theory" in experiments else {}
     traces = _simulate({**runs, **bounded}, jobs=jobs, cache=out / "cache", progress=progress)
-    _check_source((trace for setting in runs for trace in traces[setting]), about["source"])
+    check_source((trace.data_source for setting in runs for trace in traces[setting]), about["source"])
     of_theory = {gamma: traces.pop(gamma) for gamma in bounded}
 
     found = {name: tables.as_table(name, traces) for name in experiments if name in TABLES}
@@ -113,30 +113,6 @@ def reproduce(
     drawn = _draw(results, traces, of_theory)
     write_report(out / "report.html", results.data_source, found, results.theory, drawn, settings)
     return results
-
-
-def _about_data(data: str | Path) -> tuple[str | Path, dict[str, Any]]:
-    """Load the data once, to say what it is, and so that no other process has to look for it in vain."""
-    loaded = {"adult": load_students(data), "youtube": load_videos(data)}
-    source = StudentsAndVideos(train=1, test=0, data=data).data_source
-    about: dict[str, Any] = {"source": source}
-    for name, table in loaded.items():
-        about[name] = {
-            "real": table.real,
-            "rows": len(table),
-            "sha256": DATASETS[name].sha256 if table.real else None,
-        }
-    # What could be had is in the cache by now: the runs need not look for the rest again.
-    return "local" if data == "auto" else data, about
-
-
-def _check_source(traces: Iterable[Trace], source: str) -> None:
-    """Refuse a mixture: somebody may have put other data in place while the runs went on."""
-    for trace in traces:
-        if trace.data_source != source:
-            raise ValueError(
-                f"the data changed during the runs, from {source!r} to {trace.data_source!r}; run again"
-            )
 
 
 def _settings(experiments: Sequence[str], seeds: int, size: Size) -> dict[str, Any]:
@@ -190,12 +166,12 @@ def _draw(results: Results, traces: Traces, of_theory: Mapping[float, Sequence[T
         drawn[name] = []
         for label, rows in _panels(name).items():
             panels = {row_title(path): traces[TABLES[name][path]] for path in rows}
-            drawn[name].append(figures.save(figures.cumulative_rewards(panels), folder, f"{name}{label}"))
+            drawn[name].append(drawing.save(figures.cumulative_rewards(panels), folder, f"{name}{label}"))
     if "table_gamma" in results.tables:
         figure = figures.gamma_trade_off(results.tables["table_gamma"], results.data_source)
-        drawn["table_gamma"].insert(0, figures.save(figure, folder, "table_gamma_trade_off"))
+        drawn["table_gamma"].insert(0, drawing.save(figure, folder, "table_gamma_trade_off"))
     if of_theory:
-        drawn["theory"] = [figures.save(figures.regret_and_bound(of_theory), folder, "theory")]
+        drawn["theory"] = [drawing.save(figures.regret_and_bound(of_theory), folder, "theory")]
     return drawn
 
 

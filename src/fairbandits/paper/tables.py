@@ -8,10 +8,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-import numpy as np
-
 from fairbandits.paper.experiments import ORDER_RATIO, TABLES, Setting, row_title
 from fairbandits.paper.published import is_far, published_row
+from fairbandits.report.numbers import mean_and_sd, plus_minus
 from fairbandits.simulate import Trace
 
 Metrics = Sequence[Mapping[str, float]]
@@ -74,8 +73,7 @@ def as_cell(values: Sequence[float], published: float | None) -> Cell:
     >>> as_cell([0.05, 0.06, 0.07], published=0.052)
     Cell(mean=0.06, sd=0.01, n=3, published=0.052, within=True)
     """
-    mean = round(float(np.mean(values)), 12)
-    sd = round(float(np.std(values, ddof=1)), 12) if len(values) > 1 else None
+    mean, sd = mean_and_sd(values)
     within = None if published is None else abs(mean - published) <= max(TOLERANCE, 2 * (sd or 0.0))
     return Cell(mean, sd, len(values), published, within)
 
@@ -153,4 +151,4 @@ def measured(cell: Cell) -> str:
     >>> measured(as_cell([0.05, 0.06, 0.07], published=None))
     '0.060 ± 0.010'
     """
-    return f"{cell.mean:.3f}" if cell.sd is None else f"{cell.mean:.3f} ± {cell.sd:.3f}"
+    return plus_minus(cell.mean, cell.sd)

@@ -1,7 +1,7 @@
 """Policy + world -> trace: the one loop that everything simulated goes through."""
 
 from fairbandits.simulate.loop import simulate
-from fairbandits.simulate.runs import Run, simulate_many
+from fairbandits.simulate.runs import Run, simulate_many, summarise_many
 from fairbandits.simulate.trace import Trace
 
-__all__ = ["Run", "Trace", "simulate", "simulate_many"]
+__all__ = ["Run", "Trace", "simulate", "simulate_many", "summarise_many"]

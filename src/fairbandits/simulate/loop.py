@@ -43,7 +43,7 @@ def simulate(policy: Policy, world: World, rounds: int | None = None, *, progres
     """
     total = _as_rounds(rounds, world)
     # Arrays, and lists of what is there anyway: a new tuple every round would keep the garbage collector busy.
-    reward, expected, best, probability = np.full((4, total), np.nan)
+    reward, expected, best, worst, probability = np.full((5, total), np.nan)
     arm: list[Any] = []
     part: list[str] = []
     keys: list[GroupKey] = []
@@ -56,6 +56,7 @@ def simulate(policy: Policy, world: World, rounds: int | None = None, *, progres
         reward[number] = got
         expected[number] = visit.expected[decision.index]
         best[number] = visit.expected.max()
+        worst[number] = visit.expected.min()
         if decision.probability is not None:
             probability[number] = decision.probability
         arm.append(decision.arm)
@@ -65,7 +66,7 @@ def simulate(policy: Policy, world: World, rounds: int | None = None, *, progres
         raise ValueError(f"{type(world).__name__} ended after {len(arm)} of {total} rounds; see check_world")
     source = getattr(world, "data_source", f"synthetic data: {type(world).__name__}")
     words = as_objects(arm), as_objects(part), _columns(keys)
-    return Trace(reward, expected, best, probability, *words, source)
+    return Trace(reward, expected, best, worst, probability, *words, source)
 
 
 def shown(items: Iterable[Any], total: int, progress: bool, title: str | None = None) -> Iterator[Any]:

@@ -8,11 +8,11 @@ import inspect
 import json
 import os
 import signal
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from fairbandits.policies import Policy
 from fairbandits.simulate.loop import shown, simulate
@@ -21,6 +21,8 @@ from fairbandits.storage import write_whole
 
 # So that the policy's draws do not repeat the world's.
 _POLICY_SEED = 2**32
+
+Summary = TypeVar("Summary")
 
 _PACKAGE = Path(__file__).parents[1]
 # What a trace depends on: all of the package from here downwards.
@@ -134,27 +136,55 @@ def simulate_many(
     >>> len(traces)
     3
     """
+    return summarise_many(runs, _whole, jobs=jobs, cache=cache, progress=progress)
+
+
+def summarise_many(
+    runs: Sequence[Run],
+    summarise: Callable[[Trace], Summary],
+    *,
+    jobs: int = 1,
+    cache: str | os.PathLike[str] | None = None,
+    progress: bool = False,
+) -> list[Summary]:
+    """Simulate many runs as `simulate_many` does, and keep of each trace only what a function makes of it.
+
+    The function is called where the run was, so that a thousand long traces need not be held or sent.
+
+    Examples
+    --------
+    >>> from fairbandits import LinUCB
+    >>> from fairbandits.worlds import LinearWorld
+    >>> summarise_many([Run(LinUCB, LinearWorld, seed) for seed in range(3)], len)
+    [1000, 1000, 1000]
+    """
     if isinstance(jobs, bool) or not isinstance(jobs, int) or (jobs < 1 and jobs != -1):
         raise ValueError(f"jobs={jobs!r} came; expected a whole number of at least 1, or -1 for one per core")
     folder = None if cache is None else Path(cache)
     if folder is not None:
         folder.mkdir(parents=True, exist_ok=True)
     if jobs == 1:
-        return list(shown((_simulate_one(run, folder) for run in runs), len(runs), progress, "runs"))
+        return list(shown((summarise(_simulate_one(run, folder)) for run in runs), len(runs), progress, "runs"))
     try:
         from joblib import Parallel, delayed  # noqa: PLC0415 - an extra
     except ImportError:
         raise ImportError(f"jobs={jobs} needs joblib: pip install 'fairbandits[cli]'") from None
     parallel = Parallel(n_jobs=jobs, return_as="generator")
-    traces = parallel(delayed(_simulate_in_worker)(run, folder, os.getpid()) for run in runs)
-    return list(shown(traces, len(runs), progress, "runs"))
+    found = parallel(delayed(_summarise_in_worker)(run, summarise, folder, os.getpid()) for run in runs)
+    return list(shown(found, len(runs), progress, "runs"))
 
 
-def _simulate_in_worker(run: Run, folder: Path | None, parent: int) -> Trace:
+def _whole(trace: Trace) -> Trace:
+    return trace
+
+
+def _summarise_in_worker(
+    run: Run, summarise: Callable[[Trace], Summary], folder: Path | None, parent: int
+) -> Summary:
     # An interrupt from the keyboard reaches all processes; the first one answers it, and ends the others.
     if os.getpid() != parent:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
-    return _simulate_one(run, folder)
+    return summarise(_simulate_one(run, folder))
 
 
 def _simulate_one(run: Run, folder: Path | None) -> Trace:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
-_FLOATS = ("reward", "expected", "best", "probability")
+_FLOATS = ("reward", "expected", "best", "worst", "probability")
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,8 +36,8 @@ class Trace:
         The reward of the arm that was picked.
     expected : array of float
         Its true mean.
-    best : array of float
-        The highest true mean of any arm of the round.
+    best, worst : arrays of float
+        The highest and the lowest true mean of any arm of the round.
     probability : array of float
         The probability with which the arm was picked; NaN where it is not known.
     arm : array of object
@@ -65,6 +65,7 @@ class Trace:
     reward: Floats
     expected: Floats
     best: Floats
+    worst: Floats
     probability: Floats
     arm: NDArray[Any]
     part: NDArray[Any]
@@ -83,7 +84,13 @@ class Trace:
         """Give the rounds of one part alone."""
         if part not in self.parts:
             raise ValueError(f"part={part!r} came; this trace has {', '.join(map(repr, self.parts))}")
-        mine = self.part == part
+        return self._rounds(self.part == part)
+
+    def last(self, rounds: int) -> Trace:
+        """Give the last rounds alone, whatever their parts."""
+        return self._rounds(slice(max(len(self) - rounds, 0), None))
+
+    def _rounds(self, mine: NDArray[np.bool_] | slice) -> Trace:
         columns = {name: getattr(self, name)[mine] for name in (*_FLOATS, "arm", "part")}
         group = {attribute: values[mine] for attribute, values in self.group.items()}
         return replace(self, group=group, **columns)

@@ -42,12 +42,19 @@ def generator(random_state: Any) -> np.random.Generator:
     return np.random.default_rng(random_state)
 
 
-def with_noise(expected: NDArray[np.float64], sd: float, rng: np.random.Generator) -> NDArray[np.float64]:
+#: Noise that makes rewards 0 or 1.
+BERNOULLI = "bernoulli"
+
+
+def with_noise(expected: NDArray[np.float64], sd: float | str, rng: np.random.Generator) -> NDArray[np.float64]:
     """Add Gaussian noise to rewards, cut off at equal distances so that they stay in [0, 1].
 
     The cut is at the nearer of 0 and 1, on both sides alike. So the mean of the reward is `expected` still,
-    which it would not be if rewards were simply clipped; a reward that is sure to be 0 or 1 stays sure.
+    which it would not be if rewards were simply clipped; a reward that is sure to be 0 or 1 stays sure. With
+    "bernoulli" for a standard deviation, rewards are 0 or 1 instead.
     """
+    if isinstance(sd, str):
+        return (rng.random(expected.shape) < expected).astype(np.float64)
     room = np.minimum(expected, 1 - expected)
     noise = rng.normal(0.0, sd, size=expected.shape)
     return expected + np.clip(noise, -room, room)

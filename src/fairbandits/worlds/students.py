@@ -23,10 +23,14 @@ from fairbandits.worlds.encode import (
     video_features,
     video_rating,
 )
+from fairbandits.worlds.rewards import REWARDS
 from fairbandits.worlds.tables import CATEGORIES, Table
 
-#: What the video's rating, the student's education level and their match count for in each reward.
-REWARDS: dict[str, tuple[float, float, float]] = {"r": (0.3, 0.4, 0.3), "r2": (0.5, 0.5, 0.0)}
+#: Videos by the speakers who are scarce of good ones are rated no higher.
+LOW_RATING = 0.5
+
+#: What `sensitive` may say beside attributes: one group for each combination of them.
+INTERSECTION = "sex x race"
 
 _FEMALE, _MALE = (CATEGORIES["sex"].index(sex) for sex in ("Female", "Male"))
 _FIRST = {"females_first": _FEMALE, "males_first": _MALE}
@@ -38,28 +42,36 @@ class StudentsAndVideos:
     """Students of the Adult dataset, to whom videos of a YouTube crawl are recommended.
 
     A context is the student (107 columns), the video (25), its speaker's sex, and whether that is the
-    student's: 134 columns. The reward `"r"` is .3 rating + .4 education level + .3 match, and `"r2"` is
-    .5 rating + .5 education level.
+    student's: 134 columns. The reward `"r"` is .3 rating + .4 education level + .3 match, `"r2"` is
+    .5 rating + .5 education level, and `"curved"` is `(1 - |rating - education level|) (.7 + .3 match)`.
 
     Parameters
     ----------
     male_videos, female_videos : int
         How many videos have a male and a female speaker. They are drawn without replacement while there are
         videos enough, and their speakers' sexes are given out at random.
-    reward : {"r", "r2"}
+    reward : {"r", "r2", "curved"}
         The reward.
     order : {"shuffled", "females_first", "males_first"}
         The order of the students in the training part; the test part is always shuffled.
     train, test : int
-        How many rounds each part has. Where sex is sensitive, half of each part is of either sex (an odd
-        one out is male); otherwise students are drawn from all alike. Nobody comes twice while there are
-        students enough; for longer runs than that, students are drawn with replacement.
-    sensitive : {"sex", "race"} or a sequence of them
-        What the groups are. One name gives groups such as "female" or "Black"; a sequence gives mappings
-        such as {"sex": "female", "race": "Black"}.
-    noise : float
+        How many rounds each part has. Nobody comes twice while there are students enough; for longer runs
+        than that, students are drawn with replacement.
+    sensitive : {"sex", "race", "sex x race"} or a sequence of the first two
+        What the groups are. One name gives groups such as "female" or "Black"; "sex x race" gives one for
+        each combination, such as "female Black"; a sequence gives mappings such as
+        {"sex": "female", "race": "Black"}.
+    male_share : float
+        The share of male students in each part, rounded to whole students, where sex is sensitive; otherwise
+        students are drawn from all alike.
+    noise : float or "bernoulli"
         The standard deviation of Gaussian noise on the rewards, cut off so that they stay in [0, 1] and
-        their means stay what they are; see `fairbandits.worlds.checks.with_noise`.
+        their means stay what they are; see `fairbandits.worlds.checks.with_noise`. With "bernoulli", rewards
+        are 0 or 1, with the probability that gives them their means.
+    scarce : {"male", "female"} or None
+        The speakers who have no video that is rated above 0.5.
+    turns : bool
+        Whether preferences turn half-way through the rounds: students then like speakers of the other sex.
     data : {"auto", "local", "real", "standin"} or a folder
         Where the students and videos come from; see `fairbandits.worlds.load_students`. With "auto", look at
         `data_source` to see what came.
@@ -97,7 +109,10 @@ class StudentsAndVideos:
     train: int = 3000
     test: int = 2000
     sensitive: str | Sequence[str] = "sex"
-    noise: float = 0.0
+    male_share: float = 0.5
+    noise: float | str = 0.0
+    scarce: str | None = None
+    turns: bool = False
     data: str | Path = "auto"
     random_state: int | np.random.Generator | None = 0
     columns: tuple[str, ...] = field(init=False, repr=False, default=CONTEXT_COLUMNS)
@@ -109,7 +124,7 @@ class StudentsAndVideos:
         self.data_source = _data_source(students, videos)
         self.arms: Sequence[str | int] = (*_ids("m", self.male_videos), *_ids("f", self.female_videos))
         self.n_arms = len(self.arms)
-        self._set_videos(videos.take(_draw(rng, np.arange(len(videos)), self.n_arms)))
+        self._set_videos(videos.take(self._draw_videos(videos, rng)))
         self._set_students(students, self._draw_students(students, rng))
         self._noise_seed = int(rng.integers(2**63))
 
@@ -123,10 +138,11 @@ class StudentsAndVideos:
         `rewards` are shared between visits and cannot be written to.
         """
         rng = np.random.default_rng(self._noise_seed)
+        turn = len(self) // 2 if self.turns else len(self)
         for number, student in enumerate(self._rounds):
             sex, step = self._kinds[student]
             offer = self._catalogue.offer(self._features[student], _MATCHING[sex])
-            expected = self._expected[sex][step]
+            expected = self._expected[number >= turn][sex][step]
             rewards = checks.with_noise(expected, self.noise, rng) if self.noise else expected
             part = "train" if number < self.train else "test"
             yield Visit(offer, self._group(student), expected, rewards, self.arms, part)
@@ -140,25 +156,44 @@ class StudentsAndVideos:
             raise ValueError("train=0 and test=0 came; expected at least one round")
         checks.one_of("reward", self.reward, tuple(REWARDS))
         checks.one_of("order", self.order, ("shuffled", *_FIRST))
-        self.noise = checks.between("noise", self.noise, 0)
+        self.male_share = checks.between("male_share", self.male_share, 0, 1)
+        if self.noise != checks.BERNOULLI:
+            self.noise = checks.between("noise", self.noise, 0)
+        if self.scarce is not None:
+            checks.one_of("scarce", self.scarce, ("male", "female"))
+        if not isinstance(self.turns, bool):
+            raise ValueError(f"turns={self.turns!r} came; expected True or False")
         self._names = _sensitive_names(self.sensitive)
         if not isinstance(self.data, str | Path):
             raise ValueError(f"data={self.data!r} came; expected 'auto', 'local', 'real', 'standin' or a folder")
 
     def _set_videos(self, videos: Table) -> None:
         """Prepare what does not change from round to round: the videos, and rewards."""
-        of_rating, of_education, of_match = REWARDS[self.reward]
-        speaker = np.where(np.arange(self.n_arms) < self.male_videos, _MALE, _FEMALE)
+        speaker = self._speakers()
         levels = np.array(EDUCATION_LEVELS)[:, None]
         features = np.column_stack([video_features(videos), speaker == _MALE])
         self._catalogue = Catalogue(features, len(STUDENT_COLUMNS), self.arms, {"sex": speaker.tolist()})
         self.arms = self._catalogue.arms
-        self._expected = []
+        # Before preferences turn, and after; by sex.
+        self._expected: tuple[list[NDArray[np.float64]], ...] = ([], [])
         for sex in (_FEMALE, _MALE):
             match = (speaker == sex).astype(np.float64)
-            expected = of_rating * video_rating(videos) + of_education * levels + of_match * match
-            # Sums of tenths can miss 1 by a rounding error.
-            self._expected.append(_frozen(np.clip(expected, 0.0, 1.0)))
+            for rewards, liked in zip(self._expected, (match, 1 - match), strict=True):
+                expected = REWARDS[self.reward](video_rating(videos), levels, liked)
+                # Sums of tenths can miss 1 by a rounding error.
+                rewards.append(_frozen(np.clip(expected, 0.0, 1.0)))
+
+    def _speakers(self) -> NDArray[np.intp]:
+        return np.where(np.arange(self.n_arms) < self.male_videos, _MALE, _FEMALE)
+
+    def _draw_videos(self, videos: Table, rng: np.random.Generator) -> NDArray[np.intp]:
+        """Draw the videos, in the order of the arms."""
+        drawn = _draw(rng, np.arange(len(videos)), self.n_arms)
+        if self.scarce is not None:
+            theirs = np.flatnonzero(self._speakers() == (_MALE if self.scarce == "male" else _FEMALE))
+            low = np.flatnonzero(video_rating(videos) <= LOW_RATING)
+            drawn[theirs] = _draw(rng, np.setdiff1d(low, np.delete(drawn, theirs)), len(theirs))
+        return drawn
 
     def _draw_students(self, students: Table, rng: np.random.Generator) -> NDArray[np.intp]:
         """Draw who comes, round by round."""
@@ -176,8 +211,9 @@ class StudentsAndVideos:
     def _draw_parts(
         self, pool: NDArray[np.intp], sex: int, rng: np.random.Generator
     ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        """Draw the students of one sex for both parts: half of each, the odd one out being male."""
-        train, test = ((size + (sex == _MALE)) // 2 for size in (self.train, self.test))
+        """Draw the students of one sex for both parts; where the share is half of an odd one, it is male."""
+        males = (int(size * self.male_share + 0.5) for size in (self.train, self.test))
+        train, test = males if sex == _MALE else (self.train - next(males), self.test - next(males))
         drawn = _draw(rng, pool, train + test)
         return drawn[:train], drawn[train:]
 
@@ -189,7 +225,10 @@ class StudentsAndVideos:
         self._kinds = list(zip(mine["sex"].tolist(), education_step(mine).tolist(), strict=True))
         labels: dict[str, list[str]] = {name: mine.labels(name).tolist() for name in ("sex", "race")}
         labels["sex"] = [sex.lower() for sex in labels["sex"]]
-        self._groups = [labels[name] for name in self._names]
+        if self.sensitive == INTERSECTION:
+            self._groups = [[" ".join(pair) for pair in zip(*labels.values(), strict=True)]]
+        else:
+            self._groups = [labels[name] for name in self._names]
 
     def _group(self, student: int) -> str | dict[str, str]:
         if isinstance(self.sensitive, str):
@@ -198,6 +237,8 @@ class StudentsAndVideos:
 
 
 def _sensitive_names(sensitive: Any) -> tuple[str, ...]:
+    if sensitive == INTERSECTION:
+        return ("sex", "race")
     names = (sensitive,) if isinstance(sensitive, str) else sensitive
     if not isinstance(names, Sequence) or not names or any(names.count(name) > 1 for name in names):
         raise ValueError(f"sensitive={sensitive!r} came; expected 'sex', 'race' or a sequence of both")

@@ -1,0 +1,96 @@
+"""The policies that are compared, as they are written on the command line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from fairbandits import named
+from fairbandits.simulate import Run
+
+#: What worse-off groups are measured by: the paper's LinUCB.
+BASELINE = "LinUCB"
+#: The one of ours that reports judge.
+DEFAULT = "FairLinUCB(gamma=3)"
+#: One setting for all worlds. To have another policy in every comparison, add a line.
+POLICIES: tuple[str, ...] = (
+    BASELINE,
+    "LinUCB(alpha=0.1, model=shared)",
+    DEFAULT,
+    "NaiveLinUCB",
+    "EpsilonGreedy",
+    "LinTS(alpha=0.05)",
+    "Uniform",
+)
+
+
+@dataclass(frozen=True)
+class Contender:
+    """A policy in a comparison.
+
+    Parameters
+    ----------
+    title : str
+        As it was written.
+    policy : str
+        Its name, or `module:Class`.
+    params : mapping
+        Its parameters.
+    """
+
+    title: str
+    policy: str
+    params: dict[str, Any]
+
+    def run(self, seed: int, world_params: dict[str, Any]) -> Run:
+        """Say what to simulate for one seed."""
+        return named.as_run(
+            self.policy, "StudentsAndVideos", seed=seed, policy_params=self.params, world_params=world_params
+        )
+
+
+def as_contenders(texts: Iterable[str]) -> tuple[Contender, ...]:
+    """Read policies: `Name`, or `Name(parameter=value,...)`; `module:Class` for one's own.
+
+    Examples
+    --------
+    >>> [contender.params for contender in as_contenders(["LinUCB", "FairLinUCB(gamma=2, model=shared)"])]
+    [{}, {'gamma': 2, 'model': 'shared'}]
+    """
+    found = tuple(_contender(text.strip()) for text in texts)
+    titles = [contender.title for contender in found]
+    for title in titles:
+        if titles.count(title) > 1:
+            raise ValueError(f"{title} is given twice; give every policy once")
+    if not found:
+        raise ValueError("no policy came; expected at least one")
+    return found
+
+
+def split_outside(text: str) -> list[str]:
+    """Split at the commas that are in no brackets.
+
+    Examples
+    --------
+    >>> split_outside("LinUCB(alpha=0.1,model=shared),Uniform")
+    ['LinUCB(alpha=0.1,model=shared)', 'Uniform']
+    """
+    parts, depth = [""], 0
+    for letter in text:
+        depth += (letter in "([{") - (letter in ")]}")
+        if letter == "," and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += letter
+    return [part.strip() for part in parts]
+
+
+def _contender(text: str) -> Contender:
+    name, bracket, rest = text.partition("(")
+    if bracket and not rest.endswith(")"):
+        raise ValueError(f"{text!r} came; expected a policy such as FairLinUCB(gamma=3)")
+    words: Sequence[str] = split_outside(rest[:-1]) if rest[:-1].strip() else ()
+    contender = Contender(text, name.strip(), named.parse_params(words))
+    contender.run(0, {}).make_policy()  # refuses what is wrong before anything is run
+    return contender

@@ -1,0 +1,1 @@
+"""What all reports have in common: the page, the look of figures, numbers over seeds, which data they show."""

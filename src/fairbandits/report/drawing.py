@@ -1,0 +1,102 @@
+"""The look of figures: made for a column of a page, and to be read without colour."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+WIDTH = 3.5  # inches: one column of a paper
+# Okabe and Ito's colours, which the colour-blind tell apart, each with a line of its own.
+STYLES: tuple[tuple[str, Any], ...] = (
+    ("#0072B2", "-"),
+    ("#D55E00", (0, (4, 1.5))),
+    ("#009E73", (0, (1, 1))),
+    ("#CC79A7", (0, (5, 1, 1, 1))),
+    ("#56B4E9", (0, (8, 2))),
+    ("#000000", (0, (3, 1, 1, 1, 1, 1))),
+)
+# For more lines than that: colours and dashes are paired anew with every turn.
+_EXTRA_DASHES: tuple[Any, ...] = ((0, (10, 1, 2, 1)), (0, (2, 3)), (0, (6, 1, 1, 1, 1, 1, 1, 1)))
+_STYLE: Any = {  # older versions of matplotlib take names, newer ones a type of their own
+    "font.size": 7.5,
+    "axes.titlesize": 8,
+    "axes.labelsize": 7.5,
+    "xtick.labelsize": 7,
+    "ytick.labelsize": 7,
+    "legend.fontsize": 7.5,
+    "lines.linewidth": 1.2,
+    "axes.linewidth": 0.6,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "pdf.fonttype": 42,
+}
+
+
+def need_matplotlib() -> None:
+    """Say what to install where there is no matplotlib: better before hours of work than after them."""
+    try:
+        import matplotlib as mpl  # noqa: F401, PLC0415 - an extra
+    except ImportError:
+        raise ImportError("figures need matplotlib: pip install 'fairbandits[plot]'") from None
+
+
+def save(figure: Figure, folder: Path, name: str) -> Path:
+    """Write a figure as PNG and PDF, without dates, and return the path of the PNG."""
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{re.sub(r'[^A-Za-z0-9_.-]+', '_', name)}.png"
+    figure.savefig(path, dpi=200, metadata={"Software": None})
+    figure.savefig(path.with_suffix(".pdf"), metadata={"CreationDate": None})
+    return path
+
+
+def style_of(number: int) -> tuple[str, Any]:
+    """Give the how-manieth line its colour and its dashes."""
+    if number < len(STYLES):
+        return STYLES[number]
+    turn, place = divmod(number, len(STYLES))
+    return STYLES[place][0], _EXTRA_DASHES[(turn + place) % len(_EXTRA_DASHES)]
+
+
+def style() -> Any:
+    """Give the context in which figures are drawn."""
+    need_matplotlib()
+    from matplotlib import rc_context  # noqa: PLC0415
+
+    return rc_context(_STYLE)
+
+
+def blank(width: float, height: float) -> Figure:
+    """Give an empty figure, in inches."""
+    # The classes rather than pyplot: no window, no state that figures share.
+    from matplotlib.backends.backend_agg import FigureCanvasAgg  # noqa: PLC0415
+    from matplotlib.figure import Figure  # noqa: PLC0415
+
+    figure = Figure(figsize=(width, height), layout="constrained")
+    FigureCanvasAgg(figure)
+    return figure
+
+
+def subplots(rows: int, columns: int, height: float) -> tuple[Figure, Any]:
+    """Give a figure one column wide, and its panels."""
+    figure = blank(WIDTH, rows * height + 0.75)
+    return figure, figure.subplots(rows, columns, squeeze=False, sharey=True)
+
+
+def head(figure: Figure, data_source: str, remark: str) -> None:
+    """Write over a figure which data it shows, and below that what the lines are."""
+    text = "\n".join([*textwrap.wrap(data_source, 74), remark])
+    figure.suptitle(text, fontsize=6.5, color="0.25", linespacing=1.4)
+
+
+def legend(figure: Figure, lines: Mapping[str, Any]) -> None:
+    """Write below a figure what its lines are."""
+    columns = 2 if len(lines) in (2, 4, 6) else min(3, len(lines))
+    figure.legend(
+        lines.values(), lines.keys(), loc="outside lower center", ncols=columns, frameon=False, handlelength=2.8
+    )

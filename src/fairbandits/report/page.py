@@ -1,0 +1,83 @@
+"""One page to read and to pass on: everything is inside it."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterable, Sequence
+from html import escape
+from pathlib import Path
+
+_STYLE = """
+:root { color-scheme: light dark; --ink: #1c1e21; --soft: #5c636b; --line: #d9dde2; --page: #fff; --tint: #f5f7f9;
+  --good: #0b6b45; --bad: #b3261e; --known: #8a5a00; }
+@media (prefers-color-scheme: dark) { :root { --ink: #e7e9ec; --soft: #a2a9b1; --line: #3a4048; --page: #16181b;
+  --tint: #1f2226; --good: #5fd3a0; --bad: #ff8a80; --known: #f2c14e; } }
+* { box-sizing: border-box; }
+body { margin: 0 auto; max-width: 78rem; padding: 1.5rem 1.25rem 4rem; background: var(--page); color: var(--ink);
+  font: 16px/1.55 system-ui, -apple-system, "Segoe UI", sans-serif; }
+.data { margin: 0 0 1.5rem; padding: .5rem .8rem; border-left: 4px solid #0072b2; background: var(--tint);
+  font-size: .9rem; }
+.data.standin { border-color: #d55e00; }
+h1 { font-size: 1.7rem; line-height: 1.2; margin: 0 0 .4rem; }
+h2 { font-size: 1.2rem; margin: 2.8rem 0 .6rem; padding-top: .8rem; border-top: 1px solid var(--line); }
+p { max-width: 46rem; }
+p.data { max-width: none; }
+.soft, .published { color: var(--soft); }
+.scroll { overflow-x: auto; }
+table { border-collapse: collapse; font-size: .86rem; font-variant-numeric: tabular-nums; }
+th, td { padding: .4rem .75rem .4rem 0; text-align: left; vertical-align: top;
+  border-bottom: 1px solid var(--line); }
+td, tbody th { white-space: nowrap; }
+thead th { font-weight: 600; color: var(--soft); vertical-align: bottom; }
+.published { display: block; font-size: .8rem; }
+.mark { font-weight: 700; }
+.within { color: var(--good); } .not { color: var(--bad); } .far { color: var(--known); }
+.figures { display: flex; flex-wrap: wrap; gap: 1rem; margin-top: 1rem; align-items: flex-start; }
+.figures img { width: 350px; max-width: 100%; background: #fff; border: 1px solid var(--line);
+  border-radius: 4px; }
+.figures.wide img { width: 760px; }
+@media print { h2 { break-after: avoid; } .figures img { width: 45%; } .figures.wide img { width: 100%; } }
+"""
+
+
+def page(title: str, data_source: str, body: str) -> str:
+    """Put a page together; its first line says which data it shows."""
+    kind = "data standin" if "STAND-IN" in data_source else "data"
+    return f"""<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{escape(title)}</title>
+<style>{_STYLE}</style>
+</head>
+<body>
+<p class="{kind}">{escape(data_source)}</p>
+<h1>{escape(title)}</h1>
+{body}
+</body>
+</html>
+"""
+
+
+def table(heads: Iterable[str], rows: Iterable[tuple[str, Sequence[str]]]) -> str:
+    """Write a table: heads and the title of each row are text, the other cells are HTML already.
+
+    Examples
+    --------
+    >>> table(["loss"], [("LinUCB", ["<b>0.05</b>"])]).splitlines()[1]
+    '<tbody><tr><th scope="row">LinUCB</th><td><b>0.05</b></td></tr>'
+    """
+    top = "".join(f'<th scope="col">{escape(head)}</th>' for head in heads)
+    lines = "".join(
+        f'<tr><th scope="row">{escape(title)}</th>{"".join(f"<td>{cell}</td>" for cell in cells)}</tr>\n'
+        for title, cells in rows
+    )
+    return f'<table><thead><tr><th scope="col"></th>{top}</tr></thead>\n<tbody>{lines}</tbody></table>'
+
+
+def image(picture: Path, title: str) -> str:
+    """Show a PNG, which travels inside the page."""
+    content = base64.b64encode(picture.read_bytes()).decode()
+    alt = escape(f"{title}: {picture.stem.replace('_', ' ')}")
+    return f'<img alt="{alt}" src="data:image/png;base64,{content}">'
