@@ -29,9 +29,10 @@ def about_default(worlds: Mapping[str, Found], default: str) -> list[str]:
 
 def about_world(found: Found, tolerance: float) -> list[str]:
     """Say what a world is, what an oracle could do in it, and who is worse off with which policy."""
+    groups = ", ".join(f"{label(group)} {rounds:,.0f}" for group, rounds in found.groups.items())
     lines = [
         f"{found.world.about} Measured: {PART_TITLES[found.world.measured]}, {found.rounds:,.0f} rounds; "
-        f"the smallest group that counts has {min(found.groups.values(), default=0):,.0f} of them.",
+        f"the groups that have enough of them to count: {groups}.",
         _about_oracle(found, tolerance),
         *(
             f"A difference of {tolerance:g} forces {label(group)} down, from {before:.3f} with {BASELINE} to "
