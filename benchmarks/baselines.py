@@ -45,9 +45,19 @@ class VectorisedNumpy:
         means = np.einsum("kd,kd->k", contexts, self.theta)
         return int(np.argmax(means + self.alpha * widths))
 
+    def choose_many(self, contexts: Floats) -> NDArray[np.intp]:
+        """Score all arms for all users; contexts of shape (n_arms, n_users, width)."""
+        widths = np.sqrt(np.einsum("knd,knd->kn", contexts, self._many_products(contexts)))
+        means = np.matmul(contexts, self.theta[:, :, None])[:, :, 0]
+        return np.argmax(means + self.alpha * widths, axis=0)
+
     def _products(self, contexts: Floats) -> Floats:
         """Multiply each arm's inverse with its context, as most would write it."""
         products: Floats = np.einsum("kde,ke->kd", self.inverse, contexts)
+        return products
+
+    def _many_products(self, contexts: Floats) -> Floats:
+        products: Floats = np.einsum("knd,kde->kne", contexts, self.inverse)
         return products
 
     def learn(self, arm: int, x: Floats, reward: float) -> None:
@@ -63,3 +73,7 @@ class BatchedBlas(VectorisedNumpy):
 
     def _products(self, contexts: Floats) -> Floats:
         return np.matmul(self.inverse, contexts[:, :, None])[:, :, 0]
+
+    def _many_products(self, contexts: Floats) -> Floats:
+        products: Floats = np.matmul(contexts, self.inverse)
+        return products
