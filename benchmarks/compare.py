@@ -7,8 +7,8 @@ W2  online, 1,000 arms, 64 wide, dense
 W3  batch, 10,000 users against a model trained on W1
 
 Every contender is first checked against the textbook. Each measurement is a process of its own, warms up, and
-takes several runs; all contenders take turns, twice, so that a busy moment of the machine does not hit one alone. Writes the
-part "peers" of results.json.
+takes several runs; all contenders take turns, twice, so that a busy moment of the machine does not hit one
+alone. Writes the part "peers" of results.json.
 """
 
 from __future__ import annotations
@@ -61,7 +61,9 @@ class Session:
     def check(self) -> None:
         """Check arms against the textbook, and time imports."""
         for contender in self.contenders:
-            self.found[contender.name]["import_s"] = import_seconds(self.pythons[contender.name], contender.imports)
+            self.found[contender.name]["import_s"] = import_seconds(
+                self.pythons[contender.name], contender.imports
+            )
             if contender.is_checked:
                 self._keep(contender, "check", self._ask(contender, "check", 1))
 
@@ -107,7 +109,7 @@ def answer(command: list[str], threads: int) -> dict[str, Any]:
     """Run a command with so many threads; give the JSON it prints last, or what went wrong."""
     env = os.environ | dict.fromkeys(THREADS, str(threads)) | {"PYTHONWARNINGS": "ignore"}
     try:
-        done = subprocess.run(command, capture_output=True, text=True, env=env, timeout=LIMIT)
+        done = subprocess.run(command, check=False, capture_output=True, text=True, env=env, timeout=LIMIT)
     except subprocess.TimeoutExpired:
         return {"error": f"not done after {LIMIT:.0f} s"}
     if done.returncode:

@@ -44,7 +44,9 @@ def _key(contender: Contender) -> str:
 
 
 def _make(contender: Contender, folder: Path) -> None:
-    print(f"making the environment of {contender.module}: {' '.join((*contender.pins, *contender.bare))}", flush=True)
+    print(
+        f"making the environment of {contender.module}: {' '.join((*contender.pins, *contender.bare))}", flush=True
+    )
     _run([sys.executable, "-m", "venv", str(folder)])
     pip = [str(folder / "bin" / "python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
     _run([*pip, *contender.pins])
@@ -53,7 +55,7 @@ def _make(contender: Contender, folder: Path) -> None:
 
 
 def _run(command: list[str]) -> None:
-    done = subprocess.run(command, capture_output=True, text=True)
+    done = subprocess.run(command, check=False, capture_output=True, text=True)
     if done.returncode:
         lines = [line for line in done.stderr.splitlines() if line.startswith("ERROR")] or ["pip failed"]
         raise NoEnvironmentError(lines[-1])

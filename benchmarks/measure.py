@@ -20,10 +20,8 @@ from typing import Any
 
 import numpy as np
 
-sys.path.insert(0, str(Path(__file__).parent))
-
-from peers.base import Peer  # noqa: E402
-from workloads import ALPHA, RIDGE, Floats, Workload, logged_arm  # noqa: E402
+from peers.base import Peer
+from workloads import ALPHA, RIDGE, Floats, Workload, logged_arm
 
 CHECK_ARMS, CHECK_ROUNDS, TOLERANCE = 12, 60, 1e-6
 POOL = {"w1": 64, "w2": 32}  # rounds that are kept ready

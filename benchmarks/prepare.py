@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from fairbandits.worlds import StudentsAndVideos
+from workloads import Floats
 
 STUDENT_WIDTH = 107  # of the columns of a context, the first so many are the student's
 W2_ARMS, W2_WIDTH = 1_000, 64
@@ -50,7 +51,8 @@ def write_w2(path: Path, rounds: int) -> None:
     _write(path, users, arms[None], np.zeros(rounds, int), rewards, groups, is_product=True)
 
 
-def _write(path: Path, users, parts, kinds, rewards, groups: list[str], is_product: bool) -> None:  # type: ignore[no-untyped-def]
-    np.savez(
-        path, users=users, parts=parts, kinds=kinds, rewards=rewards, groups=np.array(groups), is_product=is_product
-    )
+def _write(
+    path: Path, users: Floats, parts: Floats, kinds: Floats, rewards: Floats, groups: list[str], is_product: bool
+) -> None:
+    arrays = {"users": users, "parts": parts, "kinds": kinds, "rewards": rewards, "groups": np.array(groups)}
+    np.savez(path, is_product=is_product, **arrays)

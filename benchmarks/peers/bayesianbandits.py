@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from bayesianbandits import Arm, ContextualAgent, NormalRegressor, UpperConfidenceBound
+
 from peers.base import Peer, UserPeer
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from coba.learners import LinUCBLearner
+
 from peers.base import Peer
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from contextualbandits.online import LinUCB
+
 from peers.base import Peer, UserPeer
 
 

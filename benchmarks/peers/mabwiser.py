@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from mabwiser.mab import MAB, LearningPolicy
+
 from peers.base import Peer, UserPeer
 
 

@@ -12,6 +12,7 @@ from typing import Any
 from unittest.mock import MagicMock, patch
 
 import sklearn.utils  # noqa: F401  # before torch is stood in for: it asks what torch is
+
 from peers.base import Peer, UserPeer
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import fairbandits
 import numpy as np
+
+import fairbandits
 from peers.base import Peer
 
 

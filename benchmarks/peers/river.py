@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from peers.base import Peer, UserPeer
 from river.bandit import LinUCBDisjoint
+
+from peers.base import Peer, UserPeer
 
 
 class River(UserPeer):
     """Its LinUCB, as near to the textbook as it comes.
 
-    It adds the standard deviation of the reward, not alpha times that of its mean. A prior and a noise precision of
-    1 / alpha**2 make the means right, and the width alpha * sqrt(1 + x' A^-1 x).
+    It adds the standard deviation of the reward, not alpha times that of its mean. A prior and a noise precision
+    of 1 / alpha**2 make the means right, and the width alpha * sqrt(1 + x' A^-1 x).
     """
 
     users_at_once = 100
