@@ -49,7 +49,8 @@ class VectorisedNumpy:
         """Score all arms for all users; contexts of shape (n_arms, n_users, width)."""
         widths = np.sqrt(np.einsum("knd,knd->kn", contexts, self._many_products(contexts)))
         means = np.matmul(contexts, self.theta[:, :, None])[:, :, 0]
-        return np.argmax(means + self.alpha * widths, axis=0)
+        best: NDArray[np.intp] = np.argmax(means + self.alpha * widths, axis=0)
+        return best
 
     def _products(self, contexts: Floats) -> Floats:
         """Multiply each arm's inverse with its context, as most would write it."""
@@ -72,7 +73,8 @@ class BatchedBlas(VectorisedNumpy):
     """The same with the product handed to BLAS, arm by arm: the fastest that NumPy alone is known to be."""
 
     def _products(self, contexts: Floats) -> Floats:
-        return np.matmul(self.inverse, contexts[:, :, None])[:, :, 0]
+        products: Floats = np.matmul(self.inverse, contexts[:, :, None])[:, :, 0]
+        return products
 
     def _many_products(self, contexts: Floats) -> Floats:
         products: Floats = np.matmul(contexts, self.inverse)

@@ -51,7 +51,12 @@ class Session:
 
     def _admit(self, contender: Contender) -> None:
         """Find its environment; where there is none, say so and go on."""
-        facts = {"computes": contender.computes, "contexts": contender.contexts, "is_ours": contender.is_ours}
+        facts = {
+            "computes": contender.computes,
+            "contexts": contender.contexts,
+            "is_ours": contender.is_ours,
+            "model": contender.model,
+        }
         self.found[contender.name] = facts | {"release": " ".join((*contender.bare, *contender.pins[:1]))}
         try:
             self.pythons[contender.name] = python_of(contender)
@@ -61,9 +66,9 @@ class Session:
     def check(self) -> None:
         """Check arms against the textbook, and time imports."""
         for contender in self.contenders:
-            self.found[contender.name]["import_s"] = import_seconds(
-                self.pythons[contender.name], contender.imports
-            )
+            if contender.imports:
+                took = import_seconds(self.pythons[contender.name], contender.imports)
+                self.found[contender.name]["import_s"] = took
             if contender.is_checked:
                 self._keep(contender, "check", self._ask(contender, "check", 1))
 
@@ -119,11 +124,15 @@ def answer(command: list[str], threads: int) -> dict[str, Any]:
 
 
 @cache
-def import_seconds(python: Path, module: str) -> float:
+def import_seconds(python: Path, module: str) -> float | None:
     """Time an import in processes of their own; the median of three."""
-    code = f"import time; t = time.perf_counter(); import {module}; print(time.perf_counter() - t)"
-    runs = [subprocess.run([str(python), "-c", code], capture_output=True, check=True) for _ in range(3)]
-    return statistics.median(float(run.stdout) for run in runs)
+    code = (
+        f"import json, time; start = time.perf_counter(); import {module}; "
+        "print(json.dumps({'seconds': time.perf_counter() - start}))"
+    )
+    runs = [answer([str(python), "-c", code], 1) for _ in range(3)]
+    times = [run["seconds"] for run in runs if "seconds" in run]
+    return statistics.median(times) if times else None
 
 
 def compare(contenders: Sequence[Contender], quick: bool) -> dict[str, Any]:

@@ -20,7 +20,7 @@ class Contender:
     module : str
         The adapter, `peers/<module>.py`.
     imports : str
-        What a user imports: its import time is measured.
+        What a user imports: its import time is measured, where it can be.
     computes : str
         What it computes, in a few words.
     contexts : str
@@ -33,6 +33,8 @@ class Contender:
         What the adapter takes besides the shape of the workload.
     workloads : tuple of str
         Those in which it takes part.
+    model : {"disjoint", "shared"}
+        One regression for each arm, or one for all.
     """
 
     name: str
@@ -45,6 +47,7 @@ class Contender:
     bare: tuple[str, ...] = ()
     options: dict[str, Any] = field(default_factory=dict)
     workloads: tuple[str, ...] = ALL
+    model: str = "disjoint"
 
     @property
     def is_ours(self) -> bool:
@@ -58,20 +61,20 @@ class Contender:
 
 
 #: Every ratio is to this one.
-OURS = "fairbandits LinUCB"
+OURS, SHARED = "fairbandits LinUCB", "fairbandits LinUCB, shared"
 NUMPY, BLAS = "vectorised NumPy (einsum)", "NumPy through BLAS"
 
 _MABWISER = ("mabwiser==2.7.4",)
 _CONTEXTUALBANDITS = ("contextualbandits==0.3.30",)
 _VW = ("vowpalwabbit==9.11.9", "numpy==2.4.6")
 # The release asks for a Python below 3.11 and for torch; its LinUCB needs neither.
-_OBP = {"pins": ("numpy==2.4.6", "scikit-learn==1.9.1"), "bare": ("obp==0.5.7",)}
+_OBP, _OBP_PINS = ("obp==0.5.7",), ("numpy==2.4.6", "scikit-learn==1.9.1")
 
 
 def _ours(name: str, computes: str, workloads: tuple[str, ...] = ALL, **options: Any) -> Contender:
     return Contender(
         name, "ours", "fairbandits", computes, ONE_PER_ARM, options.get("policy") != "FairLinUCB",
-        options=options, workloads=workloads,
+        options=options, workloads=workloads, model=options.get("model", "disjoint"),
     )  # fmt: skip
 
 
@@ -79,46 +82,46 @@ def _vw(exploration: str) -> Contender:
     name = exploration.strip("-")
     return Contender(
         f"vowpalwabbit, {name}", "vw", "vowpalwabbit", f"first-order learning, {name}", ONE_PER_ARM, False,
-        pins=_VW, options={"exploration": exploration}, workloads=("w1", "w2"),
+        pins=_VW, options={"exploration": exploration}, workloads=("w1", "w2"), model="shared",
     )  # fmt: skip
 
 
 CONTENDERS = (
-    _ours(OURS, "disjoint LinUCB"),
+    _ours(OURS, "LinUCB"),
     _ours("fairbandits FairLinUCB", "LinUCB and a fairness term", policy="FairLinUCB"),
-    _ours("fairbandits LinUCB, scores only", "disjoint LinUCB", ("w3",), only_scores=True),
-    _ours("fairbandits LinUCB, shared", "shared LinUCB", model="shared"),
-    Contender(BLAS, "in_tree", "numpy", "disjoint LinUCB", ONE_PER_ARM, options={"kind": "BatchedBlas"}),
-    Contender(NUMPY, "in_tree", "numpy", "disjoint LinUCB", ONE_PER_ARM, options={"kind": "VectorisedNumpy"}),
+    _ours("fairbandits LinUCB, scores only", "LinUCB", ("w3",), only_scores=True),
+    _ours(SHARED, "LinUCB", model="shared"),
+    Contender(BLAS, "in_tree", "numpy", "LinUCB", ONE_PER_ARM, options={"kind": "BatchedBlas"}),
+    Contender(NUMPY, "in_tree", "numpy", "LinUCB", ONE_PER_ARM, options={"kind": "VectorisedNumpy"}),
     Contender(
-        "textbook", "in_tree", "numpy", "disjoint LinUCB", ONE_PER_ARM, options={"kind": "Textbook"},
+        "textbook", "in_tree", "numpy", "LinUCB", ONE_PER_ARM, options={"kind": "Textbook"},
         workloads=("w1", "w2"),
     ),
-    Contender("mabwiser", "mabwiser", "mabwiser.mab", "disjoint LinUCB", ONE_PER_USER, pins=_MABWISER),
+    Contender("mabwiser", "mabwiser", "mabwiser.mab", "LinUCB", ONE_PER_USER, pins=_MABWISER),
     Contender(
-        "contextualbandits", "contextualbandits", "contextualbandits.online", "disjoint LinUCB", ONE_PER_USER,
+        "contextualbandits", "contextualbandits", "contextualbandits.online", "LinUCB", ONE_PER_USER,
         pins=_CONTEXTUALBANDITS,
     ),
     Contender(
-        "contextualbandits, float32", "contextualbandits", "contextualbandits.online", "disjoint LinUCB",
+        "contextualbandits, float32", "contextualbandits", "contextualbandits.online", "LinUCB",
         ONE_PER_USER, pins=_CONTEXTUALBANDITS, options={"use_float": True},
     ),
-    Contender("obp", "obp", "sklearn.utils", "disjoint LinUCB", ONE_PER_USER, **_OBP),
+    Contender("obp", "obp", "", "LinUCB", ONE_PER_USER, pins=_OBP_PINS, bare=_OBP),
     Contender(
-        "obp, the user's own columns", "obp", "sklearn.utils", "disjoint LinUCB", ONE_PER_USER, **_OBP,
-        options={"narrow": True}, workloads=("w1",),
+        "obp, the user's own columns", "obp", "", "LinUCB", ONE_PER_USER, pins=_OBP_PINS,
+        bare=_OBP, options={"narrow": True}, workloads=("w1",),
     ),
     Contender(
-        "river", "river", "river.bandit", "disjoint, the noise in its width", ONE_PER_USER,
+        "river", "river", "river.bandit", "LinUCB, the noise in its width", ONE_PER_USER,
         pins=("river==0.26.1",),
     ),
     Contender(
-        "bayesianbandits", "bayesianbandits", "bayesianbandits", "disjoint, quantiles by sampling", ONE_PER_USER,
+        "bayesianbandits", "bayesianbandits", "bayesianbandits", "quantiles by sampling", ONE_PER_USER,
         pins=("bayesianbandits==1.5.0",),
     ),
     Contender(
-        "coba", "coba", "coba", "shared LinUCB", ONE_PER_ARM, pins=("coba==8.1.0", "numpy==2.4.6"),
-        workloads=("w1", "w2"),
+        "coba", "coba", "coba", "LinUCB", ONE_PER_ARM, pins=("coba==8.1.0", "numpy==2.4.6"),
+        workloads=("w1", "w2"), model="shared",
     ),
     _vw("--squarecb"),
     _vw("--epsilon 0.05"),

@@ -10,6 +10,8 @@ import matplotlib as mpl
 mpl.use("Agg")
 
 import matplotlib.pyplot as plt
+from matplotlib.patches import Patch
+from matplotlib.ticker import NullFormatter, StrMethodFormatter
 
 import verdicts
 from contenders import OURS
@@ -32,7 +34,7 @@ def draw_peers(peers: dict[str, Any], path: Path) -> None:
         axis.set_title(title, fontsize=10)
     axes[0].set_yticks(range(len(names)), names, fontsize=9)
     figure.supxlabel(f"{OURS} is so many times faster, one thread (log scale)", fontsize=10)
-    handles = [plt.Rectangle((0, 0), 1, 1, color=color) for color in (EXACT, OTHER, MINE)]
+    handles = [Patch(color=color) for color in (EXACT, OTHER, MINE)]
     labels = ["LinUCB, arms as the textbook's", "something else, or wrong arms", "fairbandits"]
     figure.legend(handles, labels, loc="upper center", ncols=3, frameon=False, fontsize=9)
     figure.tight_layout(rect=(0, 0, 1, 0.95))
@@ -53,6 +55,8 @@ def _draw_workload(axis: Any, contenders: dict[str, Any], names: list[str], what
             fontsize=8,
         )  # fmt: skip
     axis.set_xscale("log")
+    axis.xaxis.set_major_formatter(StrMethodFormatter("{x:,g}"))
+    axis.xaxis.set_minor_formatter(NullFormatter())
     axis.axvline(1.0, color="black", linewidth=0.8)
     low, high = axis.get_xlim()
     axis.set_xlim(min(low, 0.5), high * 3)
@@ -67,14 +71,27 @@ def draw_growth(growth: dict[str, Any], path: Path) -> None:
         for model in dict.fromkeys(point["model"] for point in points):
             mine = [point for point in points if point["model"] == model]
             microseconds = [point["seconds"] * 1e6 for point in mine]
-            axis.plot([point[series] for point in mine], microseconds, marker="o", label=model)
+            [line] = axis.plot([point[series] for point in mine], microseconds, label=model)
+            # Hollow where there was no room to learn all arms.
+            inside = [line.get_color() if _is_full(point) else "white" for point in mine]
+            axis.scatter(
+                [point[series] for point in mine], microseconds, c=inside, edgecolors=line.get_color(), zorder=3
+            )
         axis.set(xscale="log", yscale="log", xlabel=series.replace("nonzeros", "non-zeros of a context"))
+        axis.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
+        axis.yaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
+        axis.yaxis.set_minor_formatter(NullFormatter())
+        axis.set_ylim(10, 100_000)
         axis.spines[["top", "right"]].set_visible(False)
         axis.grid(alpha=0.3)
     axes[0].set_ylabel("microseconds a round")
     axes[0].legend(frameon=False)
     figure.tight_layout()
     _save(figure, path)
+
+
+def _is_full(point: dict[str, Any]) -> bool:
+    return point["model"] == "shared" or bool(point["all_learned"])
 
 
 def _save(figure: Any, path: Path) -> None:

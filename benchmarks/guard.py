@@ -35,7 +35,7 @@ TURNS, SECONDS = 9, 0.15
 Work = Callable[[], None]
 
 
-def both(workload: Workload) -> tuple[Peer, Peer]:
+def both(workload: Workload) -> tuple[ours.Ours, Peer]:
     """Make ours and NumPy for a workload, and train them."""
     shape = (workload.n_arms, workload.width, workload.own, ALPHA, RIDGE)
     pair = ours.make(*shape), in_tree.make(*shape, kind="BatchedBlas")
@@ -62,13 +62,21 @@ def online(peer: Peer, workload: Workload, n: int, choose: bool = True, learn: b
 def ours_learning(peer: ours.Ours, workload: Workload, n: int) -> Work:
     """Give the work of `learn` alone: decisions made before, learned again and again."""
     decisions = cycle([peer.policy.choose(round_.contexts, group=round_.group) for round_ in workload.rounds(n)])
-    return lambda: peer.policy.learn(next(decisions), 0.5, again=True)
+
+    def work() -> None:
+        peer.policy.learn(next(decisions), 0.5, again=True)
+
+    return work
 
 
 def batch(peer: Peer, workload: Workload, n: int) -> Work:
     """Give the work of scoring many users."""
     prepared = peer.prepare_many(list(workload.rounds(n)))
-    return lambda: (peer.choose_many(prepared), None)[1]
+
+    def work() -> None:
+        peer.choose_many(prepared)
+
+    return work
 
 
 def ratio(mine: Work, theirs: Work) -> float:
@@ -79,12 +87,10 @@ def ratio(mine: Work, theirs: Work) -> float:
 
 def seconds(work: Work) -> float:
     """Give the seconds of one piece of work, from as many as fit into a short while."""
-    start = time.perf_counter()
-    for done in count(1):
+    start, done = time.perf_counter(), 0
+    while (took := time.perf_counter() - start) < SECONDS:
         work()
-        took = time.perf_counter() - start
-        if took > SECONDS:
-            break
+        done += 1
     return took / done
 
 

@@ -27,12 +27,13 @@ def write_all(folder: Path, w1_rounds: int = 10_000, w2_rounds: int = 500) -> No
 def write_w1(path: Path, rounds: int) -> None:
     """Take the paper's world apart: students, videos as seen by either sex, rewards of all arms."""
     world = StudentsAndVideos(train=rounds, test=0, data="standin", random_state=0)
-    users, groups, rewards, parts = [], [], [], {}
+    users, groups, rewards = [], [], []
+    parts: dict[str, Floats] = {}
     for visit in world.visits():
         users.append(visit.contexts[0, :STUDENT_WIDTH].copy())  # a view would keep all of it
-        groups.append(visit.group)
+        groups.append(str(visit.group))
         rewards.append(visit.rewards)
-        parts[visit.group] = visit.contexts[:, STUDENT_WIDTH:].copy()
+        parts[groups[-1]] = visit.contexts[:, STUDENT_WIDTH:].copy()
     kinds = sorted(parts)
     _write(
         path, np.array(users), np.array([parts[kind] for kind in kinds]),

@@ -18,7 +18,7 @@ from rich.table import Table
 import figures
 import results
 import verdicts
-from contenders import OURS
+from contenders import OURS, SHARED
 
 WORKLOADS = {"w1": "rounds/s", "w2": "rounds/s", "w3": "users/s"}
 Contenders = dict[str, dict[str, Any]]
@@ -33,7 +33,14 @@ def markdown(peers: dict[str, Any]) -> str:
     ]
     for name, found in contenders.items():
         rates = [rate_and_ratio(contenders, name, what) for what in WORKLOADS]
-        cells = [name, found["computes"], found["contexts"], agreement(found), *rates, loss(contenders, name)]
+        cells = [
+            name,
+            f"{found['computes']}, {found['model']}",
+            found["contexts"],
+            agreement(found),
+            *rates,
+            loss(contenders, name),
+        ]
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)
 
@@ -57,13 +64,14 @@ def agreement(found: dict[str, Any]) -> str:
 
 
 def loss(contenders: Contenders, name: str) -> str:
-    """Give the utility loss at its last checkpoint, and ours over the same rounds."""
+    """Give the utility loss at its last checkpoint, and that of our same model over the same rounds."""
     rounds, value = verdicts.last_loss(contenders[name])
     if not rounds:
         return ""
-    ours = contenders[OURS].get("utility", {}).get("loss", {}).get(rounds)
-    beside = "" if name == OURS or ours is None else f", ours {ours:.3f}"
-    return f"{value:.3f} after {int(rounds):,}{beside}"
+    beside = contenders[SHARED if contenders[name]["model"] == "shared" else OURS]
+    ours = beside.get("utility", {}).get("loss", {}).get(rounds)
+    alone = contenders[name]["is_ours"] or ours is None
+    return f"{value:.3f} after {int(rounds):,}" + ("" if alone else f", ours {ours:.3f}")
 
 
 def print_peers(console: Console, peers: dict[str, Any]) -> None:
@@ -78,11 +86,14 @@ def print_peers(console: Console, peers: dict[str, Any]) -> None:
         all_cores = [_plain(verdicts.rate(contenders, name, what, "all")) for what in WORKLOADS]
         peaks = [_mib(found.get(what, {}).get("one", {}).get("peak_bytes")) for what in WORKLOADS]
         rates = [rate_and_ratio(contenders, name, what) for what in WORKLOADS]
-        imported = f"{found['import_s']:.2f}" if "import_s" in found else ""
+        imported = f"{found['import_s']:.2f}" if found.get("import_s") else ""
         table.add_row(name, agreement(found), *rates, *all_cores, *peaks, imported, loss(contenders, name))
     console.print(table)
     for name, found in contenders.items():
-        what = found.get("error") or f"{found['computes']}; contexts {found['contexts']}; {found['release']}"
+        what = (
+            found.get("error")
+            or f"{found['computes']}, {found['model']}, contexts {found['contexts']}; {found['release']}"
+        )
         console.print(f"{name}: {what}", highlight=False, markup=False)
 
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from contenders import BLAS, NUMPY, OURS
+from contenders import BLAS, NUMPY, OURS, SHARED
 
-SHARED = "fairbandits LinUCB, shared"
 TEXTBOOK_RATIO = 500.0  # of a whole simulation
 IMPORT_BELOW = 1.0
 
@@ -47,8 +46,7 @@ def last_loss(found: dict[str, Any]) -> tuple[str, float]:
 
 def is_exact(found: dict[str, Any]) -> bool:
     """Whether it is a peer that computes LinUCB, and right."""
-    check = found.get("check")
-    return bool(check) and check["agreed"] == check["rounds"]
+    return "check" in found and bool(found["check"]["agreed"] == found["check"]["rounds"])
 
 
 def fastest(contenders: dict[str, Any], what: str, exact: bool) -> str | None:

@@ -54,7 +54,7 @@ class Ours(Peer):
 def make(
     n_arms: int, width: int, own: int, alpha: float, ridge: float,
     policy: str = "LinUCB", model: str = "disjoint", only_scores: bool = False,
-) -> Peer:  # fmt: skip
+) -> Ours:  # fmt: skip
     """Make a policy by its name."""
     made = getattr(fairbandits, policy)(alpha=alpha, ridge=ridge, model=model, random_state=0)
     return Ours(made, only_scores)
