@@ -21,9 +21,9 @@ from typing import Any
 import numpy as np
 
 from peers.base import Peer
-from workloads import ALPHA, RIDGE, Floats, Workload, logged_arm
+from workloads import ALPHA, RIDGE, Floats, Round, Workload, logged_arm
 
-CHECK_ARMS, CHECK_ROUNDS, TOLERANCE = 12, 60, 1e-6
+CHECK_ARMS, CHECK_ROUNDS, CHECK_USERS, TOLERANCE = 12, 60, 20, 1e-6
 POOL = {"w1": 64, "w2": 32}  # rounds that are kept ready
 TRAINING = 1_000
 CHECKPOINTS = (100, 200, 500, 1_000, 2_000, 5_000)
@@ -54,6 +54,11 @@ class Judge:
         means, squares = np.einsum("kd,kds->sk", contexts, solved)
         return means + ALPHA * np.sqrt(squares)
 
+    def accepts(self, arm: int, contexts: Floats) -> bool:
+        """Say whether the arm is one with the highest bound."""
+        scores = self.scores(contexts)
+        return bool(scores[arm] >= scores.max() - TOLERANCE)
+
     def learn(self, arm: int, x: Floats, reward: float) -> None:
         """Add a row."""
         model = arm if len(self.A) > 1 else 0
@@ -62,23 +67,29 @@ class Judge:
 
 
 def check(request: dict[str, Any], workload: Workload) -> dict[str, Any]:
-    """Drive the contender, and count the rounds in which its arm is one that the textbook scores highest."""
+    """Count the rounds, then the users at once, for which its arm is one that the textbook scores highest."""
     peer = make(request, workload)
     judge = Judge(peer, workload.n_arms, workload.own if peer.narrow else workload.width)
     agreed = 0
     for round_ in workload.rounds(CHECK_ROUNDS):
         prepared = peer.prepare(round_)
         arm = peer.choose(prepared)
-        rows = round_.contexts
-        if peer.takes_users:
-            user = round_.user[: round_.own] if peer.narrow else round_.user
-            rows = np.tile(user, (workload.n_arms, 1))
-        scores = judge.scores(rows)
-        agreed += bool(scores[arm] >= scores.max() - TOLERANCE)
+        rows = rows_of(peer, round_)
+        agreed += judge.accepts(arm, rows)
         reward = float(round_.rewards[arm])
         peer.learn(arm, prepared, reward)
         judge.learn(arm, rows[arm], reward)
-    return {"agreed": agreed, "rounds": CHECK_ROUNDS}
+    users = list(workload.rounds(CHECK_USERS, start=CHECK_ROUNDS))
+    arms = peer.choose_many(peer.prepare_many(users))
+    agreed += sum(judge.accepts(arm, rows_of(peer, user)) for arm, user in zip(arms, users, strict=True))
+    return {"agreed": agreed, "rounds": CHECK_ROUNDS + CHECK_USERS}
+
+
+def rows_of(peer: Peer, round_: Round) -> Floats:
+    """Give what the contender sees of a round: a row for each arm, or the user's for all of them."""
+    if not peer.takes_users:
+        return round_.contexts
+    return np.tile(round_.own_columns if peer.narrow else round_.user, (len(round_.arm_columns), 1))
 
 
 def train(peer: Peer, workload: Workload) -> None:

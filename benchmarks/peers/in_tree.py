@@ -22,6 +22,10 @@ class InTree(Peer):
         """Learn the arm's row."""
         self.policy.learn(arm, prepared[arm], reward)
 
+
+class InTreeBatch(InTree):
+    """A baseline that scores many users at once."""
+
     def prepare_many(self, rounds: Sequence[Any]) -> Any:
         """Stack the contexts, arm by arm: (n_arms, n_users, width)."""
         return np.ascontiguousarray(np.stack([round_.contexts for round_ in rounds], axis=1))
@@ -34,4 +38,5 @@ class InTree(Peer):
 
 def make(n_arms: int, width: int, own: int, alpha: float, ridge: float, kind: str) -> Peer:
     """Make the baseline of that name."""
-    return InTree(getattr(baselines, kind)(n_arms, width, alpha, ridge))
+    policy = getattr(baselines, kind)(n_arms, width, alpha, ridge)
+    return InTreeBatch(policy) if hasattr(policy, "choose_many") else InTree(policy)
