@@ -122,6 +122,8 @@ def main() -> int:
     for point in points():
         found.append(answer([sys.executable, __file__, json.dumps(point)], threads=1))
         print(json.dumps(found[-1]), flush=True)
+        if "error" in found[-1]:
+            return 1
     results.keep("growth", {"machine": results.machine(), "points": found})
     return 0
 

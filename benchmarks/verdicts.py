@@ -89,27 +89,28 @@ def _online(contenders: dict[str, Any]) -> list[Verdict]:
 
 
 def _batch(contenders: dict[str, Any]) -> list[Verdict]:
-    return _versus(contenders, "w3", fastest(contenders, "w3", exact=False), 4.0)
+    others = (fastest(contenders, "w3", exact=False), NUMPY, BLAS)
+    return [verdict for other in others for verdict in _versus(contenders, "w3", other, 4.0)]
 
 
 def _vowpal(contenders: dict[str, Any]) -> list[Verdict]:
-    """Judge the shared model beside it: vowpalwabbit's is one for all arms, too."""
-    names = [name for name in contenders if name.startswith("vowpalwabbit") and rate(contenders, name, "w1")]
-    if not names:
+    """Judge speed for both our models, and the loss for the shared one: vowpalwabbit's is one for all arms, too."""
+    losses = {
+        name: found["utility"]["loss"]
+        for name, found in contenders.items()
+        if name.startswith("vowpalwabbit") and "utility" in found and rate(contenders, name, "w1")
+    }
+    if not losses:
         return []
-    quickest = max(names, key=lambda name: rate(contenders, name, "w1") or 0.0)
-    found = [
-        verdict for ours in (OURS, SHARED) for verdict in _versus(contenders, "w1", quickest, 6.0, ours)
-    ]  # fmt: skip
-    # Those that were stopped earlier are compared over fewer rounds.
-    rounds = min((last_loss(contenders[name])[0] for name in names), key=lambda text: int(text or 0))
-    losses = {name: contenders[name]["utility"]["loss"].get(rounds) for name in names}
-    ours = contenders.get(SHARED, {}).get("utility", {}).get("loss", {}).get(rounds)
-    if ours is None or None in losses.values():
-        return found
-    best = min(losses, key=lambda name: losses[name])
-    text = f"W1, utility loss over {rounds} rounds, {SHARED}: {ours:.4f} (below {best}: {losses[best]:.4f})"
-    return [*found, Verdict(text, ours < losses[best])]
+    quickest = max(losses, key=lambda name: rate(contenders, name, "w1") or 0.0)
+    found = [verdict for ours in (OURS, SHARED) for verdict in _versus(contenders, "w1", quickest, 6.0, ours)]
+    mine = contenders[SHARED]["utility"]["loss"]
+    # Who was stopped earlier is compared over fewer rounds, and so are the others.
+    rounds = max(set(mine).intersection(*losses.values()), key=int)
+    best = min(losses, key=lambda name: losses[name][rounds])
+    theirs = losses[best][rounds]
+    text = f"W1, {SHARED}, utility loss over {rounds} rounds: {mine[rounds]:.4f} (below {best}: {theirs:.4f})"
+    return [*found, Verdict(text, mine[rounds] < theirs)]
 
 
 def _import(contenders: dict[str, Any]) -> Verdict:
