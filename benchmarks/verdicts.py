@@ -94,7 +94,7 @@ def _batch(contenders: dict[str, Any]) -> list[Verdict]:
 
 
 def _vowpal(contenders: dict[str, Any]) -> list[Verdict]:
-    """Judge speed for both our models, and the loss for the shared one: vowpalwabbit's is one for all arms, too."""
+    """Judge the speed of both our models, the loss of the shared one: vowpalwabbit's is one for all arms, too."""
     losses = {
         name: found["utility"]["loss"]
         for name, found in contenders.items()
