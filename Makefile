@@ -5,13 +5,14 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help test lint unit reproduce bench docs clean
+.PHONY: help test lint unit reproduce bench guard docs clean
 
 help:
 	@echo "make reproduce   the paper's tables, figures and report, published beside measured (into results/)"
 	@echo "make test        everything that must pass: lint and tests"
 	@echo "make lint        ruff, mypy --strict, import-linter"
-	@echo "make bench       how fast it is, as ratios measured in one run"
+	@echo "make bench       how fast it is beside its peers, measured in one run"
+	@echo "make guard       whether a change made a round slower"
 	@echo "make docs        the documentation (into docs/_build/html)"
 	@echo "make clean       remove all that was made"
 
@@ -36,8 +37,14 @@ reproduce: $(READY)
 	$(BIN)/fairbandits reproduce
 
 bench: $(READY)
-	$(BIN)/python benchmarks/round.py
+	@echo "Ours and all peers, each in its own environment (kept in ~/.cache/fairbandits): about twelve minutes."
+	$(BIN)/python benchmarks/compare.py
+	$(BIN)/python benchmarks/growth.py
 	$(BIN)/python benchmarks/reproduce.py
+	$(BIN)/python benchmarks/report.py
+
+guard: $(READY)
+	$(BIN)/python benchmarks/guard.py
 
 docs: $(READY)
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html

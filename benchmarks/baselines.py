@@ -45,9 +45,20 @@ class VectorisedNumpy:
         means = np.einsum("kd,kd->k", contexts, self.theta)
         return int(np.argmax(means + self.alpha * widths))
 
+    def choose_many(self, contexts: Floats) -> NDArray[np.intp]:
+        """Score all arms for all users; contexts of shape (n_arms, n_users, width)."""
+        widths = np.sqrt(np.einsum("knd,knd->kn", contexts, self._many_products(contexts)))
+        means = np.matmul(contexts, self.theta[:, :, None])[:, :, 0]
+        best: NDArray[np.intp] = np.argmax(means + self.alpha * widths, axis=0)
+        return best
+
     def _products(self, contexts: Floats) -> Floats:
         """Multiply each arm's inverse with its context, as most would write it."""
         products: Floats = np.einsum("kde,ke->kd", self.inverse, contexts)
+        return products
+
+    def _many_products(self, contexts: Floats) -> Floats:
+        products: Floats = np.einsum("knd,kde->kne", contexts, self.inverse)
         return products
 
     def learn(self, arm: int, x: Floats, reward: float) -> None:
@@ -62,4 +73,9 @@ class BatchedBlas(VectorisedNumpy):
     """The same with the product handed to BLAS, arm by arm: the fastest that NumPy alone is known to be."""
 
     def _products(self, contexts: Floats) -> Floats:
-        return np.matmul(self.inverse, contexts[:, :, None])[:, :, 0]
+        products: Floats = np.matmul(self.inverse, contexts[:, :, None])[:, :, 0]
+        return products
+
+    def _many_products(self, contexts: Floats) -> Floats:
+        products: Floats = np.matmul(contexts, self.inverse)
+        return products

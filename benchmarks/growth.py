@@ -1,0 +1,132 @@
+"""W4: how a round grows with arms, width and non-zeros, through the public face, on one thread.
+
+    python benchmarks/growth.py
+
+Every point is a process of its own, so that its memory is its own. Contexts are as in W1: the user's columns are
+the same for all arms, each arm has some of its own. Writes the part "growth" of results.json.
+"""
+
+from __future__ import annotations
+
+import json
+import statistics
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import results
+from compare import answer
+from fairbandits import LinUCB
+from workloads import ALPHA, Floats
+
+WIDTH, NONZEROS = 134, 20
+ROUNDS_KEPT = 4
+SECONDS, REPEATS = 0.3, 5
+MOST_BYTES = 3 * 2**30  # what the learned arms of one point may take
+
+
+def points() -> Iterator[dict[str, Any]]:
+    """Name all points."""
+    for model in ("disjoint", "shared"):
+        for arms in (10, 100, 1_000, 10_000, 100_000):
+            yield _point("arms", model, arms=arms)
+    for model in ("disjoint", "shared"):
+        for width in (16, 64, 256, 1_024, 2_048):
+            yield _point("width", model, width=width, nonzeros=min(width, NONZEROS))
+        for nonzeros in (5, 20, 50, WIDTH):
+            yield _point("nonzeros", model, nonzeros=nonzeros)
+    yield _point("untouched", "disjoint", arms=100_000)
+
+
+def _point(
+    series: str, model: str, arms: int = 100, width: int = WIDTH, nonzeros: int = NONZEROS
+) -> dict[str, Any]:
+    return {"series": series, "model": model, "arms": arms, "width": width, "nonzeros": nonzeros}
+
+
+def make_rounds(arms: int, width: int, nonzeros: int) -> list[Floats]:
+    """Make contexts: two thirds of columns and non-zeros are the user's, one third is the arm's."""
+    rng = np.random.default_rng(0)
+    of_arm = max(1, nonzeros // 3)
+    arm_columns = width // 3 if nonzeros < width else of_arm
+    first = width - arm_columns
+    contexts = np.zeros((arms, width))
+    own = np.argpartition(rng.random((arms, arm_columns)), of_arm - 1, axis=1)[:, :of_arm]
+    contexts[np.arange(arms)[:, None], first + own] = 1.0
+    rounds = []
+    for _ in range(ROUNDS_KEPT):
+        contexts = contexts.copy()
+        contexts[:, :first] = 0.0
+        contexts[:, rng.choice(first, min(first, nonzeros - of_arm), replace=False)] = 1.0
+        rounds.append(contexts)
+    return rounds
+
+
+def measure(point: dict[str, Any]) -> dict[str, Any]:
+    """Measure one point: seconds a round, and what the policy holds in memory."""
+    rounds = make_rounds(point["arms"], point["width"], point["nonzeros"])
+    _run(LinUCB(model=point["model"], random_state=0), [rounds[0][:2]], 2)  # loads what is compiled
+    before = resident_bytes()
+    policy = LinUCB(alpha=ALPHA, model=point["model"], random_state=0)
+    if point["series"] == "untouched":
+        start = time.perf_counter()
+        policy.choose(rounds[0], group="female")
+        return point | {
+            "seconds": time.perf_counter() - start,
+            "held_bytes": resident_bytes() - before,
+            "all_learned": False,
+        }
+    # An arm that nobody has seen costs little, so all are learned, as far as there is room for their matrices.
+    learned = min(point["arms"], MOST_BYTES // (16 * point["width"] ** 2))
+    for arm in range(learned if point["model"] == "disjoint" else 1):
+        policy.learn(policy.choose(rounds[0][[arm]], group="male", arms=[arm]), 0.5)
+    n = max(2, int(SECONDS / _run(policy, rounds, 3)))
+    if learned < point["arms"]:
+        n = min(n, 10)  # every round of them learns one more arm
+    seconds = [_run(policy, rounds, n) for _ in range(REPEATS)]
+    held = resident_bytes() - before
+    return point | {
+        "seconds": statistics.median(seconds),
+        "held_bytes": held,
+        "all_learned": learned == point["arms"],
+    }
+
+
+def _run(policy: LinUCB, rounds: list[Floats], n: int) -> float:
+    """Give the seconds of a round, over n rounds."""
+    start = time.perf_counter()
+    for i in range(n):
+        decision = policy.choose(rounds[i % len(rounds)], group=("female", "male")[i % 2])
+        policy.learn(decision, 0.3 + 0.4 * (decision.index % 2))
+    return (time.perf_counter() - start) / n
+
+
+def resident_bytes() -> int:
+    """Give the memory that this process has now."""
+    for line in Path("/proc/self/status").read_text().splitlines():
+        if line.startswith("VmRSS:"):
+            return int(line.split()[1]) * 1024
+    raise OSError("/proc/self/status has no VmRSS")
+
+
+def main() -> int:
+    """Measure all points, each in its own process."""
+    if len(sys.argv) > 1:
+        print(json.dumps(measure(json.loads(sys.argv[1]))))
+        return 0
+    found = []
+    for point in points():
+        found.append(answer([sys.executable, __file__, json.dumps(point)], threads=1))
+        print(json.dumps(found[-1]), flush=True)
+        if "error" in found[-1]:
+            return 1
+    results.keep("growth", {"machine": results.machine(), "points": found})
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

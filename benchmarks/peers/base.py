@@ -1,0 +1,63 @@
+"""What all adapters are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+
+class Peer:
+    """A contender as the measurement drives it.
+
+    Attributes
+    ----------
+    model : {"disjoint", "shared"}
+        One regression for each arm, or one for all.
+    narrow : bool
+        Whether it is given no more than the user's own columns.
+    takes_users : bool
+        Whether it takes one context per user.
+    users_at_once : int
+        How many users `choose_many` is handed.
+    """
+
+    model = "disjoint"
+    narrow = False
+    takes_users = False
+    users_at_once = 250
+
+    def prepare(self, round_: Any) -> Any:
+        """Bring a round into the form that the library takes; this is not timed."""
+        return round_.contexts
+
+    def choose(self, prepared: Any) -> int:
+        """Choose an arm."""
+        raise NotImplementedError
+
+    def learn(self, arm: int, prepared: Any, reward: float) -> None:
+        """Learn what the arm gave in that round."""
+        raise NotImplementedError
+
+    def learn_many(self, arms: Sequence[int], rounds: Sequence[Any], rewards: Sequence[float]) -> None:
+        """Learn a log; this is not timed."""
+        for arm, round_, reward in zip(arms, rounds, rewards, strict=True):
+            self.learn(arm, self.prepare(round_), reward)
+
+    def prepare_many(self, rounds: Sequence[Any]) -> Any:
+        """Bring many users into the form that the library takes; this is not timed."""
+        return [self.prepare(round_) for round_ in rounds]
+
+    def choose_many(self, prepared: Any) -> Sequence[int]:
+        """Choose an arm for each of many users; one after the other where the library has nothing better."""
+        return [self.choose(one) for one in prepared]
+
+
+class UserPeer(Peer):
+    """A contender that takes one context per user, as a matrix of one row."""
+
+    takes_users = True
+    users_at_once = 10_000
+
+    def prepare(self, round_: Any) -> Any:
+        """Take the user's row."""
+        return (round_.user[: round_.own] if self.narrow else round_.user)[None]

@@ -1,0 +1,59 @@
+"""Write the workloads into a folder: what all environments then load.
+
+W1 is the paper's: students of the stand-in data, so that it is the same everywhere. W2 is dense: every entry of a
+context is the user's times the arm's.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from fairbandits.worlds import StudentsAndVideos
+from workloads import Floats
+
+STUDENT_WIDTH = 107  # of the columns of a context, the first so many are the student's
+W2_ARMS, W2_WIDTH = 1_000, 64
+
+
+def write_all(folder: Path, w1_rounds: int = 10_000, w2_rounds: int = 500) -> None:
+    """Write both files."""
+    folder.mkdir(parents=True, exist_ok=True)
+    write_w1(folder / "w1.npz", w1_rounds)
+    write_w2(folder / "w2.npz", w2_rounds)
+
+
+def write_w1(path: Path, rounds: int) -> None:
+    """Take the paper's world apart: students, videos as seen by either sex, rewards of all arms."""
+    world = StudentsAndVideos(train=rounds, test=0, data="standin", random_state=0)
+    users, groups, rewards = [], [], []
+    parts: dict[str, Floats] = {}
+    for visit in world.visits():
+        users.append(visit.contexts[0, :STUDENT_WIDTH].copy())  # a view would keep all of it
+        groups.append(str(visit.group))
+        rewards.append(visit.rewards)
+        parts[groups[-1]] = visit.contexts[:, STUDENT_WIDTH:].copy()
+    kinds = sorted(parts)
+    _write(
+        path, np.array(users), np.array([parts[kind] for kind in kinds]),
+        np.array([kinds.index(group) for group in groups]), np.array(rewards), groups, is_product=False,
+    )  # fmt: skip
+
+
+def write_w2(path: Path, rounds: int) -> None:
+    """Draw users, arms, and a linear reward for each arm, with noise, cut off at 0 and 1."""
+    rng = np.random.default_rng(2)
+    users = rng.normal(size=(rounds, W2_WIDTH)) / np.sqrt(W2_WIDTH)
+    arms = rng.uniform(0.5, 1.5, size=(W2_ARMS, W2_WIDTH))
+    theta = rng.normal(scale=0.3, size=(W2_ARMS, W2_WIDTH))
+    rewards = np.clip(0.5 + users @ (arms * theta).T + rng.normal(scale=0.05, size=(rounds, W2_ARMS)), 0, 1)
+    groups = [("female", "male")[i % 2] for i in range(rounds)]
+    _write(path, users, arms[None], np.zeros(rounds, int), rewards, groups, is_product=True)
+
+
+def _write(
+    path: Path, users: Floats, parts: Floats, kinds: Floats, rewards: Floats, groups: list[str], is_product: bool
+) -> None:
+    arrays = {"users": users, "parts": parts, "kinds": kinds, "rewards": rewards, "groups": np.array(groups)}
+    np.savez(path, is_product=is_product, **arrays)

@@ -1,0 +1,157 @@
+"""Show what results.json holds: tables, figures, and whether each promise is kept.
+
+    python benchmarks/report.py            # tables and verdicts in the terminal, figures into docs/images
+    python benchmarks/report.py --table    # the table of the README
+
+The exit status is 1 where a promise is not kept.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+import figures
+import results
+import verdicts
+from contenders import OURS, SHARED
+
+WORKLOADS = {"w1": "rounds/s", "w2": "rounds/s", "w3": "users/s"}
+Contenders = dict[str, dict[str, Any]]
+
+
+def markdown(peers: dict[str, Any]) -> str:
+    """Write the table of the README: rates on one thread, and how many times ours is faster."""
+    contenders: Contenders = peers["contenders"]
+    lines = [
+        "| | computes | contexts | arms as the textbook's | W1 rounds/s | W2 rounds/s | W3 users/s | W1 loss |",
+        "| --- | --- | --- | --- | --- | --- | --- | --- |",
+    ]
+    for name, found in contenders.items():
+        rates = [rate_and_ratio(contenders, name, what) for what in WORKLOADS]
+        cells = [
+            name,
+            f"{found['computes']}, {found['model']}",
+            found["contexts"],
+            agreement(found),
+            *rates,
+            loss(contenders, name),
+        ]
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def rate_and_ratio(contenders: Contenders, name: str, what: str) -> str:
+    """Give a rate, and in brackets how many times as fast ours is."""
+    rate = verdicts.rate(contenders, name, what)
+    if rate is None:
+        return "cannot be measured" if "error" in contenders[name] else ""
+    ours = verdicts.rate(contenders, OURS, what)
+    shown = f"{rate:,.0f}" if rate >= 100 else f"{rate:.3g}"
+    return shown if contenders[name]["is_ours"] or not ours else f"{shown} ({ours / rate:.3g} x)"
+
+
+def agreement(found: dict[str, Any]) -> str:
+    """Say whether its arms are those of the textbook."""
+    if "check" not in found:
+        return "not LinUCB"
+    agreed, rounds = found["check"]["agreed"], found["check"]["rounds"]
+    return "yes" if agreed == rounds else f"WRONG in {rounds - agreed} of {rounds}"
+
+
+def loss(contenders: Contenders, name: str) -> str:
+    """Give the utility loss at its last checkpoint, and that of our same model over the same rounds."""
+    rounds, value = verdicts.last_loss(contenders[name])
+    if not rounds:
+        return ""
+    beside = contenders[SHARED if contenders[name]["model"] == "shared" else OURS]
+    ours = beside.get("utility", {}).get("loss", {}).get(rounds)
+    alone = contenders[name]["is_ours"] or ours is None
+    return f"{value:.3f} after {int(rounds):,}" + ("" if alone else f", ours {ours:.3f}")
+
+
+def print_peers(console: Console, peers: dict[str, Any]) -> None:
+    """Print the rates on one thread and on all, memory and import time."""
+    machine, contenders = peers["machine"], peers["contenders"]
+    title = f"{machine['processor']}, {machine['cores']} cores; median per second (times that ours is faster)"
+    table = Table(title=title)
+    for heading in ("", "textbook's arms", "W1", "W2", "W3", "all cores: W1", "W2", "W3", "MiB W1", "W2", "W3",
+                    "import s", "loss on W1"):  # fmt: skip
+        table.add_column(heading, justify="left" if heading in ("", "loss on W1") else "right")
+    for name, found in contenders.items():
+        all_cores = [_plain(verdicts.rate(contenders, name, what, "all")) for what in WORKLOADS]
+        peaks = [_mib(found.get(what, {}).get("one", {}).get("peak_bytes")) for what in WORKLOADS]
+        rates = [rate_and_ratio(contenders, name, what) for what in WORKLOADS]
+        imported = f"{found['import_s']:.2f}" if found.get("import_s") else ""
+        table.add_row(name, agreement(found), *rates, *all_cores, *peaks, imported, loss(contenders, name))
+    console.print(table)
+    for name, found in contenders.items():
+        what = (
+            found.get("error")
+            or f"{found['computes']}, {found['model']}, contexts {found['contexts']}; {found['release']}"
+        )
+        console.print(f"{name}: {what}", highlight=False, markup=False)
+
+
+def print_growth(console: Console, growth: dict[str, Any]) -> None:
+    """Print how a round grows."""
+    table = Table(title="W4: growth")
+    for heading in ("model", "arms", "learned", "width", "non-zeros", "us a round", "rounds/s", "MiB held"):
+        table.add_column(heading, justify="right")
+    for point in growth["points"]:
+        arms = [f"{point['arms']:,}", learned(point)]
+        size = [*arms, *(f"{point[key]:,}" for key in ("width", "nonzeros"))]
+        cost = [f"{point['seconds'] * 1e6:,.0f}", _plain(1 / point["seconds"]), _mib(point["held_bytes"])]
+        table.add_row(point["model"], *size, *cost)
+    console.print(table)
+
+
+def learned(point: dict[str, Any]) -> str:
+    """Say how many of the arms have matrices of their own; those of a shared model need none."""
+    if point["model"] == "shared":
+        return ""
+    return "all" if point["all_learned"] else "none" if point["series"] == "untouched" else "some"
+
+
+def print_verdicts(console: Console, found: list[verdicts.Verdict]) -> None:
+    """Print every promise with its figure."""
+    for verdict in found:
+        mark = "reached    " if verdict.is_reached else "FALLS SHORT"
+        console.print(f"{mark}  {verdict.text}", highlight=False, markup=False)
+
+
+def _plain(value: float | None) -> str:
+    return "" if value is None else f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+
+
+def _mib(value: float | None) -> str:
+    return "" if value is None else f"{value / 2**20:,.0f}"
+
+
+def main() -> int:
+    """Show all that there is."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--table", action="store_true", help="print the table of the README, and nothing else")
+    options = parser.parse_args()
+    parts = results.read()
+    if options.table:
+        print(markdown(parts["peers"]))
+        return 0
+    console = Console(width=max(Console().width, 200))
+    if "peers" in parts:
+        print_peers(console, parts["peers"])
+        figures.draw_peers(parts["peers"], results.IMAGES / "peers.png")
+    if "growth" in parts:
+        print_growth(console, parts["growth"])
+        figures.draw_growth(parts["growth"], results.IMAGES / "growth.png")
+    found = verdicts.judge(parts)
+    print_verdicts(console, found)
+    return 0 if all(verdict.is_reached for verdict in found) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,136 @@
+"""What the project promises about speed, and whether the last results keep it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from contenders import BLAS, NUMPY, OURS, SHARED
+
+TEXTBOOK_RATIO = 500.0  # of a whole simulation
+IMPORT_BELOW = 1.0
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """A promise with the figure that was measured."""
+
+    text: str
+    is_reached: bool
+
+
+def judge(parts: dict[str, Any]) -> list[Verdict]:
+    """Judge every promise on which there are results."""
+    found: list[Verdict] = []
+    if "peers" in parts:
+        contenders = parts["peers"]["contenders"]
+        found += [*_online(contenders), *_batch(contenders), *_vowpal(contenders), _import(contenders)]
+    if "growth" in parts:
+        found += _growth(parts["growth"]["points"])
+    if "reproduce" in parts:
+        found.append(_at_least("a simulation, times the textbook", parts["reproduce"]["ratio"], TEXTBOOK_RATIO))
+    return found
+
+
+def rate(contenders: dict[str, Any], name: str, what: str, threads: str = "one") -> float | None:
+    """Give the median rate of a contender, where there is one."""
+    value: float | None = contenders.get(name, {}).get(what, {}).get(threads, {}).get("rate")
+    return value
+
+
+def last_loss(found: dict[str, Any]) -> tuple[str, float]:
+    """Give the last checkpoint that a contender reached, and its loss there."""
+    losses = found.get("utility", {}).get("loss", {})
+    return max(losses.items(), key=lambda item: int(item[0])) if losses else ("", float("nan"))
+
+
+def is_exact(found: dict[str, Any]) -> bool:
+    """Whether it is a peer that computes LinUCB, and right."""
+    return "check" in found and bool(found["check"]["agreed"] == found["check"]["rounds"])
+
+
+def fastest(contenders: dict[str, Any], what: str, exact: bool) -> str | None:
+    """Name the fastest contender from outside: of those that are exact, or of all."""
+    in_tree = {BLAS, NUMPY, "textbook"}
+    rates = {
+        name: rate(contenders, name, what) or 0.0
+        for name, found in contenders.items()
+        if not found["is_ours"] and name not in in_tree and (is_exact(found) or not exact)
+    }
+    best = max(rates, key=lambda name: rates[name], default=None)
+    return best if best is not None and rates[best] else None
+
+
+def _at_least(text: str, value: float, goal: float) -> Verdict:
+    return Verdict(f"{text}: {value:.3g} (at least {goal:g})", value >= goal)
+
+
+def _at_most(text: str, value: float, goal: float) -> Verdict:
+    return Verdict(f"{text}: {value:.3g} (at most {goal:g})", value <= goal)
+
+
+def _versus(
+    contenders: dict[str, Any], what: str, other: str | None, goal: float, ours: str = OURS
+) -> list[Verdict]:
+    mine, theirs = rate(contenders, ours, what), rate(contenders, other or "", what)
+    if not mine or not theirs:
+        return []
+    return [_at_least(f"{what.upper()}, {ours}, times {other}", mine / theirs, goal)]
+
+
+def _online(contenders: dict[str, Any]) -> list[Verdict]:
+    goals = {"w1": (60.0, 12.0), "w2": (20.0, 2.0)}
+    found = []
+    for what, (of_peers, of_numpy) in goals.items():
+        found += _versus(contenders, what, fastest(contenders, what, exact=True), of_peers)
+        for baseline in (NUMPY, BLAS):
+            found += _versus(contenders, what, baseline, of_numpy)
+    return found
+
+
+def _batch(contenders: dict[str, Any]) -> list[Verdict]:
+    others = (fastest(contenders, "w3", exact=False), NUMPY, BLAS)
+    return [verdict for other in others for verdict in _versus(contenders, "w3", other, 4.0)]
+
+
+def _vowpal(contenders: dict[str, Any]) -> list[Verdict]:
+    """Judge the speed of both our models, the loss of the shared one: vowpalwabbit's is one for all arms, too."""
+    losses = {
+        name: found["utility"]["loss"]
+        for name, found in contenders.items()
+        if name.startswith("vowpalwabbit") and "utility" in found and rate(contenders, name, "w1")
+    }
+    if not losses:
+        return []
+    quickest = max(losses, key=lambda name: rate(contenders, name, "w1") or 0.0)
+    found = [verdict for ours in (OURS, SHARED) for verdict in _versus(contenders, "w1", quickest, 6.0, ours)]
+    mine = contenders[SHARED]["utility"]["loss"]
+    # Who was stopped earlier is compared over fewer rounds, and so are the others.
+    rounds = max(set(mine).intersection(*losses.values()), key=int)
+    best = min(losses, key=lambda name: losses[name][rounds])
+    theirs = losses[best][rounds]
+    text = f"W1, {SHARED}, utility loss over {rounds} rounds: {mine[rounds]:.4f} (below {best}: {theirs:.4f})"
+    return [*found, Verdict(text, mine[rounds] < theirs)]
+
+
+def _import(contenders: dict[str, Any]) -> Verdict:
+    return _at_most("import fairbandits, seconds", contenders[OURS]["import_s"], IMPORT_BELOW)
+
+
+def _growth(points: list[dict[str, Any]]) -> list[Verdict]:
+    cost = {
+        (p["model"], p["arms"]): p
+        for p in points
+        if p["series"] == "arms" and (p["all_learned"] or p["model"] == "shared")
+    }
+    found = []
+    for model in ("disjoint", "shared"):
+        most = max(arms for of, arms in cost if of == model)
+        ratio = cost[model, most]["seconds"] / cost[model, 100]["seconds"]
+        text = f"W4, {model}, a round at {most:,} arms, times one at 100"
+        found.append(_at_most(text, ratio, most / 100))
+    ratio = cost["shared", 10_000]["seconds"] / cost["shared", 100]["seconds"]
+    found.append(_at_most("W4, shared, a round at 10,000 arms, times one at 100", ratio, 20.0))
+    untouched = next(p for p in points if p["series"] == "untouched")
+    text = f"W4, MiB of {untouched['arms']:,} untouched disjoint arms"
+    return [*found, _at_most(text, untouched["held_bytes"] / 2**20, 200.0)]
