@@ -89,7 +89,7 @@ def _vw(exploration: str) -> Contender:
 CONTENDERS = (
     _ours(OURS, "LinUCB"),
     _ours("fairbandits FairLinUCB", "LinUCB and a fairness term", policy="FairLinUCB"),
-    _ours("fairbandits LinUCB, scores only", "LinUCB", ("w3",), only_scores=True),
+    _ours("fairbandits LinUCB, from a matrix", "LinUCB", ("w1", "w3"), matrix=True),
     _ours(SHARED, "LinUCB", model="shared"),
     Contender(BLAS, "in_tree", "numpy", "LinUCB", ONE_PER_ARM, options={"kind": "BatchedBlas"}),
     Contender(NUMPY, "in_tree", "numpy", "LinUCB", ONE_PER_ARM, options={"kind": "VectorisedNumpy"}),

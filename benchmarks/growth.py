@@ -3,7 +3,8 @@
     python benchmarks/growth.py
 
 Every point is a process of its own, so that its memory is its own. Contexts are as in W1: the user's columns are
-the same for all arms, each arm has some of its own. Writes the part "growth" of results.json.
+the same for all arms, each arm has some of its own; a catalogue keeps those. Writes the part "growth" of
+results.json.
 """
 
 from __future__ import annotations
@@ -20,11 +21,11 @@ import numpy as np
 
 import results
 from compare import answer
-from fairbandits import LinUCB
+from fairbandits import Catalogue, LinUCB
 from workloads import ALPHA, Floats
 
 WIDTH, NONZEROS = 134, 20
-ROUNDS_KEPT = 4
+USERS_KEPT = 20
 SECONDS, REPEATS = 0.3, 5
 MOST_BYTES = 3 * 2**30  # what the learned arms of one point may take
 
@@ -48,33 +49,31 @@ def _point(
     return {"series": series, "model": model, "arms": arms, "width": width, "nonzeros": nonzeros}
 
 
-def make_rounds(arms: int, width: int, nonzeros: int) -> list[Floats]:
-    """Make contexts: two thirds of columns and non-zeros are the user's, one third is the arm's."""
+def make(arms: int, width: int, nonzeros: int) -> tuple[Catalogue, list[Floats]]:
+    """Make arms and users: two thirds of columns and non-zeros are the user's, one third is the arm's."""
     rng = np.random.default_rng(0)
     of_arm = max(1, nonzeros // 3)
     arm_columns = width // 3 if nonzeros < width else of_arm
     first = width - arm_columns
-    contexts = np.zeros((arms, width))
+    features = np.zeros((arms, arm_columns))
     own = np.argpartition(rng.random((arms, arm_columns)), of_arm - 1, axis=1)[:, :of_arm]
-    contexts[np.arange(arms)[:, None], first + own] = 1.0
-    rounds = []
-    for _ in range(ROUNDS_KEPT):
-        contexts = contexts.copy()
-        contexts[:, :first] = 0.0
-        contexts[:, rng.choice(first, min(first, nonzeros - of_arm), replace=False)] = 1.0
-        rounds.append(contexts)
-    return rounds
+    features[np.arange(arms)[:, None], own] = 1.0
+    users = np.zeros((USERS_KEPT, first))
+    for user in users:
+        user[rng.choice(first, min(first, nonzeros - of_arm), replace=False)] = 1.0
+    return Catalogue(features, first), list(users)
 
 
 def measure(point: dict[str, Any]) -> dict[str, Any]:
     """Measure one point: seconds a round, and what the policy holds in memory."""
-    rounds = make_rounds(point["arms"], point["width"], point["nonzeros"])
-    _run(LinUCB(model=point["model"], random_state=0), [rounds[0][:2]], 2)  # loads what is compiled
+    catalogue, users = make(point["arms"], point["width"], point["nonzeros"])
+    small, _ = make(2, point["width"], point["nonzeros"])
+    _run(LinUCB(model=point["model"], random_state=0), small, users, 2)  # loads what is compiled
     before = resident_bytes()
     policy = LinUCB(alpha=ALPHA, model=point["model"], random_state=0)
     if point["series"] == "untouched":
         start = time.perf_counter()
-        policy.choose(rounds[0], group="female")
+        policy.choose(catalogue.offer(users[0]), group="female")
         return point | {
             "seconds": time.perf_counter() - start,
             "held_bytes": resident_bytes() - before,
@@ -83,11 +82,11 @@ def measure(point: dict[str, Any]) -> dict[str, Any]:
     # An arm that nobody has seen costs little, so all are learned, as far as there is room for their matrices.
     learned = min(point["arms"], MOST_BYTES // (16 * point["width"] ** 2))
     for arm in range(learned if point["model"] == "disjoint" else 1):
-        policy.learn(policy.choose(rounds[0][[arm]], group="male", arms=[arm]), 0.5)
-    n = max(2, int(SECONDS / _run(policy, rounds, 3)))
+        policy.learn(policy.choose(catalogue.offer(users[0], arms=[arm]), group="male"), 0.5)
+    n = max(2, int(SECONDS / _run(policy, catalogue, users, 3)))
     if learned < point["arms"]:
         n = min(n, 10)  # every round of them learns one more arm
-    seconds = [_run(policy, rounds, n) for _ in range(REPEATS)]
+    seconds = [_run(policy, catalogue, users, n) for _ in range(REPEATS)]
     held = resident_bytes() - before
     return point | {
         "seconds": statistics.median(seconds),
@@ -96,11 +95,11 @@ def measure(point: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _run(policy: LinUCB, rounds: list[Floats], n: int) -> float:
+def _run(policy: LinUCB, catalogue: Catalogue, users: list[Floats], n: int) -> float:
     """Give the seconds of a round, over n rounds."""
     start = time.perf_counter()
     for i in range(n):
-        decision = policy.choose(rounds[i % len(rounds)], group=("female", "male")[i % 2])
+        decision = policy.choose(catalogue.offer(users[i % len(users)]), group=("female", "male")[i % 2])
         policy.learn(decision, 0.3 + 0.4 * (decision.index % 2))
     return (time.perf_counter() - start) / n
 

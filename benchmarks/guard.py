@@ -61,10 +61,14 @@ def online(peer: Peer, workload: Workload, n: int, choose: bool = True, learn: b
 
 def ours_learning(peer: ours.Ours, workload: Workload, n: int) -> Work:
     """Give the work of `learn` alone: decisions made before, learned again and again."""
-    decisions = cycle([peer.policy.choose(round_.contexts, group=round_.group) for round_ in workload.rounds(n)])
+    decisions = []
+    for round_ in workload.rounds(n):
+        peer.choose(peer.prepare(round_))
+        decisions.append(peer.decision)
+    again = cycle(decisions)
 
     def work() -> None:
-        peer.policy.learn(next(decisions), 0.5, again=True)
+        peer.policy.learn(next(again), 0.5, again=True)
 
     return work
 

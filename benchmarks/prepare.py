@@ -30,10 +30,11 @@ def write_w1(path: Path, rounds: int) -> None:
     users, groups, rewards = [], [], []
     parts: dict[str, Floats] = {}
     for visit in world.visits():
-        users.append(visit.contexts[0, :STUDENT_WIDTH].copy())  # a view would keep all of it
+        contexts = np.asarray(visit.contexts)
+        users.append(contexts[0, :STUDENT_WIDTH].copy())  # a view would keep all of it
         groups.append(str(visit.group))
         rewards.append(visit.rewards)
-        parts[groups[-1]] = visit.contexts[:, STUDENT_WIDTH:].copy()
+        parts[groups[-1]] = contexts[:, STUDENT_WIDTH:].copy()
     kinds = sorted(parts)
     _write(
         path, np.array(users), np.array([parts[kind] for kind in kinds]),

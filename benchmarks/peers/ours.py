@@ -14,8 +14,8 @@ from peers.base import Peer
 class Ours(Peer):
     """A policy that is given its contexts as a matrix."""
 
-    def __init__(self, policy: Any, only_scores: bool) -> None:
-        self.policy, self.model, self.only_scores = policy, policy.model, only_scores
+    def __init__(self, policy: Any) -> None:
+        self.policy, self.model = policy, policy.model
 
     def prepare(self, round_: Any) -> Any:
         """Take the matrix and the group."""
@@ -35,26 +35,78 @@ class Ours(Peer):
     def learn_many(self, arms: Sequence[int], rounds: Sequence[Any], rewards: Sequence[float]) -> None:
         """Offer the arm of the log and no other, so that all contenders learn the same."""
         for arm, round_, reward in zip(arms, rounds, rewards, strict=True):
-            decision = self.policy.choose(round_.contexts[[arm]], group=round_.group, arms=[arm])
-            self.policy.learn(decision, reward)
+            self.policy.learn(self._offered(arm, round_), reward)
+
+    def _offered(self, arm: int, round_: Any) -> Any:
+        return self.policy.choose(round_.contexts[[arm]], group=round_.group, arms=[arm])
 
     def prepare_many(self, rounds: Sequence[Any]) -> Any:
         """Stack the contexts: (n_users, n_arms, width)."""
         return np.stack([round_.contexts for round_ in rounds]), [round_.group for round_ in rounds]
 
     def choose_many(self, prepared: Any) -> Sequence[int]:
-        """Decide for all, or score all."""
+        """Decide for all."""
         contexts, groups = prepared
-        if self.only_scores:
-            best: list[int] = self.policy.score(contexts, groups).total.argmax(axis=1).tolist()
-            return best
-        return [decision.index for decision in self.policy.choose_many(contexts, groups)]
+        arms: list[int] = self.policy.choose_many(contexts, groups).arms
+        return arms
+
+
+class FromCatalogue(Ours):
+    """A policy that is given its contexts by a catalogue: the offer is made inside of what is timed.
+
+    Where every entry of a context is the user's times the arm's there is nothing to keep in a catalogue: a matrix
+    is given.
+    """
+
+    catalogue: Any = None
+
+    def prepare(self, round_: Any) -> Any:
+        """Take the user's columns and the group."""
+        if round_.is_product:
+            return super().prepare(round_)
+        self._see(round_)
+        return round_.own_columns, round_.group
+
+    def choose(self, prepared: Any) -> int:
+        """Offer all arms, and choose."""
+        if self.catalogue is not None:
+            user, group = prepared
+            prepared = self.catalogue.offer(user, {"sex": group}), group
+        return super().choose(prepared)
+
+    def _offered(self, arm: int, round_: Any) -> Any:
+        if round_.is_product:
+            return super()._offered(arm, round_)
+        self._see(round_)
+        offer = self.catalogue.offer(round_.own_columns, {"sex": round_.group}, [arm])
+        return self.policy.choose(offer, group=round_.group)
+
+    def prepare_many(self, rounds: Sequence[Any]) -> Any:
+        """Stack the users: (n_users, n_columns)."""
+        if rounds[0].is_product:
+            return super().prepare_many(rounds)
+        self._see(rounds[0])
+        return np.stack([round_.own_columns for round_ in rounds]), [round_.group for round_ in rounds]
+
+    def choose_many(self, prepared: Any) -> Sequence[int]:
+        """Offer all arms to all users, and decide."""
+        if self.catalogue is not None:
+            users, groups = prepared
+            prepared = self.catalogue.offer_many(users, {"sex": groups}), groups
+        return super().choose_many(prepared)
+
+    def _see(self, round_: Any) -> None:
+        """Make the catalogue from the first round: the last column says whether an arm matches the user."""
+        if self.catalogue is None:
+            other = {"female": "male", "male": "female"}[round_.group]
+            sexes = [round_.group if match else other for match in round_.arm_columns[:, -1]]
+            self.catalogue = fairbandits.Catalogue(round_.arm_columns[:, :-1], round_.own, matches={"sex": sexes})
 
 
 def make(
     n_arms: int, width: int, own: int, alpha: float, ridge: float,
-    policy: str = "LinUCB", model: str = "disjoint", only_scores: bool = False,
+    policy: str = "LinUCB", model: str = "disjoint", matrix: bool = False,
 ) -> Ours:  # fmt: skip
     """Make a policy by its name."""
     made = getattr(fairbandits, policy)(alpha=alpha, ridge=ridge, model=model, random_state=0)
-    return Ours(made, only_scores)
+    return Ours(made) if matrix else FromCatalogue(made)
