@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 
 from fairbandits.policies import Policy
 from fairbandits.simulate.loop import shown, simulate
+from fairbandits.simulate.models import made
 from fairbandits.simulate.trace import Trace
 from fairbandits.storage import write_whole
 
@@ -42,7 +43,8 @@ class Run:
     seed : int
         Where the randomness of both comes from.
     policy_params, world_params : mapping
-        Their parameters but for `random_state`: plain values, such as JSON knows.
+        Their parameters but for `random_state`: plain values, such as JSON knows. A `Model` is written as
+        `{"Model": {"kind": "shared", "feature_map": {"Nystroem": {"degree": 2}}}}`.
 
     Examples
     --------
@@ -65,23 +67,24 @@ class Run:
         seed = {"random_state": self.seed} if "random_state" in inspect.signature(self.world).parameters else {}
         return self.world(**self.world_params, **seed)
 
-    def make_policy(self) -> Policy:
-        """Make the policy, which has learned nothing yet."""
+    def make_policy(self, world: Any = None) -> Policy:
+        """Make the policy, which has learned nothing yet; in a world, with its feature map fitted there."""
         # Any subclass of Policy names its parameters, and random_state is one of them.
-        return self.policy(**self.policy_params, random_state=self.seed + _POLICY_SEED)
+        params = {name: made(value, world, self.seed) for name, value in self.policy_params.items()}
+        return self.policy(**params, random_state=self.seed + _POLICY_SEED)
 
     def simulate(self, cache: Path | None = None, *, progress: bool = False) -> Trace:
         """Give the trace: out of the cache if it is there, and into the cache if not."""
         world = self.make_world()
         if cache is None:
-            return simulate(self.make_policy(), world, progress=progress)
+            return simulate(self.make_policy(world), world, progress=progress)
         path = cache / f"{self.key(getattr(world, 'data_source', None))}.npz"
         if path.is_file():
             try:
                 return Trace.load(path)
             except ValueError:
                 pass  # damaged: what was computed once can be computed again, and is written over
-        trace = simulate(self.make_policy(), world, progress=progress)
+        trace = simulate(self.make_policy(world), world, progress=progress)
         write_whole(path, trace.to_bytes())
         return trace
 
@@ -97,7 +100,7 @@ class Run:
             "seed": self.seed,
             "data": data_source,
             "code": _package_source(),
-            "versions": [version(name) for name in ("numpy", "numba")],
+            "versions": [version(name) for name in ("numpy", "numba", "scikit-learn")],
         }
         try:
             text = json.dumps(parts, sort_keys=True)
