@@ -11,8 +11,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, PolynomialFeatures, SplineTransformer, StandardScaler
 
 from fairbandits import FairLinUCB, FileError, LinTS, LinUCB, Model, Policy
+from fairbandits.cli import main
 from fairbandits.linear import HybridBank, RidgeBank, as_rows
 from fairbandits.linear.logistic import to_rewards, working_row
+from fairbandits.named import as_run, parse_params
 from helpers import CURVED, MODELS, SAMPLE, contexts_for, fresh, teach
 from models_by_hand import DiscountByHand, HybridByHand, logistic_step
 from test_textbook import CONTEXTS
@@ -456,3 +458,63 @@ def test_importing_imports_no_scikit_learn():
 
     code = "import sys, fairbandits; fairbandits.LinUCB(model='hybrid'); assert 'sklearn' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+# -- by name -------------------------------------------------------------------------------------------
+
+NAMED = {
+    "hybrid": "hybrid",
+    "Model(link=logistic)": Model(link="logistic"),
+    "Model(kind=shared, discount=0.999)": Model("shared", discount=0.999),
+    "Model()": Model(),
+}
+
+
+@pytest.mark.parametrize("text", NAMED)
+def test_models_by_name(text):
+    run = as_run("LinUCB", "LinearWorld", policy_params=parse_params([f"model={text}"]), rounds=30)
+    assert run.make_policy().model == NAMED[text]
+    assert len(run.simulate()) == 30
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Nystroem(kernel=poly, degree=2, n_components=5)",
+        "SplineTransformer",
+        "PolynomialFeatures(degree=2)",
+        "sklearn.random_projection:GaussianRandomProjection(n_components=3)",
+    ],
+)
+def test_feature_maps_by_name_are_fitted_on_the_first_visits(text, tmp_path):
+    params = parse_params([f"model=Model(kind=shared, feature_map={text})"])
+    run = as_run("LinUCB", "LinearWorld", policy_params=params, rounds=60)
+    policy = run.make_policy(run.make_world())
+    assert text.partition("(")[0].endswith(type(policy.model.feature_map).__name__)
+    first, again = run.simulate(tmp_path), run.simulate()
+    np.testing.assert_array_equal(first.reward, again.reward)
+    assert len(list(tmp_path.iterdir())) == 1, "what is kept is found by plain values"
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("Model(kind=joint)", "kind must be one of disjoint, shared, hybrid; got 'joint'"),
+        ("Model(speed=3)", "Model does not take these parameters: .*speed"),
+        ("Model(feature_map=Nystrom)", "there is no feature map 'Nystrom'; expected one of Nystroem, RBFSampler"),
+        ("Model(feature_map=Nystroem(colour=3))", "Nystroem does not take these parameters: .*colour"),
+        ("Model(feature_map=3)", "there is no feature map 3; expected"),
+        ("Model(feature_map=fractions:Fraction)", "'fractions:Fraction' cannot be fitted; expected a transformer"),
+        ("Modell(kind=shared)", "model must be one of disjoint, shared, hybrid, or a fairbandits.Model; got"),
+        ("Model(kind)", "'kind' came; expected name=value"),
+    ],
+)
+def test_names_that_are_no_models(text, words):
+    with pytest.raises(ValueError, match=words):
+        as_run("LinUCB", "LinearWorld", policy_params=parse_params([f"model={text}"])).make_policy()
+
+
+def test_a_map_that_does_not_fit_its_world_is_one_line(capsys, tmp_path):
+    arguments = ["simulate", "--world", "LinearWorld", "--rounds", "9", "--out", str(tmp_path)]
+    assert main([*arguments, "--set", "model=Model(feature_map=Nystroem(kernel=colour))"]) == 2
+    assert "kernel" in capsys.readouterr().err

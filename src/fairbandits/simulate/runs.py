@@ -75,6 +75,13 @@ class Run:
 
     def simulate(self, cache: Path | None = None, *, progress: bool = False) -> Trace:
         """Give the trace: out of the cache if it is there, and into the cache if not."""
+        from threadpoolctl import threadpool_limits  # noqa: PLC0415 - slow to import, and needed only here
+
+        # The number of threads can change the last digit of a sum; and cores are for other runs.
+        with threadpool_limits(limits=1):
+            return self._simulate(cache, progress)
+
+    def _simulate(self, cache: Path | None, progress: bool) -> Trace:
         world = self.make_world()
         if cache is None:
             return simulate(self.make_policy(world), world, progress=progress)
@@ -167,7 +174,7 @@ def summarise_many(
     if folder is not None:
         folder.mkdir(parents=True, exist_ok=True)
     if jobs == 1:
-        return list(shown((summarise(_simulate_one(run, folder)) for run in runs), len(runs), progress, "runs"))
+        return list(shown((summarise(run.simulate(folder)) for run in runs), len(runs), progress, "runs"))
     try:
         from joblib import Parallel, delayed  # noqa: PLC0415 - an extra
     except ImportError:
@@ -187,15 +194,7 @@ def _summarise_in_worker(
     # An interrupt from the keyboard reaches all processes; the first one answers it, and ends the others.
     if os.getpid() != parent:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
-    return summarise(_simulate_one(run, folder))
-
-
-def _simulate_one(run: Run, folder: Path | None) -> Trace:
-    from threadpoolctl import threadpool_limits  # noqa: PLC0415 - slow to import, and seldom needed
-
-    # The number of threads can change the last digit of a sum; and cores are for other runs.
-    with threadpool_limits(limits=1):
-        return run.simulate(folder)
+    return summarise(run.simulate(folder))
 
 
 def _name(kind: type) -> str:
