@@ -1,8 +1,29 @@
 """Small things that several test files need."""
 
 import numpy as np
+from sklearn.kernel_approximation import Nystroem
+from sklearn.preprocessing import SplineTransformer
 
-from fairbandits import EpsilonGreedy, FairLinUCB, LinTS, LinUCB, NaiveLinUCB, Uniform
+from fairbandits import EpsilonGreedy, FairLinUCB, LinTS, LinUCB, Model, NaiveLinUCB, Uniform
+
+SAMPLE = np.random.default_rng(0).random((50, 10))
+CURVED = Nystroem(n_components=8, random_state=0).fit(SAMPLE)
+SPLINES = SplineTransformer(n_knots=3, degree=2, sparse_output=True).fit(SAMPLE)
+
+#: Every model, in several ways.
+MODELS = {
+    "hybrid": "hybrid",
+    "logistic": Model(link="logistic"),
+    "logistic shared": Model("shared", link="logistic"),
+    "logistic hybrid": Model("hybrid", link="logistic"),
+    "discount": Model(discount=0.9),
+    "discount shared": Model("shared", discount=0.99),
+    "discount hybrid": Model("hybrid", discount=0.9),
+    "discount logistic": Model(link="logistic", discount=0.9),
+    "curved": Model(feature_map=CURVED),
+    "splines shared": Model("shared", feature_map=SPLINES),
+    "curved hybrid": Model("hybrid", feature_map=CURVED),
+}
 
 #: One of each kind, and every model.
 POLICIES = {
@@ -17,6 +38,12 @@ POLICIES = {
     "EpsilonGreedy shared": EpsilonGreedy(model="shared"),
     "LinTS": LinTS(),
     "LinTS shared": LinTS(model="shared"),
+    "LinTS hybrid": LinTS(model="hybrid"),
+    "LinTS logistic": LinTS(model=Model(link="logistic")),
+    "LinTS logistic shared": LinTS(model=Model("shared", link="logistic")),
+    "EpsilonGreedy hybrid": EpsilonGreedy(model="hybrid"),
+    "NaiveLinUCB curved": NaiveLinUCB(drop=[0, 3], model=Model(feature_map=CURVED)),
+    **{f"FairLinUCB {name}": FairLinUCB(model=model) for name, model in MODELS.items()},
 }
 
 

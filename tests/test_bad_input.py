@@ -193,7 +193,7 @@ PARAMETERS = [
     (LinUCB, {"ridge": 0}, "ridge must be a number above 1e-50, and at most 1e\\+50; got 0"),
     (LinUCB, {"ridge": -1}, "ridge must be a number above 1e-50, and at most 1e\\+50; got -1"),
     (LinUCB, {"ridge": True}, "ridge must be a number above 1e-50, and at most 1e\\+50; got True"),
-    (LinUCB, {"model": "joint"}, "model must be one of disjoint, shared; got 'joint'"),
+    (LinUCB, {"model": "joint"}, "one of disjoint, shared, hybrid, or a fairbandits.Model; got 'joint'"),
     (LinUCB, {"reward_range": (1, 0)}, "lower one first"),
     (LinUCB, {"reward_range": "ab"}, "a pair"),
     (LinUCB, {"reward_range": "01"}, "a pair"),

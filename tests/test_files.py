@@ -34,7 +34,8 @@ def metadata_of(path):
 def test_the_same_arms_afterwards_to_the_bit(name, tmp_path):
     policy, _ = teach(fresh(POLICIES[name], random_state=3))
     policy.save(tmp_path / "policy")
-    loaded = Policy.load(tmp_path / "policy")
+    feature_map = getattr(policy.get_params().get("model"), "feature_map", None)
+    loaded = Policy.load(tmp_path / "policy", feature_map=feature_map)
     assert type(loaded) is type(policy)
     assert loaded.checksum() == policy.checksum()
     assert teach(loaded, seed=5)[1] == teach(policy, seed=5)[1]
@@ -213,7 +214,7 @@ def test_saving_is_whole_or_not_at_all(tmp_path, monkeypatch):
 # -- merging -------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", POLICIES)
+@pytest.mark.parametrize("name", [name for name, policy in POLICIES.items() if not policy.order_matters])
 def test_halves_merged_are_the_whole(name):
     rng = np.random.default_rng(0)
     rounds = [

@@ -5,7 +5,7 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from fairbandits import Catalogue, LinUCB, Uniform
+from fairbandits import Catalogue, LinUCB, Model, Uniform
 from fairbandits.linear import RidgeBank, as_rows, threads
 from textbook import Textbook
 
@@ -55,7 +55,7 @@ def test_float32_is_close_and_takes_half_the_memory(full):
 
 def test_float32_survives_a_file_and_a_merge(tmp_path):
     rng = np.random.default_rng(2)
-    policies = [LinUCB(dtype="float32", random_state=0) for _ in range(2)]
+    policies = [LinUCB(model=Model(dtype="float32"), random_state=0) for _ in range(2)]
     for policy in policies:
         for _ in range(50):
             policy.learn(policy.choose(rng.normal(size=(4, 6))), rng.random())
@@ -69,7 +69,7 @@ def test_float32_survives_a_file_and_a_merge(tmp_path):
 
 def test_a_dtype_that_is_none():
     with pytest.raises(ValueError, match="dtype must be one of float64, float32; got 'float16'"):
-        LinUCB(dtype="float16")
+        Model(dtype="float16")
 
 
 @pytest.mark.parametrize("n_arms", [10, 1_000, 10_000])

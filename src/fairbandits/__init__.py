@@ -5,6 +5,7 @@ from importlib.metadata import version
 from fairbandits.contexts import Catalogue, Offer
 from fairbandits.fairness import Gap, GroupRewards, Standing
 from fairbandits.linear import (
+    Model,
     alpha_from_delta,
     alpha_schedule,
     fair_linucb_regret_bound,
@@ -40,6 +41,7 @@ __all__ = [
     "LinTS",
     "LinUCB",
     "LinearPolicy",
+    "Model",
     "NaiveLinUCB",
     "Offer",
     "Policy",

@@ -15,7 +15,7 @@ from fairbandits import __version__, named, worlds
 from fairbandits.compare import tables as comparison_tables
 from fairbandits.compare.compare import Results as Comparison
 from fairbandits.compare.compare import compare as compare_policies
-from fairbandits.compare.contenders import POLICIES, split_outside
+from fairbandits.compare.contenders import POLICIES
 from fairbandits.compare.suite import WORLDS
 from fairbandits.paper import figures, theory
 from fairbandits.paper.experiments import EXPERIMENTS, TITLES, row_title
@@ -119,7 +119,7 @@ def compare(
     results = compare_policies(
         out,
         worlds=[name.strip() for names in worlds_ or () for name in names.split(",")],
-        policies=[text for texts in policies for text in split_outside(texts)] if policies else POLICIES,
+        policies=[text for texts in policies for text in named.split_outside(texts)] if policies else POLICIES,
         seeds=_as_seeds(seeds, quick),
         jobs=jobs,
         tolerance=tolerance,

@@ -51,23 +51,50 @@ def find_world(name: str) -> type:
 
 
 def parse_params(words: Iterable[str]) -> dict[str, Any]:
-    """Read `name=value`; a value is JSON, or else a word.
+    """Read `name=value`; a value is JSON, or else a word, or else a name with parameters of its own.
 
     Examples
     --------
     >>> parse_params(["gamma=3", "model=shared"])
     {'gamma': 3, 'model': 'shared'}
+    >>> parse_params(["model=Model(link=logistic, discount=0.999)"])
+    {'model': {'Model': {'link': 'logistic', 'discount': 0.999}}}
     """
     params = {}
     for word in words:
         name, equals, value = word.partition("=")
         if not (equals and name.isidentifier()):
             raise ValueError(f"{word!r} came; expected name=value, such as gamma=3")
-        try:
-            params[name] = json.loads(value)
-        except json.JSONDecodeError:
-            params[name] = value
+        params[name] = _value(value.strip())
     return params
+
+
+def _value(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError:
+        name, bracket, rest = text.partition("(")
+        if not (bracket and rest.endswith(")")):
+            return text
+        return {name.strip(): parse_params(split_outside(rest[:-1]) if rest[:-1].strip() else ())}
+
+
+def split_outside(text: str) -> list[str]:
+    """Split at the commas that are in no brackets.
+
+    Examples
+    --------
+    >>> split_outside("LinUCB(alpha=0.1,model=shared),Uniform")
+    ['LinUCB(alpha=0.1,model=shared)', 'Uniform']
+    """
+    parts, depth = [""], 0
+    for letter in text:
+        depth += (letter in "([{") - (letter in ")]}")
+        if letter == "," and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += letter
+    return [part.strip() for part in parts]
 
 
 def as_run(

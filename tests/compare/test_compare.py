@@ -14,9 +14,10 @@ import pytest
 from fairbandits.compare import suite, tables, words
 from fairbandits.compare.cells import Cells
 from fairbandits.compare.compare import compare
-from fairbandits.compare.contenders import DEFAULT, POLICIES, as_contenders, split_outside
+from fairbandits.compare.contenders import DEFAULT, POLICIES, as_contenders
 from fairbandits.compare.judge import fronts, judge
 from fairbandits.compare.suite import LAST_FIFTH, TEST_PART, WORLDS
+from fairbandits.named import split_outside
 
 POLICIES_HERE = ("LinUCB", "FairLinUCB(gamma=3)", "Uniform")
 TINY = {"worlds": ["3:7", "scarce", "sex_x_race"], "policies": POLICIES_HERE, "seeds": 2, "data": "standin"}

@@ -68,29 +68,11 @@ def as_contenders(texts: Iterable[str]) -> tuple[Contender, ...]:
     return found
 
 
-def split_outside(text: str) -> list[str]:
-    """Split at the commas that are in no brackets.
-
-    Examples
-    --------
-    >>> split_outside("LinUCB(alpha=0.1,model=shared),Uniform")
-    ['LinUCB(alpha=0.1,model=shared)', 'Uniform']
-    """
-    parts, depth = [""], 0
-    for letter in text:
-        depth += (letter in "([{") - (letter in ")]}")
-        if letter == "," and depth == 0:
-            parts.append("")
-        else:
-            parts[-1] += letter
-    return [part.strip() for part in parts]
-
-
 def _contender(text: str) -> Contender:
     name, bracket, rest = text.partition("(")
     if bracket and not rest.endswith(")"):
         raise ValueError(f"{text!r} came; expected a policy such as FairLinUCB(gamma=3)")
-    words: Sequence[str] = split_outside(rest[:-1]) if rest[:-1].strip() else ()
+    words: Sequence[str] = named.split_outside(rest[:-1]) if rest[:-1].strip() else ()
     contender = Contender(text, name.strip(), named.parse_params(words))
     contender.run(0, {}).make_policy()  # refuses what is wrong before anything is run
     return contender

@@ -7,6 +7,10 @@ from fairbandits.linear.confidence import (
     fair_linucb_regret_bound,
     linucb_regret_bound,
 )
+from fairbandits.linear.features import MapError
+from fairbandits.linear.hybrid import HybridBank
+from fairbandits.linear.logistic import look
+from fairbandits.linear.model import Bank, Model, as_model
 from fairbandits.linear.rows import (
     Row,
     Rows,
@@ -19,6 +23,10 @@ from fairbandits.linear.rows import (
 )
 
 __all__ = [
+    "Bank",
+    "HybridBank",
+    "MapError",
+    "Model",
     "RidgeBank",
     "Row",
     "Rows",
@@ -26,10 +34,12 @@ __all__ = [
     "alpha_from_delta",
     "alpha_schedule",
     "as_floats",
+    "as_model",
     "as_rows",
     "check_width",
     "fair_linucb_regret_bound",
     "linucb_regret_bound",
+    "look",
     "refuse_unusable",
     "stack_rows",
 ]

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fairbandits.linear import learning, scoring
-from fairbandits.linear.rows import Row, Rows, SparseRows
+from fairbandits.linear.rows import Row, Rows, SparseRows, checked_entries, refuse_outside
 from fairbandits.linear.solve import identity, solve, unpacked
 from fairbandits.linear.threads import over_arms
 
@@ -42,6 +42,9 @@ class RidgeBank:
     dtype : {"float64", "float32"}
         How A^-1 is kept. As float32 it takes half the memory, and scores are right to about six digits; A and b,
         from which it is computed afresh, are float64 always.
+    discount : float
+        What is left of the weight of a row when its slot learns another: `A = ridge * I + sum d^k x x'` and
+        `b = sum d^k r x`, k rows ago. Below 1 every row is learned by solving afresh, d^3 instead of d^2.
 
     Examples
     --------
@@ -68,10 +71,10 @@ class RidgeBank:
         "ready",
     )
 
-    def __init__(self, width: int, ridge: float, dtype: str = "float64") -> None:
+    def __init__(self, width: int, ridge: float, dtype: str = "float64", discount: float = 1.0) -> None:
         self.width = width
         self.ridge = ridge
-        self.dtype = dtype
+        self.discount = discount
         # A and A^-1 as lower triangles.
         self.gram: Floats = np.empty((0, width * (width + 1) // 2))
         self.moment: Floats = np.empty((0, width))
@@ -139,8 +142,8 @@ class RidgeBank:
                 work *= rows.width // 2
         return over_arms(kernel, (*args, mean, width), rows.n_arms, work)
 
-    def learn(self, slot: int, row: Row, reward: float) -> None:
-        """Learn one row in a slot; where it is refused, nothing changes.
+    def learn(self, slot: int, row: Row, reward: float, weight: float = 1.0) -> None:
+        """Learn one row in a slot, as if it had come `weight` times; where it is refused, nothing changes.
 
         Raises
         ------
@@ -152,24 +155,43 @@ class RidgeBank:
             raise ValueError(f"the row is {row.width} wide; expected {self.width}")
         if slot >= self.n_slots:
             self._grow(slot + 1)
-        outcome = learning.learn_row(
-            row.parts, row.user, row.arm, reward, self._model, slot, _REFRESH_LEVERAGE, self._refresh_every
-        )
+        if self.discount < 1.0:
+            self._learn_afresh(slot, row, reward, weight)
+            return
+        how = _REFRESH_LEVERAGE, self._refresh_every
+        outcome = learning.learn_row(row.parts, row.user, row.arm, reward, weight, self._model, slot, *how)
         if outcome == learning.AFRESH:
-            self._learn_afresh(slot, row, reward)
+            self._learn_afresh(slot, row, reward, weight)
         elif outcome == learning.OUTSIDE:
-            raise ValueError(f"the row points outside of the {self.width} columns")
+            refuse_outside(self.width)
 
-    def _learn_afresh(self, slot: int, row: Row, reward: float) -> None:
+    def _learn_afresh(self, slot: int, row: Row, reward: float, weight: float) -> None:
         """Learn one row by solving anew, on copies until it has succeeded."""
-        columns, values, n_common = row.entries()
+        columns, values, n_common = checked_entries(row, self.width)
         gram, moment = self.gram[slot].copy(), self.moment[slot].copy()
-        learning.add_row(columns, values, reward, gram, moment)
+        if self.discount < 1.0:
+            # The ridge does not fade: without it A would become singular in directions that come no more.
+            gram = self.discount * gram + (1.0 - self.discount) * self.ridge * identity(self.width)
+            moment *= self.discount
+        learning.add_row(columns, values, reward, weight, gram, moment)
         solution = solve(gram, moment)
         self.gram[slot], self.moment[slot] = gram, moment
         learning.keep_part(columns[n_common:], values[n_common:], self.part_columns[slot], self.part_values[slot])
         self.rows_learned[slot] += 1
         self._take(slot, *solution)
+
+    def draw(self, rows: Rows, slots: Ints | None, rng: np.random.Generator) -> Floats:
+        """Draw how far off each mean is, in widths: normal, and correlated where arms share a model."""
+        if slots is not None:
+            # One row per arm and independent arms: drawing the score is drawing the coefficients.
+            return rng.standard_normal((rows.n_users, rows.n_arms))
+        root = np.linalg.cholesky(self.inverse_of(0))
+        drawn = rows.times(root @ rng.standard_normal((self.width, rows.n_users)))
+        return in_units(drawn, self.score(rows, slots)[1])
+
+    def coefficients(self, slot: int) -> Floats:
+        """Give theta of a slot, also of one that holds nothing."""
+        return self.theta[slot].copy() if 0 <= slot < self.n_slots else np.zeros(self.width)
 
     def log_det_of(self, slot: int) -> float:
         """Give log det A of a slot, also of one that holds nothing."""
@@ -203,15 +225,24 @@ class RidgeBank:
         if slot < self.n_slots:
             self._blank(slice(slot, slot + 1))
 
-    def absorb(self, slot: int, other: RidgeBank, other_slot: int) -> None:
+    def absorb(self, other: RidgeBank, pairs: Iterable[tuple[int, int]]) -> None:
+        """Add what another bank has learned, slot by slot: pairs of a slot of ours and one of theirs."""
+        for slot, other_slot in pairs:
+            self._absorb(slot, other, other_slot)
+
+    def _absorb(self, slot: int, other: RidgeBank, other_slot: int) -> None:
         """Add what a slot of another bank has learned: A and b are sums, so they add up."""
-        if other_slot >= other.n_slots:
-            return
+        if other_slot < other.n_slots:
+            gram = other.gram[other_slot] - self.ridge * identity(self.width)
+            self.add_sums(slot, gram, other.moment[other_slot], int(other.rows_learned[other_slot]))
+
+    def add_sums(self, slot: int, gram: Floats, moment: Floats, n_rows: int = 1) -> None:
+        """Add to A and b of a slot, and solve afresh."""
         if slot >= self.n_slots:
             self._grow(slot + 1)
-        self.gram[slot] += other.gram[other_slot] - self.ridge * identity(self.width)
-        self.moment[slot] += other.moment[other_slot]
-        self.rows_learned[slot] += other.rows_learned[other_slot]
+        self.gram[slot] += gram
+        self.moment[slot] += moment
+        self.rows_learned[slot] += n_rows
         self.refresh(slot)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
@@ -256,3 +287,8 @@ class RidgeBank:
         self.log_det[slots] = self.width * np.log(self.ridge)
         for name in ("rows_learned", "since_refresh", "part_columns", "part_values", "ready"):
             getattr(self, name)[slots] = 0
+
+
+def in_units(deviations: Floats, width: Floats) -> Floats:
+    """Divide deviations by their widths; where there is no width there is no deviation."""
+    return np.divide(deviations, width, out=np.zeros(width.shape), where=width > 0.0)

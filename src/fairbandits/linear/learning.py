@@ -12,16 +12,24 @@ from fairbandits.linear.split import Parts, take_row
 # What came of learning a row: done; better solved afresh; refused, for it points outside of the matrix.
 LEARNED, AFRESH, OUTSIDE = 0, 1, 2
 
-Model = tuple[Floats, Floats, Floats, Floats, Floats, Ints, Floats, Floats, Ints, Ints]
+State = tuple[Floats, Floats, Floats, Floats, Floats, Ints, Floats, Floats, Ints, Ints]
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def learn_row(
-    parts: Parts, user: int, arm: int, reward: float, model: Model, slot: int, most: float, refresh_every: int
+    parts: Parts,
+    user: int,
+    arm: int,
+    reward: float,
+    weight: float,
+    model: State,
+    slot: int,
+    most: float,
+    refresh_every: int,
 ) -> int:
-    """Learn one row: A += x x', b += r x, and A^-1, theta by Sherman-Morrison.
+    """Learn one row: A += w x x', b += w r x, and A^-1, theta by Sherman-Morrison.
 
-    Where x' A^-1 x is negative or above `most`, the update would lose too many digits, and nothing is changed.
+    Where w x' A^-1 x is negative or above `most`, the update would lose too many digits, and nothing is changed.
     theta moves by its own recursion rather than as A^-1 b: that product cancels badly where columns differ in
     scale, the recursion does not. So does what is kept ready of the arm's own part, while it stays the same.
     """
@@ -45,15 +53,16 @@ def learn_row(
     for i in range(columns.size):
         leverage += values[i] * u[columns[i]]
         surprise -= values[i] * t[columns[i]]
+    leverage *= weight
     if not 0.0 <= leverage <= most:
         return AFRESH
 
-    gain = 1.0 / (1.0 + leverage)
+    gain = weight / (1.0 + leverage)
     for i in range(d):
         t[i] += u[i] * (gain * surprise)
         u[i] *= math.sqrt(gain)
     _subtract_outer(P, u)
-    add_row(columns, values, reward, gram[slot], moment[slot])
+    add_row(columns, values, reward, weight, gram[slot], moment[slot])
     if is_same:
         follow(part_columns[slot], part_values[slot], u, t, q)
     else:
@@ -66,12 +75,13 @@ def learn_row(
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def add_row(columns: Ints, values: Floats, reward: float, gram: Floats, moment: Floats) -> None:
+def add_row(columns: Ints, values: Floats, reward: float, weight: float, gram: Floats, moment: Floats) -> None:
     """Add a row to A and b."""
     for i in range(columns.size):
-        moment[columns[i]] += reward * values[i]
+        value = weight * values[i]
+        moment[columns[i]] += reward * value
         for j in range(i + 1):
-            gram[at(columns[i], columns[j])] += values[i] * values[j]
+            gram[at(columns[i], columns[j])] += value * values[j]
 
 
 @njit(cache=True, nogil=True)

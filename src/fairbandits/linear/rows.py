@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
 from fairbandits.linear import split
+from fairbandits.linear.kernels import is_inside
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -107,6 +108,15 @@ class FullRows(_Rows):
 
     matrix: Floats
 
+    @property
+    def parts(self) -> split.Parts:
+        """The rows as if their zeros had been left out, with nothing in common."""
+        return split.full_parts(self.matrix, self.n_users)
+
+    def toarray(self) -> Floats:
+        """Give the rows as a plain matrix, which may be the caller's."""
+        return self.matrix
+
     def row(self, user: int, arm: int) -> Row:
         """Copy one row out: the matrix is the caller's."""
         return Row.of(np.arange(self.width), self.matrix[user * self.n_arms + arm].copy(), self.width, self.width)
@@ -185,6 +195,21 @@ def stack_rows(many: Any, width: int | None = None) -> Rows:
     if any(sparse.issparse(one) for one in many):
         return as_rows(sparse.vstack(many, format="csr"), width, len(many))
     return as_rows(np.concatenate(many), width, len(many))
+
+
+def checked_entries(row: Row, width: int) -> tuple[Ints, Floats, int]:
+    """Give the entries of a row that may come from outside, such as from a file: kernels trust its columns."""
+    if row.width != width:
+        raise ValueError(f"the row is {row.width} wide; expected {width}")
+    columns, values, n_common = row.entries()
+    if not is_inside(columns, width):
+        refuse_outside(width)
+    return columns, values, n_common
+
+
+def refuse_outside(width: int) -> NoReturn:
+    """Refuse a row with columns that are not there."""
+    raise ValueError(f"the row points outside of the {width} columns")
 
 
 def as_floats(contexts: Any, what: str = "contexts must be a matrix of numbers, dense or scipy sparse") -> Floats:

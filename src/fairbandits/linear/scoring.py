@@ -187,7 +187,7 @@ def _difference(
 ) -> int:
     """Subtract the part that is kept from a row's own part, both sorted by column; return how much is left."""
     known, known_values, first, first_value, n = kept
-    if _is_same(columns, values, lo, hi, kept):
+    if is_same_part(columns, values, lo, hi, kept):
         return 0
     i, j, end, found = lo, first, first + n, 0
     one, shift = np.uint64(1), first_value - first
@@ -207,7 +207,8 @@ def _difference(
 
 
 @njit(cache=True, nogil=True)
-def _is_same(columns: Ints, values: Floats, lo: np.uint64, hi: np.uint64, kept: Kept) -> bool:
+def is_same_part(columns: Ints, values: Floats, lo: np.uint64, hi: np.uint64, kept: Kept) -> bool:
+    """Whether a row's own part is the one that is kept."""
     known, known_values, first, first_value, n = kept
     if hi - lo != n:
         return False

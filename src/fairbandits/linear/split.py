@@ -215,6 +215,16 @@ def write_dense(parts: Parts, dense: Floats) -> None:
             dense[i, columns[k]] = values[k]
 
 
+def full_parts(dense: Floats, n_users: int) -> Parts:
+    """Make the parts of rows that are given in full: all of a row is its own."""
+    n, d = dense.shape
+    starts = np.arange(n + 1) * d
+    users, which = _one_common_part(n_users, n // n_users)
+    nothing = np.zeros(n_users + 1, np.int64), np.empty(0, np.int64), np.empty(0)
+    bounds = np.column_stack([starts[:-1], starts[1:]])
+    return (*nothing, users, which, bounds, np.tile(np.arange(d), n), dense.reshape(-1))
+
+
 def one_row(columns: Ints, values: Floats, n_common: int) -> Parts:
     """Make the parts of a single row."""
     return (

@@ -15,7 +15,7 @@ from fairbandits.arms import ArmId, ArmIndex, as_arm
 from fairbandits.contexts import Offer
 from fairbandits.fairness import Group, GroupKey, GroupRewards, as_group
 from fairbandits.fairness.rewards import as_range, as_reward
-from fairbandits.linear import Row, Rows, as_rows, check_width, stack_rows
+from fairbandits.linear import MapError, Row, Rows, as_rows, check_width, stack_rows
 from fairbandits.policies import files
 from fairbandits.policies.decision import Decision, Scores
 from fairbandits.policies.decisions import Decisions
@@ -308,8 +308,16 @@ class Policy(Parameters):
         return files.checksum(json.dumps(kept, sort_keys=True), learned)
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Self:
-        """Load what `save` wrote; the policy goes on as if it had never stopped."""
+    def load(cls, path: str | os.PathLike[str], *, feature_map: Any = None) -> Self:
+        """Load what `save` wrote; the policy goes on as if it had never stopped.
+
+        Parameters
+        ----------
+        path : path
+            The file.
+        feature_map : fitted transformer, optional
+            That of the policy's `Model`, where it has one. Files do not hold it, but can tell if it is the same.
+        """
         header, arrays = files.read(path)
         try:
             kind = cls if header["kind"] == _kind(cls) else Policy._kinds[header["kind"]]
@@ -323,8 +331,10 @@ class Policy(Parameters):
                 f"{path}: holds a {kind.__name__}, not a {cls.__name__}; load it with its own class"
             )
         try:
-            policy = kind(**params_from_plain(header["params"]))
+            policy = kind(**params_from_plain(header["params"], feature_map))
             policy._restore(header, arrays)
+        except MapError as error:
+            raise files.FileError(f"{path}: {error}") from None
         except (KeyError, TypeError, ValueError, IndexError, AttributeError, ArithmeticError) as error:
             raise files.FileError(f"{path}: its parts do not fit together ({error!r}); save it again") from None
         # Two policies may be loaded from one file: each numbers its decisions on an account of its own.
@@ -365,6 +375,11 @@ class Policy(Parameters):
                 "the two policies come from one and the same, so what it had learned would count twice; "
                 "merge policies that each began from nothing"
             )
+
+    @property
+    def order_matters(self) -> bool:
+        """Whether the same rewards in another order lead to other predictions: for models that forget."""
+        return False
 
     def _absorb(self, other: Self) -> None:
         """Add what the other's model has learned."""

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from fairbandits.linear import Model
 from fairbandits.policies.base import Floats, Seen, Term
 from fairbandits.policies.decision import Scores
 from fairbandits.policies.linear_policy import LinearPolicy
@@ -22,10 +23,8 @@ class EpsilonGreedy(LinearPolicy):
         How often to try an arm at random, from 0 to 1.
     ridge : float
         The ridge penalty, > 0.
-    model : {"disjoint", "shared"}
-        One regression for each arm, or one for all arms.
-    dtype : {"float64", "float32"}
-        How A^-1 is kept; see `RidgeBank`.
+    model : {"disjoint", "shared", "hybrid"} or Model
+        One regression for each arm, one for all arms, or both; a `Model` says more.
     reward_range : tuple of two floats
         The lowest and highest reward; anything outside is refused.
     random_state : int, numpy Generator or None
@@ -45,13 +44,12 @@ class EpsilonGreedy(LinearPolicy):
         self,
         epsilon: float = 0.1,
         ridge: float = 1.0,
-        model: str = "disjoint",
-        dtype: str = "float64",
+        model: str | Model = "disjoint",
         reward_range: tuple[float, float] = (0.0, 1.0),
         random_state: Any = None,
     ) -> None:
         self.epsilon = epsilon
-        super().__init__(ridge, model, dtype, reward_range, random_state)
+        super().__init__(ridge, model, reward_range, random_state)
 
     def terms(self, seen: Seen) -> tuple[Term, Term]:
         """Add nothing: exploration is in the picking."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from fairbandits.fairness import arm_penalty, mapped_penalty
+from fairbandits.linear import Model
 from fairbandits.policies.base import Seen, Term
 from fairbandits.policies.linucb import LinUCB
 from fairbandits.policies.params import as_number
@@ -27,10 +28,8 @@ class FairLinUCB(LinUCB):
         How much fairness counts, not below 0.
     ridge : float
         The ridge penalty, > 0.
-    model : {"disjoint", "shared"}
-        One regression for each arm, or one for all arms.
-    dtype : {"float64", "float32"}
-        How A^-1 is kept; see `RidgeBank`.
+    model : {"disjoint", "shared", "hybrid"} or Model
+        One regression for each arm, one for all arms, or both; a `Model` says more.
     delta : float
         With `alpha="theory"`: the probability that any interval of any round fails.
     theta_norm : float
@@ -56,15 +55,14 @@ class FairLinUCB(LinUCB):
         alpha: float | str = 0.5,
         gamma: float = 3.0,
         ridge: float = 1.0,
-        model: str = "disjoint",
-        dtype: str = "float64",
+        model: str | Model = "disjoint",
         delta: float = 0.05,
         theta_norm: float = 1.0,
         reward_range: tuple[float, float] = (0.0, 1.0),
         random_state: Any = None,
     ) -> None:
         self.gamma = gamma
-        super().__init__(alpha, ridge, model, dtype, delta, theta_norm, reward_range, random_state)
+        super().__init__(alpha, ridge, model, delta, theta_norm, reward_range, random_state)
 
     def terms(self, seen: Seen) -> tuple[Term, Term]:
         """Add alpha times the width, and the penalty mapped to the smallest width."""

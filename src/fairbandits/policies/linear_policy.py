@@ -1,27 +1,23 @@
-"""What the policies share that predict rewards by ridge regression."""
+"""What the policies share that predict rewards by a linear model."""
 
 from __future__ import annotations
 
 from typing import Any, Self
 
-import numpy as np
 from numpy.typing import NDArray
 
 from fairbandits.arms import ArmId, as_arm
-from fairbandits.linear import RidgeBank, Row, Rows
-from fairbandits.policies.base import Floats, Ints, Policy
+from fairbandits.linear import Bank, Model, Row, Rows, as_model, features, logistic, look
+from fairbandits.policies.base import Floats, Ints, Policy, Seen
 from fairbandits.policies.params import as_number
 from fairbandits.policies.plain import part
-
-MODELS = ("disjoint", "shared")
-DTYPES = ("float64", "float32")
 
 # Dividing by less leaves the range of a float64.
 _SMALLEST_RIDGE = 1e-50
 
 
 class LinearPolicy(Policy):
-    """A policy that predicts rewards by ridge regression.
+    """A policy that predicts rewards by a linear model.
 
     A new policy is a subclass that says what to add to the predicted reward:
 
@@ -36,70 +32,104 @@ class LinearPolicy(Policy):
     ----------
     ridge : float
         The ridge penalty, > 0.
-    model : {"disjoint", "shared"}
-        One regression for each arm, or one for all arms.
-    dtype : {"float64", "float32"}
-        How A^-1 is kept; see `RidgeBank`.
+    model : {"disjoint", "shared", "hybrid"} or Model
+        One regression for each arm, one for all arms, or both; a `Model` says more.
     reward_range : tuple of two floats
         The lowest and highest reward; anything outside is refused.
     random_state : int, numpy Generator or None
         Where the randomness of ties and draws comes from.
     """
 
-    _fixed = (*Policy._fixed, "ridge", "model", "dtype")
+    _fixed = (*Policy._fixed, "ridge", "model")
 
     def __init__(
         self,
         ridge: float = 1.0,
-        model: str = "disjoint",
-        dtype: str = "float64",
+        model: str | Model = "disjoint",
         reward_range: tuple[float, float] = (0.0, 1.0),
         random_state: Any = None,
     ) -> None:
         self.ridge = ridge
         self.model = model
-        self.dtype = dtype
-        self._bank: RidgeBank | None = None
+        self._bank: Bank | None = None
+        self._bank_is_for: tuple[Any, ...] = ()
         super().__init__(reward_range, random_state)
 
     @property
-    def bank(self) -> RidgeBank:
+    def bank(self) -> Any:
         """The regressions."""
         if self.n_features_in_ is None:
             raise ValueError("the policy has seen no contexts yet; call choose first")
-        asked = self.n_features_in_, self.ridge, self.dtype
-        if self._bank is None or (self._bank.width, self._bank.ridge, self._bank.dtype) != asked:
+        asked = self.n_features_in_, self.ridge, self.model
+        if self._bank is None or self._bank_is_for != asked:
             # All of these are free to change while nothing has been learned.
-            self._bank = RidgeBank(self.n_features_in_, float(self.ridge), self.dtype)
+            self._bank = as_model(self.model).bank(self.n_features_in_, float(self.ridge))
+            self._bank_is_for = asked
         return self._bank
 
     def coefficients(self, arm: ArmId | None = None) -> Floats:
-        """Give theta: of one arm, or of the shared model where no arm is named."""
-        slot = 0 if self.model == "shared" else self._arms.rows.get(as_arm(arm), -1)
-        bank = self.bank
-        return bank.theta[slot].copy() if 0 <= slot < bank.n_slots else np.zeros(bank.width)
+        """Give theta: of one arm, or of the part that all arms share where no arm is named.
+
+        With the logistic link they are those of the logit.
+        """
+        kind = as_model(self.model).kind
+        is_shared = kind == "shared" or (kind == "hybrid" and arm is None)
+        slot = self._arms.rows.get(as_arm(arm), -1) if not is_shared else 0 if kind == "shared" else -1
+        theta: Floats = self.bank.coefficients(slot)
+        return theta
+
+    def draws(self, seen: Seen) -> Floats:
+        """Draw how far off each mean is, in widths: normal; arms that share a model are off together."""
+        drawn: Floats = self.bank.draw(seen.contexts, self._slots(seen.rows), self._rng)
+        return drawn
+
+    def _slots(self, at: Ints) -> Ints | None:
+        return None if as_model(self.model).kind == "shared" else at
+
+    def _prepare(self, rows: Rows) -> Rows:
+        feature_map = as_model(self.model).feature_map
+        return rows if feature_map is None else features.mapped(feature_map, rows)
+
+    @property
+    def _width(self) -> int | None:
+        feature_map = as_model(self.model).feature_map
+        return super()._width if feature_map is None else features.width_of(feature_map)
+
+    @property
+    def order_matters(self) -> bool:
+        """Whether the same rewards in another order lead to other predictions."""
+        return as_model(self.model).order_matters
 
     def _predict(self, rows: Rows, at: Ints) -> tuple[Floats, Floats]:
-        return self.bank.score(rows, None if self.model == "shared" else at)
+        mean, width = self.bank.score(rows, self._slots(at))
+        if as_model(self.model).link == "logistic":
+            low, high = self.reward_range
+            mean, width = logistic.to_rewards(mean, width, float(low), float(high))
+        return mean, width
 
     def _update(self, at: int, row: Row, reward: float) -> None:
-        if self.model == "shared":
-            self.bank.learn(0, row, reward)
-        elif at >= 0:
-            self.bank.learn(at, row, reward)
+        model = as_model(self.model)
+        slot = 0 if model.kind == "shared" else at
+        if slot < 0:
+            return
+        weight = 1.0
+        if model.link == "logistic":
+            low, high = self.reward_range
+            reward, weight = logistic.working_row(*look(self.bank, slot, row), (reward - low) / (high - low))
+        self.bank.learn(slot, row, reward, weight)
 
     def _forget(self, at: int) -> None:
-        if self.model == "disjoint" and self._bank is not None:
+        if self._bank is not None and as_model(self.model).kind != "shared":
             self._bank.reset(at)
 
     def _absorb(self, other: Self) -> None:
         if other._bank is None:
             return
-        if self.model == "shared":
-            self.bank.absorb(0, other._bank, 0)
-            return
-        for arm, slot in other._arms.rows.items():
-            self.bank.absorb(self._arms.claim(arm), other._bank, slot)
+        if as_model(self.model).kind == "shared":
+            pairs = [(0, 0)]
+        else:
+            pairs = [(self._arms.claim(arm), slot) for arm, slot in other._arms.rows.items()]
+        self.bank.absorb(other._bank, pairs)
 
     def _state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         header, arrays = super()._state()
@@ -116,7 +146,4 @@ class LinearPolicy(Policy):
     def _check_params(self) -> None:
         super()._check_params()
         as_number("ridge", self.ridge, above=_SMALLEST_RIDGE)
-        if self.model not in MODELS:
-            raise ValueError(f"model must be one of {', '.join(MODELS)}; got {self.model!r}")
-        if self.dtype not in DTYPES:
-            raise ValueError(f"dtype must be one of {', '.join(DTYPES)}; got {self.dtype!r}")
+        as_model(self.model)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
+from fairbandits.linear import Model, as_model
 from fairbandits.policies.base import Floats, Seen, Term
 from fairbandits.policies.decision import Scores
 from fairbandits.policies.linear_policy import LinearPolicy
@@ -26,8 +27,8 @@ class LinTS(LinearPolicy):
     """Draw coefficients from what is believed of them, `N(theta, (alpha^2) A^-1)`, and pick the best arm for them.
 
     With the disjoint model the arms are independent, and the probability of a pick is an integral over one
-    variable that is computed to nine digits. With the shared model it has no closed form, and decisions carry
-    `probability=None`.
+    variable that is computed to nine digits. With a shared or hybrid model it has no closed form, and decisions
+    carry `probability=None`. With the logistic link, draws are normal on the scale of rewards.
 
     Parameters
     ----------
@@ -35,10 +36,8 @@ class LinTS(LinearPolicy):
         The scale of the draws, not below 0.
     ridge : float
         The ridge penalty, > 0.
-    model : {"disjoint", "shared"}
-        One regression for each arm, or one for all arms.
-    dtype : {"float64", "float32"}
-        How A^-1 is kept; see `RidgeBank`.
+    model : {"disjoint", "shared", "hybrid"} or Model
+        One regression for each arm, one for all arms, or both; a `Model` says more.
     reward_range : tuple of two floats
         The lowest and highest reward; anything outside is refused.
     random_state : int, numpy Generator or None
@@ -56,29 +55,23 @@ class LinTS(LinearPolicy):
         self,
         alpha: float = 0.5,
         ridge: float = 1.0,
-        model: str = "disjoint",
-        dtype: str = "float64",
+        model: str | Model = "disjoint",
         reward_range: tuple[float, float] = (0.0, 1.0),
         random_state: Any = None,
     ) -> None:
         self.alpha = alpha
-        super().__init__(ridge, model, dtype, reward_range, random_state)
+        super().__init__(ridge, model, reward_range, random_state)
 
     def terms(self, seen: Seen) -> tuple[Term, Term]:
         """Add what the draw makes of the predicted reward."""
-        if self.model == "disjoint":
-            # One row per arm and independent arms: drawing the score is drawing the coefficients.
-            return self.alpha * seen.width * self._rng.standard_normal(seen.width.shape), 0.0
-        root = np.linalg.cholesky(self.bank.inverse_of(0))
-        draws = root @ self._rng.standard_normal((len(root), len(seen.groups)))
-        return self.alpha * seen.contexts.times(draws), 0.0
+        return self.alpha * seen.width * self.draws(seen), 0.0
 
     def pick(self, scores: Scores, rng: np.random.Generator) -> tuple[int, float | None]:
         """Pick the arm whose draw is best."""
         index, share = pick_best(scores.total, rng)
         if self.alpha == 0.0:
             return index, share
-        if self.model == "shared":
+        if as_model(self.model).kind != "disjoint":
             return index, None
         return index, probability_of_best(index, scores.mean, self.alpha * scores.width)
 

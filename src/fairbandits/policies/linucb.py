@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from fairbandits.linear import alpha_schedule
+from fairbandits.linear import Model, alpha_schedule, as_model
 from fairbandits.policies.base import Seen, Term
 from fairbandits.policies.linear_policy import LinearPolicy
 from fairbandits.policies.params import as_number
@@ -20,10 +20,8 @@ class LinUCB(LinearPolicy):
         the schedule of Lemma 1, which grows with what was learned (shared model only).
     ridge : float
         The ridge penalty, > 0.
-    model : {"disjoint", "shared"}
-        One regression for each arm, or one for all arms.
-    dtype : {"float64", "float32"}
-        How A^-1 is kept; see `RidgeBank`.
+    model : {"disjoint", "shared", "hybrid"} or Model
+        One regression for each arm, one for all arms, or both; a `Model` says more.
     delta : float
         With `alpha="theory"`: the probability that any interval of any round fails.
     theta_norm : float
@@ -47,8 +45,7 @@ class LinUCB(LinearPolicy):
         self,
         alpha: float | str = 0.5,
         ridge: float = 1.0,
-        model: str = "disjoint",
-        dtype: str = "float64",
+        model: str | Model = "disjoint",
         delta: float = 0.05,
         theta_norm: float = 1.0,
         reward_range: tuple[float, float] = (0.0, 1.0),
@@ -57,7 +54,7 @@ class LinUCB(LinearPolicy):
         self.alpha = alpha
         self.delta = delta
         self.theta_norm = theta_norm
-        super().__init__(ridge, model, dtype, reward_range, random_state)
+        super().__init__(ridge, model, reward_range, random_state)
 
     def terms(self, seen: Seen) -> tuple[Term, Term]:
         """Add alpha times the width; nothing for fairness."""
@@ -80,9 +77,11 @@ class LinUCB(LinearPolicy):
     def _check_theory(self) -> None:
         if self.alpha != "theory":
             raise ValueError(f'alpha must be a number not below 0, or "theory"; got {self.alpha!r}')
-        if self.model != "shared":
+        model = as_model(self.model)
+        if model.kind != "shared" or model.order_matters:
             raise ValueError(
-                f'alpha="theory" holds for one regression shared by all arms; got model={self.model!r}. '
+                'alpha="theory" holds for one regression shared by all arms, linear and without forgetting; '
+                f"got model={self.model!r}. "
                 'Use model="shared", or alpha_from_delta'
             )
         # The formula itself knows what it takes.

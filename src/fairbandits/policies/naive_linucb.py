@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fairbandits.linear import Rows
+from fairbandits.linear import Model, Rows
 from fairbandits.policies.linucb import LinUCB
 
 
@@ -28,10 +28,8 @@ class NaiveLinUCB(LinUCB):
         How much being unsure counts, as in `LinUCB`.
     ridge : float
         The ridge penalty, > 0.
-    model : {"disjoint", "shared"}
-        One regression for each arm, or one for all arms.
-    dtype : {"float64", "float32"}
-        How A^-1 is kept; see `RidgeBank`.
+    model : {"disjoint", "shared", "hybrid"} or Model
+        One regression for each arm, one for all arms, or both; a `Model` says more.
     delta : float
         With `alpha="theory"`: the probability that any interval of any round fails.
     theta_norm : float
@@ -57,8 +55,7 @@ class NaiveLinUCB(LinUCB):
         columns: Sequence[str] | None = None,
         alpha: float | str = 0.5,
         ridge: float = 1.0,
-        model: str = "disjoint",
-        dtype: str = "float64",
+        model: str | Model = "disjoint",
         delta: float = 0.05,
         theta_norm: float = 1.0,
         reward_range: tuple[float, float] = (0.0, 1.0),
@@ -66,10 +63,10 @@ class NaiveLinUCB(LinUCB):
     ) -> None:
         self.drop = drop
         self.columns = columns
-        super().__init__(alpha, ridge, model, dtype, delta, theta_norm, reward_range, random_state)
+        super().__init__(alpha, ridge, model, delta, theta_norm, reward_range, random_state)
 
     def _prepare(self, rows: Rows) -> Rows:
-        return rows.without(self._dropped(rows.width))
+        return super()._prepare(rows.without(self._dropped(rows.width)))
 
     def _dropped(self, width: int) -> NDArray[np.bool_]:
         if self.columns is not None and len(self.columns) != width:

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fairbandits.linear import MapError, Model
+
 # What a file may name; anything else in its place is refused.
 _BIT_GENERATORS = {
     kind.__name__: kind
@@ -46,12 +48,20 @@ def params_to_plain(params: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def params_from_plain(plain: dict[str, Any]) -> dict[str, Any]:
-    """Make parameters of what `params_to_plain` gave."""
-    return {
-        name: tuple(value["tuple"]) if isinstance(value, dict) and set(value) == {"tuple"} else value
-        for name, value in plain.items()
-    }
+def params_from_plain(plain: dict[str, Any], feature_map: Any = None) -> dict[str, Any]:
+    """Make parameters of what `params_to_plain` gave, and of the feature map, which no file holds."""
+    params = {name: _from_plain(value, feature_map) for name, value in plain.items()}
+    if feature_map is not None and not any(isinstance(value, Model) for value in params.values()):
+        raise MapError("it was saved without a feature map; load it without one")
+    return params
+
+
+def _from_plain(value: Any, feature_map: Any) -> Any:
+    if isinstance(value, dict) and set(value) == {"tuple"}:
+        return tuple(value["tuple"])
+    if isinstance(value, dict) and set(value) == {"model"}:
+        return Model.from_plain(value["model"], feature_map)
+    return value
 
 
 def part(arrays: dict[str, NDArray[Any]], prefix: str) -> dict[str, NDArray[Any]]:
@@ -64,6 +74,8 @@ def _plain(value: Any) -> Any:
         return {key: _plain(entry) for key, entry in value.items()}
     if isinstance(value, np.ndarray | np.generic):
         return value.tolist()
+    if isinstance(value, Model):
+        return {"model": value.to_plain()}
     if isinstance(value, tuple):
         return {"tuple": [_plain(entry) for entry in value]}  # JSON knows lists alone
     if isinstance(value, list):

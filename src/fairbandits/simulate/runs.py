@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 
 from fairbandits.policies import Policy
 from fairbandits.simulate.loop import shown, simulate
+from fairbandits.simulate.models import made
 from fairbandits.simulate.trace import Trace
 from fairbandits.storage import write_whole
 
@@ -42,7 +43,8 @@ class Run:
     seed : int
         Where the randomness of both comes from.
     policy_params, world_params : mapping
-        Their parameters but for `random_state`: plain values, such as JSON knows.
+        Their parameters but for `random_state`: plain values, such as JSON knows. A `Model` is written as
+        `{"Model": {"kind": "shared", "feature_map": {"Nystroem": {"degree": 2}}}}`.
 
     Examples
     --------
@@ -65,23 +67,31 @@ class Run:
         seed = {"random_state": self.seed} if "random_state" in inspect.signature(self.world).parameters else {}
         return self.world(**self.world_params, **seed)
 
-    def make_policy(self) -> Policy:
-        """Make the policy, which has learned nothing yet."""
+    def make_policy(self, world: Any = None) -> Policy:
+        """Make the policy, which has learned nothing yet; in a world, with its feature map fitted there."""
         # Any subclass of Policy names its parameters, and random_state is one of them.
-        return self.policy(**self.policy_params, random_state=self.seed + _POLICY_SEED)
+        params = {name: made(value, world, self.seed) for name, value in self.policy_params.items()}
+        return self.policy(**params, random_state=self.seed + _POLICY_SEED)
 
     def simulate(self, cache: Path | None = None, *, progress: bool = False) -> Trace:
         """Give the trace: out of the cache if it is there, and into the cache if not."""
+        from threadpoolctl import threadpool_limits  # noqa: PLC0415 - slow to import, and needed only here
+
+        # The number of threads can change the last digit of a sum; and cores are for other runs.
+        with threadpool_limits(limits=1):
+            return self._simulate(cache, progress)
+
+    def _simulate(self, cache: Path | None, progress: bool) -> Trace:
         world = self.make_world()
         if cache is None:
-            return simulate(self.make_policy(), world, progress=progress)
+            return simulate(self.make_policy(world), world, progress=progress)
         path = cache / f"{self.key(getattr(world, 'data_source', None))}.npz"
         if path.is_file():
             try:
                 return Trace.load(path)
             except ValueError:
                 pass  # damaged: what was computed once can be computed again, and is written over
-        trace = simulate(self.make_policy(), world, progress=progress)
+        trace = simulate(self.make_policy(world), world, progress=progress)
         write_whole(path, trace.to_bytes())
         return trace
 
@@ -97,7 +107,7 @@ class Run:
             "seed": self.seed,
             "data": data_source,
             "code": _package_source(),
-            "versions": [version(name) for name in ("numpy", "numba")],
+            "versions": [version(name) for name in ("numpy", "numba", "scikit-learn")],
         }
         try:
             text = json.dumps(parts, sort_keys=True)
@@ -164,7 +174,7 @@ def summarise_many(
     if folder is not None:
         folder.mkdir(parents=True, exist_ok=True)
     if jobs == 1:
-        return list(shown((summarise(_simulate_one(run, folder)) for run in runs), len(runs), progress, "runs"))
+        return list(shown((summarise(run.simulate(folder)) for run in runs), len(runs), progress, "runs"))
     try:
         from joblib import Parallel, delayed  # noqa: PLC0415 - an extra
     except ImportError:
@@ -184,15 +194,7 @@ def _summarise_in_worker(
     # An interrupt from the keyboard reaches all processes; the first one answers it, and ends the others.
     if os.getpid() != parent:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
-    return summarise(_simulate_one(run, folder))
-
-
-def _simulate_one(run: Run, folder: Path | None) -> Trace:
-    from threadpoolctl import threadpool_limits  # noqa: PLC0415 - slow to import, and seldom needed
-
-    # The number of threads can change the last digit of a sum; and cores are for other runs.
-    with threadpool_limits(limits=1):
-        return run.simulate(folder)
+    return summarise(run.simulate(folder))
 
 
 def _name(kind: type) -> str:

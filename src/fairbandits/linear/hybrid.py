@@ -1,0 +1,263 @@
+"""A shared part and a part for each arm, learned together: the hybrid model of Li et al. 2010."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from fairbandits.linear.bank import RidgeBank, in_units
+from fairbandits.linear.kernels import FAST, Floats, Ints, times
+from fairbandits.linear.rows import Row, Rows, checked_entries
+from fairbandits.linear.scoring import is_same_part
+from fairbandits.linear.solve import identity
+from fairbandits.linear.split import Parts
+from fairbandits.linear.threads import over_arms
+
+State = tuple[Floats, Floats, Floats, Ints, Floats]
+
+
+class HybridBank:
+    """The reward is `(beta + theta_a).x`: beta is common to all arms, theta_a is what arm a has of its own.
+
+    This is Algorithm 2 of Li et al. 2010 with z = x. For that choice its matrices collapse. With A_a, b_a the
+    disjoint regression of an arm alone, P_a = A_a^-1, q = P_a x and lambda the ridge,
+
+        A0 = lambda I + sum_a lambda (I - lambda P_a)        b0 = lambda sum_a P_a b_a        beta = A0^-1 b0
+        mean = x.P_a b_a + lambda q.beta                     width^2 = x.q + lambda^2 q' A0^-1 q
+
+    so that all there is to keep is a disjoint bank and one more regression for beta. When an arm learns a row, P_a
+    loses a rank-one matrix, and A0 gains it: beta learns the row `lambda q / s` with the reward
+    `(r - x.P_a b_a) / s`, where s = sqrt(1 + x.q).
+
+    Parameters
+    ----------
+    width, ridge, dtype, discount
+        As in `RidgeBank`. With a discount below 1 an arm fades when it learns; beta follows from the arms.
+    """
+
+    def __init__(self, width: int, ridge: float, dtype: str = "float64", discount: float = 1.0) -> None:
+        self.width = width
+        self.ridge = ridge
+        self.arms = RidgeBank(width, ridge, dtype, discount)
+        self.common = RidgeBank(width, ridge)
+
+    def score(self, rows: Rows, slots: Ints) -> tuple[Floats, Floats]:
+        """Predict for every user and arm: the mean reward, and the width."""
+        own_mean, lift, own_variance, common_variance = self._score(rows, slots, self.beta()[None])
+        return own_mean + lift, np.sqrt(own_variance + common_variance)
+
+    def _score(self, rows: Rows, slots: Ints, betas: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+        """Score in four parts, with one beta for all users or one for each."""
+        parts = np.empty((4, rows.n_users, rows.n_arms))
+        work = rows.n_users * rows.n_arms * rows.width**2
+        args = (rows.parts, slots, self.arms._state, self._inverse(), betas, self.ridge, parts)
+        refreshed = -1
+        while (broken := over_arms(score_hybrid, args, rows.n_arms, work)) not in (-1, refreshed):
+            self.arms.refresh(broken)
+            refreshed = broken
+        return parts[0], parts[1], parts[2], parts[3]
+
+    def learn(self, slot: int, row: Row, reward: float, weight: float = 1.0) -> None:
+        """Learn one row of an arm; where it is refused, nothing changes."""
+        columns, values, _ = checked_entries(row, self.width)
+        if self.arms.discount < 1.0:
+            self._learn_afresh(slot, row, reward, weight)
+            return
+        if 0 <= slot < self.arms.n_slots:
+            q = times(self.arms.inverse[slot], columns, values, self.width)
+        else:
+            q = row.dense() / self.ridge
+        surprise = reward - float(values @ self.arms.coefficients(slot)[columns])
+        factor = math.sqrt(weight / (1.0 + weight * max(float(values @ q[columns]), 0.0)))
+        self.arms.learn(slot, row, reward, weight)
+        q *= self.ridge * factor
+        self.common.learn(0, Row.of(np.arange(self.width), q, self.width, self.width), factor * surprise)
+
+    def _learn_afresh(self, slot: int, row: Row, reward: float, weight: float) -> None:
+        """Learn a row where all of the arm changes with it, so that beta's regression changes in full."""
+        before = self._passed_up(slot)
+        self.arms.learn(slot, row, reward, weight)
+        self._exchange([(1.0, self._passed_up(slot)), (-1.0, before)])
+
+    def reset(self, slot: int) -> None:
+        """Let an arm forget what it has of its own; what beta has learned from it cannot be told apart."""
+        self.arms.reset(slot)
+
+    def absorb(self, other: HybridBank, pairs: Iterable[tuple[int, int]]) -> None:
+        """Add what another bank has learned; what beta has from an arm of both is worked out anew."""
+        ours, theirs = self.arms, other.arms
+        changes = [(1.0, other._all_passed_up())]
+        for slot, other_slot in pairs:
+            changes += [(-1.0, self._passed_up(slot)), (-1.0, other._passed_up(other_slot))]
+            ours.absorb(theirs, [(slot, other_slot)])
+            changes.append((1.0, self._passed_up(slot)))
+        self._exchange(changes)
+
+    def draw(self, rows: Rows, slots: Ints, rng: np.random.Generator) -> Floats:
+        """Draw how far off each mean is, in units of its width; what is unsure of beta is so for all arms."""
+        root = np.linalg.cholesky(self.common.inverse_of(0))
+        betas = (root @ rng.standard_normal((self.width, rows.n_users))).T
+        _, lift, own_variance, common_variance = self._score(rows, slots, np.ascontiguousarray(betas))
+        own = np.sqrt(own_variance) * rng.standard_normal(own_variance.shape)
+        return in_units(own + lift, np.sqrt(own_variance + common_variance))
+
+    def beta(self) -> Floats:
+        """Give the coefficients that all arms have in common."""
+        return self.common.coefficients(0)
+
+    def coefficients(self, slot: int) -> Floats:
+        """Give beta + theta_a; beta alone for a slot that holds nothing."""
+        if not 0 <= slot < self.arms.n_slots:
+            return self.beta()
+        return self.arms.coefficients(slot) + self.ridge * self.arms.inverse_of(slot) @ self.beta()
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Give the state as arrays."""
+        banks = {"arms": self.arms, "common": self.common}
+        return {f"{which}.{name}": array for which, bank in banks.items() for name, array in bank.arrays().items()}
+
+    def restore(self, arrays: dict[str, NDArray[Any]]) -> None:
+        """Take the state from arrays that `arrays` gave."""
+        for which, bank in (("arms.", self.arms), ("common.", self.common)):
+            bank.restore({n.removeprefix(which): array for n, array in arrays.items() if n.startswith(which)})
+
+    def _inverse(self) -> Floats:
+        """Give A0^-1 as a lower triangle."""
+        return self.common.inverse[0] if self.common.n_slots else identity(self.width) / self.ridge
+
+    def _passed_up(self, slot: int) -> tuple[Floats, Floats]:
+        """Give what an arm adds to A0 and b0."""
+        unit = identity(self.width)
+        if slot >= self.arms.n_slots:
+            return 0.0 * unit, np.zeros(self.width)
+        return self.ridge * (unit - self.ridge * self.arms.inverse[slot]), self.ridge * self.arms.theta[slot]
+
+    def _all_passed_up(self) -> tuple[Floats, Floats]:
+        """Give what all arms, forgotten ones too, have added to A0 and b0."""
+        if not self.common.n_slots:
+            return self._passed_up(self.arms.n_slots)
+        return self.common.gram[0] - self.ridge * identity(self.width), self.common.moment[0]
+
+    def _exchange(self, changes: list[tuple[float, tuple[Floats, Floats]]]) -> None:
+        """Add to A0 and b0, or take away, and solve for beta afresh."""
+        gram, moment = (sum(sign * change[i] for sign, change in changes) for i in (0, 1))
+        self.common.add_sums(0, np.asarray(gram), np.asarray(moment))
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def score_hybrid(
+    parts: Parts,
+    slots: Ints,
+    state: State,
+    common_inverse: Floats,
+    betas: Floats,
+    ridge: float,
+    scores: Floats,
+    arm_from: int,
+    arm_to: int,
+) -> int:
+    """Fill scores, 4 x users x arms: x.P b, ridge q.beta, x.q, ridge^2 q' A0^-1 q; return a broken slot, or -1."""
+    common_starts, common_columns, common_values, users, which, bounds, columns, values = parts
+    inverse, theta, ready, part_columns, part_values = state
+    broken = -1
+    n_slots, width = theta.shape
+    d, one, size = np.uint64(width), np.uint64(1), np.uint64(inverse.shape[1])
+    P, T, Q = inverse.reshape(-1), theta.reshape(-1), ready.reshape(-1)
+    part_at, part_value = part_columns.reshape(-1), part_values.reshape(-1)
+    q = np.empty(width)
+    for a in range(arm_from, arm_to):
+        slot = slots[a]
+        is_new = slot < 0 or slot >= n_slots
+        s = np.uint64(0 if is_new else slot)
+        start, t, ready_at, f = s * size, s * d, s * (d + one + one), s * (d + one)
+        for user in range(scores.shape[1]):
+            common = users[user, 0] + which[users[user, 2], a]
+            row = users[user, 3] + a
+            lo, hi = np.uint64(bounds[row, 0]), np.uint64(bounds[row, 1])
+            u_from, u_to = np.uint64(common_starts[common]), np.uint64(common_starts[common + 1])
+            q[:] = 0.0
+            mean = 0.0
+            if is_new:
+                _scatter(common_columns, common_values, u_from, u_to, 1.0 / ridge, q)
+                _scatter(columns, values, lo, hi, 1.0 / ridge, q)
+            else:
+                kept = part_at, part_value, f + one, t, np.uint64(part_at[f])
+                if is_same_part(columns, values, lo, hi, kept):
+                    for i in range(d):
+                        q[i] = Q[ready_at + i]
+                else:
+                    _add_product(P, start, columns, values, lo, hi, d, q)
+                _add_product(P, start, common_columns, common_values, u_from, u_to, d, q)
+                mean = _dot_at(T, t, common_columns, common_values, u_from, u_to)
+                mean += _dot_at(T, t, columns, values, lo, hi)
+            own = _dot_at(q, np.uint64(0), common_columns, common_values, u_from, u_to)
+            own += _dot_at(q, np.uint64(0), columns, values, lo, hi)
+            if not own >= 0.0:
+                broken = slot
+                own = 0.0
+            lift = 0.0
+            beta = betas[user if len(betas) > 1 else 0]
+            for i in range(d):
+                lift += q[i] * beta[i]
+            scores[0, user, a] = mean
+            scores[1, user, a] = ridge * lift
+            scores[2, user, a] = own
+            scores[3, user, a] = ridge * ridge * max(_quadratic(common_inverse, q, d), 0.0)
+    return broken
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def _scatter(columns: Ints, values: Floats, lo: np.uint64, hi: np.uint64, factor: float, x: Floats) -> None:
+    for i in range(lo, hi):
+        x[np.uint64(columns[i])] += factor * values[i]
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def _dot_at(x: Floats, start: np.uint64, columns: Ints, values: Floats, lo: np.uint64, hi: np.uint64) -> float:
+    total = 0.0
+    for i in range(lo, hi):
+        total += values[i] * x[start + np.uint64(columns[i])]
+    return total
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def _add_product(
+    P: Floats,
+    start: np.uint64,
+    columns: Ints,
+    values: Floats,
+    lo: np.uint64,
+    hi: np.uint64,
+    d: np.uint64,
+    q: Floats,
+) -> None:
+    """Add to q the product of a symmetric matrix with a sparse vector."""
+    one = np.uint64(1)
+    for i in range(lo, hi):
+        c, v = np.uint64(columns[i]), values[i]
+        row = start + c * (c + one) // np.uint64(2)
+        for j in range(c + one):
+            q[j] += v * P[row + j]
+        # The rest of the row stands in the column below the diagonal.
+        place = row + c
+        for j in range(c + one, d):
+            place += j
+            q[j] += v * P[place]
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def _quadratic(triangle: Floats, q: Floats, d: np.uint64) -> float:
+    total = 0.0
+    start = np.uint64(0)
+    for i in range(d):
+        inner = 0.5 * q[i] * triangle[start + i]
+        for j in range(i):
+            inner += q[j] * triangle[start + j]
+        total += 2.0 * q[i] * inner
+        start += i + np.uint64(1)
+    return total
