@@ -23,6 +23,7 @@ from fairbandits.policies import (
     Policy,
     Scores,
     Seen,
+    Slate,
     Uniform,
 )
 
@@ -45,6 +46,7 @@ __all__ = [
     "Policy",
     "Scores",
     "Seen",
+    "Slate",
     "Standing",
     "Uniform",
     "alpha_from_delta",
