@@ -3,7 +3,7 @@
 from importlib.metadata import version
 
 from fairbandits.contexts import Catalogue, Offer
-from fairbandits.fairness import Gap, GroupRewards, Standing
+from fairbandits.fairness import Gap, GroupRewards, IndividualGaps, Standing
 from fairbandits.linear import (
     alpha_from_delta,
     alpha_schedule,
@@ -25,6 +25,7 @@ from fairbandits.policies import (
     Seen,
     Slate,
     Uniform,
+    twin_rewards,
 )
 
 __version__ = version("fairbandits")
@@ -38,6 +39,7 @@ __all__ = [
     "FileError",
     "Gap",
     "GroupRewards",
+    "IndividualGaps",
     "LinTS",
     "LinUCB",
     "LinearPolicy",
@@ -53,4 +55,5 @@ __all__ = [
     "alpha_schedule",
     "fair_linucb_regret_bound",
     "linucb_regret_bound",
+    "twin_rewards",
 ]

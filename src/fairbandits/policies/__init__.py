@@ -11,6 +11,7 @@ from fairbandits.policies.lints import LinTS
 from fairbandits.policies.linucb import LinUCB
 from fairbandits.policies.naive_linucb import NaiveLinUCB
 from fairbandits.policies.slate import Slate
+from fairbandits.policies.twins import twin_rewards
 from fairbandits.policies.uniform import Uniform
 
 __all__ = [
@@ -28,4 +29,5 @@ __all__ = [
     "Seen",
     "Slate",
     "Uniform",
+    "twin_rewards",
 ]
