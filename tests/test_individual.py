@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fairbandits import Catalogue, IndividualGaps, LinUCB, NaiveLinUCB, Uniform, twin_rewards
@@ -14,6 +14,7 @@ SMALL = {"male_videos": 6, "female_videos": 4, "train": 60, "test": 40, "data": 
 REWARDS = st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1)), min_size=1, max_size=40)
 
 
+@settings(deadline=None, max_examples=60, derandomize=True)
 @given(REWARDS)
 def test_the_record_is_that_of_the_gaps(pairs):
     own, twin = np.array(pairs).T
@@ -31,6 +32,7 @@ def test_the_record_is_that_of_the_gaps(pairs):
             assert record.quantile(share) == pytest.approx(truth, abs=1.001e-3)
 
 
+@settings(deadline=None, max_examples=60, derandomize=True)
 @given(REWARDS, REWARDS)
 def test_two_records_merged_are_one(first, second):
     ours, theirs, whole = IndividualGaps(), IndividualGaps(), IndividualGaps()

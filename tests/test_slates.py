@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fairbandits import EpsilonGreedy, FairLinUCB, LinTS, LinUCB, Slate, Uniform
@@ -14,6 +14,7 @@ from helpers import contexts_for, teach
 GOOD = contexts_for(np.random.default_rng(0))
 
 
+@settings(deadline=None, max_examples=60, derandomize=True)
 @given(st.lists(st.integers(0, 3), min_size=1, max_size=7), st.data())
 def test_the_best_come_first_and_ties_at_random(levels, data):
     k = data.draw(st.integers(1, len(levels)))
@@ -146,7 +147,15 @@ def test_a_slate_survives_json():
 def test_slates_that_make_no_sense():
     policy = teach(LinUCB(random_state=0))[0]
     plain = policy.choose(GOOD, k=2).to_plain()
-    for change in ({"picked": [0.5, 1]}, {"rows": plain["rows"][:1]}, {"picked": [], "rows": [], "indices": []}):
+    row, other = plain["rows"]
+    for change in (
+        {"picked": [0.5, 1]},
+        {"rows": [row]},
+        {"rows": [row, other | {"width": 11}]},
+        {"rows": [row, other | {"columns": [10] * len(other["columns"])}]},
+        {"rows": [row, other | {"columns": [-1] * len(other["columns"])}]},
+        {"picked": [], "rows": [], "indices": []},
+    ):
         with pytest.raises(ValueError, match="not the values of a slate"):
             Slate.from_plain({**plain, **change})
     with pytest.raises(ValueError, match="not the values of a slate"):

@@ -181,7 +181,7 @@ class Policy(Parameters):
         """Choose an arm for each of many users, or k arms for each, with what is known now.
 
         The same as calling `choose` for one user after the other, and much faster: the result is a sequence of
-        decisions, each of which is written when it is asked for.
+        decisions, each of which is written when it is asked for; or a list of slates.
 
         Parameters
         ----------
@@ -192,7 +192,7 @@ class Policy(Parameters):
         arms : sequence of str or int, optional
             The ids of the arms, the same for all users.
         k : int, optional
-            How many arms each user gets; the result is then a list of slates.
+            How many arms each user gets, in a slate.
         """
         rows, keys, ids, at = self._many(contexts, groups, arms)
         if k is not None:

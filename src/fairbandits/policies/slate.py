@@ -93,6 +93,9 @@ class Slate:
             rows = tuple(row_from_plain(row) for row in plain["rows"])
             if not 0 < len(picked) == len(indices) == len(rows):
                 raise ValueError(f"{len(picked)} arms, {len(indices)} places, {len(rows)} contexts")
+            # So that no arm can be refused after others were learned.
+            if not all(_fits(row, rows[0].width) for row in rows):
+                raise ValueError("the contexts are of different width, or point outside of it")
             return cls(
                 picked,
                 plain["probability"],
@@ -140,6 +143,11 @@ def as_slate_rewards(
     if not came:
         raise ValueError("no arm of the slate has a reward: there is nothing to learn from it; leave it unlearned")
     return math.fsum(came) / len(came), values
+
+
+def _fits(row: Row, width: int) -> bool:
+    columns, _, _ = row.entries()
+    return row.width == width and bool(((columns >= 0) & (columns < width)).all())
 
 
 def _are_several(reward: Any) -> bool:
