@@ -161,7 +161,7 @@ def test_decisions(policy):
     other = teach(type(policy)(**policy.get_params()))[0]
     foreign, own = other.choose(GOOD, "male"), policy.choose(GOOD, "male")
     refused(policy, lambda: policy.learn(foreign, 0.5), "not known to this policy: another one made it")
-    refused(policy, lambda: policy.learn("a3", 0.5), "takes the Decision that choose returned; got str")
+    refused(policy, lambda: policy.learn("a3", 0.5), "takes the Decision or Slate that choose returned; got str")
     refused(policy, lambda: policy.learn_many([own, foreign], [0.5, 0.5]), "not known to this policy")
     refused(policy, lambda: policy.learn_many([own, own], [0.5, 0.5]), "stands more than once")
     refused(policy, lambda: policy.learn_many([own], [0.5, 0.5]), r"1 decision\(s\) and 2 reward\(s\)")

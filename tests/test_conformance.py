@@ -70,6 +70,22 @@ class Restless(LinUCB):
         return self._rng.random(seen.mean.shape), 0.0
 
 
+class Repeating(LinUCB):
+    def pick_slate(self, scores, k, rng):
+        return [0] * k, 1.0
+
+
+class Boastful(Uniform):
+    def pick_slate(self, scores, k, rng):
+        picked, _ = super().pick_slate(scores, k, rng)
+        return picked, 0.9
+
+
+class Careless(LinUCB):
+    def choose(self, contexts, group=None, arms=None, *, k=None):
+        return super().choose(contexts, group, arms, k=None if k is None else min(k, 2))
+
+
 @pytest.mark.parametrize(
     ("policy", "promise"),
     [
@@ -79,6 +95,9 @@ class Restless(LinUCB):
         (Trusting(), "reward nan must be refused"),
         (Muddled(), "scores.fairness must be finite"),
         (Restless(), "same random_state must pick the same arms"),
+        (Repeating(), "the arms of a slate must differ"),
+        (Boastful(), "slate .* was picked .* but its probability is stated as 90.0%"),
+        (Careless(), "a slate must have as many arms as were asked for, 3; it has 2"),
     ],
     ids=lambda value: type(value).__name__ if isinstance(value, Policy) else "",
 )

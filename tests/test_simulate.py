@@ -9,7 +9,7 @@ import sys
 import numpy as np
 import pytest
 
-from fairbandits import FairLinUCB, LinTS, LinUCB
+from fairbandits import FairLinUCB, LinTS, LinUCB, Uniform
 from fairbandits.fairness import metrics
 from fairbandits.simulate import Run, simulate, simulate_many
 from fairbandits.simulate.trace import Trace, as_objects
@@ -64,6 +64,59 @@ def test_the_loop_is_choose_reward_learn():
         assert trace.group["group"][number] == visit.group
     assert len(trace) == len(world)
     assert trace.data_source == world.data_source
+
+
+def test_slates_are_measured_by_their_means_beside_the_best_slate():
+    world = StudentsAndVideos(**SMALL, noise=0.05)
+    trace = simulate(FairLinUCB(random_state=1), world, k=3)
+    policy = FairLinUCB(random_state=1)
+    before = None
+    for number, visit in enumerate(world.visits()):
+        if before == "train" and visit.part == "test":
+            policy.groups.restart()
+        before = visit.part
+        slate = policy.choose(visit.contexts, visit.group, visit.arms, k=3)
+        places = list(slate.indices)
+        policy.learn(slate, visit.rewards[places])
+        assert trace.arm[number] == slate.picked
+        assert trace.reward[number] == pytest.approx(visit.rewards[places].mean())
+        assert trace.expected[number] == pytest.approx(visit.expected[places].mean())
+        assert trace.best[number] == pytest.approx(np.mean(sorted(visit.expected)[-3:]))
+        assert trace.worst[number] == pytest.approx(np.mean(sorted(visit.expected)[:3]))
+    found = trace.metrics()
+    assert found["utility_loss"] == pytest.approx(np.mean((trace.best - trace.reward)[trace.part == "test"]))
+    assert policy.groups.difference() == pytest.approx(found["reward_difference"])
+
+
+def test_slates_in_runs_and_files(tmp_path):
+    run = Run(LinUCB, LinearWorld, 0, world_params={"rounds": 30}, k=2)
+    (trace,) = simulate_many([run], cache=tmp_path)
+    (again,) = simulate_many([run], cache=tmp_path)
+    same(trace, again)
+    assert all(isinstance(arms, tuple) for arms in again.arm)
+    (shown,) = {len(arms) for arms in trace.to_frame()["arm"]}
+    assert shown == 2
+
+
+def test_impossible_slates():
+    with pytest.raises(ValueError, match="k=0 came; expected a whole number of at least 1"):
+        simulate(LinUCB(), LinearWorld(), k=0)
+    with pytest.raises(ValueError, match="k=6 arms were asked for, and 5 are on offer"):
+        simulate(LinUCB(), LinearWorld(), k=6)
+
+
+def test_a_slate_teaches_also_by_its_own_reward():
+    world = LinearWorld(n_arms=8, rounds=600, noise=0.0)
+    best, got = [], {LinUCB: [], Uniform: []}
+    for kind, gains in got.items():
+        policy = kind(random_state=0)
+        for visit in world.visits():
+            slate = policy.choose(visit.contexts, visit.group, k=3)
+            gains.append(visit.rewards[list(slate.indices)].mean())
+            policy.learn(slate, gains[-1])
+            best.append(np.mean(sorted(visit.expected)[-3:]))
+    loss = {kind: np.mean(best[:600]) - np.mean(gains) for kind, gains in got.items()}
+    assert loss[LinUCB] < 0.5 * loss[Uniform]
 
 
 def test_the_group_means_restart_where_the_test_part_starts_and_the_arms_means_do_not():
@@ -252,11 +305,12 @@ def test_all_that_determines_a_run_is_in_its_key(monkeypatch):
         Run(LinUCB, StudentsAndVideos, 0, {"alpha": 0.6}, SMALL),
         Run(LinUCB, StudentsAndVideos, 0, {"alpha": 0.5}, SMALL | {"test": 41}),
         Run(LinUCB, LinearWorld, 0, {"alpha": 0.5}),
+        Run(LinUCB, StudentsAndVideos, 0, {"alpha": 0.5}, SMALL, k=2),
     ]
     keys = {run.key("real"), run.key("stand-in"), *(other.key("real") for other in others)}
     monkeypatch.setattr("fairbandits.simulate.runs._package_source", lambda: "changed")
     keys.add(run.key("real"))
-    assert len(keys) == 8
+    assert len(keys) == 9
     # Where the same data lies makes no difference.
     assert run.key("real") == Run(LinUCB, StudentsAndVideos, 0, {"alpha": 0.5}, SMALL | {"data": "x"}).key("real")
 

@@ -3,7 +3,7 @@
 from importlib.metadata import version
 
 from fairbandits.contexts import Catalogue, Offer
-from fairbandits.fairness import Gap, GroupRewards, Standing
+from fairbandits.fairness import Gap, GroupRewards, IndividualGaps, Standing
 from fairbandits.linear import (
     Model,
     alpha_from_delta,
@@ -24,7 +24,9 @@ from fairbandits.policies import (
     Policy,
     Scores,
     Seen,
+    Slate,
     Uniform,
+    twin_rewards,
 )
 
 __version__ = version("fairbandits")
@@ -38,6 +40,7 @@ __all__ = [
     "FileError",
     "Gap",
     "GroupRewards",
+    "IndividualGaps",
     "LinTS",
     "LinUCB",
     "LinearPolicy",
@@ -47,10 +50,12 @@ __all__ = [
     "Policy",
     "Scores",
     "Seen",
+    "Slate",
     "Standing",
     "Uniform",
     "alpha_from_delta",
     "alpha_schedule",
     "fair_linucb_regret_bound",
     "linucb_regret_bound",
+    "twin_rewards",
 ]

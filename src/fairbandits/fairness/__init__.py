@@ -2,6 +2,7 @@
 
 from fairbandits.fairness.estimates import Gap, Standing
 from fairbandits.fairness.groups import Group, GroupKey, as_group
+from fairbandits.fairness.individual import IndividualGaps
 from fairbandits.fairness.penalty import arm_penalty, mapped_penalty
 from fairbandits.fairness.rewards import GroupRewards
 from fairbandits.fairness.sequence import confidence_radius
@@ -11,6 +12,7 @@ __all__ = [
     "Group",
     "GroupKey",
     "GroupRewards",
+    "IndividualGaps",
     "Standing",
     "arm_penalty",
     "as_group",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -76,6 +77,28 @@ class GroupRewards:
             self._totals.add(number, 0, reward)
             if row >= 0:
                 self._by_arm.add(number, row, reward)
+
+    def record_slate(self, gain: float, key: GroupKey, items: Sequence[tuple[int, float]]) -> None:
+        """Record what a user gained from several arms at once, checked before.
+
+        The user's groups count one gain, however many arms there were; each arm counts its own reward.
+
+        Parameters
+        ----------
+        gain : float
+            What the user gained in all.
+        key : tuple
+            The user's groups.
+        items : sequence of (row, reward)
+            The rewards of the arms; row -1 stands for no arm.
+        """
+        self._by_arm.widen(1 + max((row for row, _ in items), default=-1))
+        for attribute, value in key:
+            number = self._claim(attribute, value)
+            self._totals.add(number, 0, gain)
+            for row, reward in items:
+                if row >= 0:
+                    self._by_arm.add(number, row, reward)
 
     def restart(self) -> None:
         """Start the means of the groups anew; what each arm gave each group stays.

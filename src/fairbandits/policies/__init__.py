@@ -10,6 +10,8 @@ from fairbandits.policies.linear_policy import LinearPolicy
 from fairbandits.policies.lints import LinTS
 from fairbandits.policies.linucb import LinUCB
 from fairbandits.policies.naive_linucb import NaiveLinUCB
+from fairbandits.policies.slate import Slate
+from fairbandits.policies.twins import twin_rewards
 from fairbandits.policies.uniform import Uniform
 
 __all__ = [
@@ -25,5 +27,7 @@ __all__ = [
     "Policy",
     "Scores",
     "Seen",
+    "Slate",
     "Uniform",
+    "twin_rewards",
 ]

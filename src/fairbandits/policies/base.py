@@ -6,7 +6,8 @@ import json
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from functools import partial
+from typing import Any, ClassVar, Self, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +22,7 @@ from fairbandits.policies.decision import Decision, Scores
 from fairbandits.policies.decisions import Decisions
 from fairbandits.policies.ledger import Ledger
 from fairbandits.policies.params import Parameters
-from fairbandits.policies.pick import pick_best, pick_best_of_many
+from fairbandits.policies.pick import pick_best, pick_best_in_order, pick_best_of_many, pick_in_turn
 from fairbandits.policies.plain import (
     as_generator,
     params_from_plain,
@@ -30,6 +31,7 @@ from fairbandits.policies.plain import (
     rng_from_plain,
     rng_to_plain,
 )
+from fairbandits.policies.slate import Reward, Slate, as_slate_rewards, as_slate_size
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -100,10 +102,32 @@ class Policy(Parameters):
         """Pick an arm by its score; return its place and the probability with which it was picked."""
         return pick_best(scores.total, rng)
 
+    def pick_slate(self, scores: Scores, k: int, rng: np.random.Generator) -> tuple[list[int], float | None]:
+        """Pick k arms in order; return their places and the probability of just these in just this order.
+
+        Each is picked among those that are left, as `pick` picks one. Where the picks of a slate hang together,
+        as they do when all come from one draw, say here what their probability is.
+        """
+        if type(self).pick is Policy.pick:
+            return pick_best_in_order(scores.total, k, rng)
+        return pick_in_turn(self.pick, scores, k, rng)
+
     # -- choosing --------------------------------------------------------------------------------------
 
-    def choose(self, contexts: Any, group: Group = None, arms: Sequence[ArmId] | None = None) -> Decision:
-        """Choose an arm for one user.
+    @overload
+    def choose(
+        self, contexts: Any, group: Group = None, arms: Sequence[ArmId] | None = None, *, k: None = None
+    ) -> Decision: ...
+
+    @overload
+    def choose(
+        self, contexts: Any, group: Group = None, arms: Sequence[ArmId] | None = None, *, k: int
+    ) -> Slate: ...
+
+    def choose(
+        self, contexts: Any, group: Group = None, arms: Sequence[ArmId] | None = None, *, k: int | None = None
+    ) -> Decision | Slate:
+        """Choose an arm for one user; or k arms, in an order.
 
         Parameters
         ----------
@@ -113,27 +137,51 @@ class Policy(Parameters):
             The user's group, or groups by attribute; None where it is not known.
         arms : sequence of str or int, optional
             The ids of the arms on offer; left out, they are 0..n-1.
+        k : int, optional
+            How many arms the user gets, from 1 to all; left out, one that is not in a slate.
 
         Returns
         -------
-        Decision
+        Decision, or Slate where k is given
             Keep it until the reward comes, and hand both to `learn`.
         """
         rows, ids, at = self._read(contexts, arms, as_rows)
         if rows.n_users != 1:
             raise ValueError(f"choose serves one user; this offer is for {rows.n_users}. Use choose_many")
         key = as_group(group)
+        if k is not None:
+            return self._slates(rows, at, (key,), ids, k)[0]
         self.n_features_in_ = rows.width
         scores = self._score(rows, at, (key,))
         return self._decide(scores, 0, rows, key, ids)
 
+    @overload
     def choose_many(
-        self, contexts: Any, groups: Sequence[Group] | None = None, arms: Sequence[ArmId] | None = None
-    ) -> Decisions:
-        """Choose an arm for each of many users, with what is known now.
+        self,
+        contexts: Any,
+        groups: Sequence[Group] | None = None,
+        arms: Sequence[ArmId] | None = None,
+        *,
+        k: None = None,
+    ) -> Decisions: ...
+
+    @overload
+    def choose_many(
+        self, contexts: Any, groups: Sequence[Group] | None = None, arms: Sequence[ArmId] | None = None, *, k: int
+    ) -> list[Slate]: ...
+
+    def choose_many(
+        self,
+        contexts: Any,
+        groups: Sequence[Group] | None = None,
+        arms: Sequence[ArmId] | None = None,
+        *,
+        k: int | None = None,
+    ) -> Decisions | list[Slate]:
+        """Choose an arm for each of many users, or k arms for each, with what is known now.
 
         The same as calling `choose` for one user after the other, and much faster: the result is a sequence of
-        decisions, each of which is written when it is asked for.
+        decisions, each of which is written when it is asked for; or a list of slates.
 
         Parameters
         ----------
@@ -143,8 +191,13 @@ class Policy(Parameters):
             The group of each user.
         arms : sequence of str or int, optional
             The ids of the arms, the same for all users.
+        k : int, optional
+            How many arms each user gets, in a slate.
         """
         rows, keys, ids, at = self._many(contexts, groups, arms)
+        if k is not None:
+            return self._slates(rows, at, keys, ids, k)
+        self.n_features_in_ = rows.width
         scores = self._score(rows, at, keys)
         picks = self._pick_many(scores)
         return Decisions(picks, scores, rows, keys, ids, self._ledger.policy, self._ledger.issue(len(picks)))
@@ -162,6 +215,7 @@ class Policy(Parameters):
         Takes what `choose_many` takes.
         """
         rows, keys, _, at = self._many(contexts, groups, arms)
+        self.n_features_in_ = rows.width
         return self._score(rows, at, keys)
 
     def _many(
@@ -176,7 +230,6 @@ class Policy(Parameters):
             raise ValueError(
                 f"got {len(keys)} group(s) for {n_users} user(s); give one for each, None where unknown"
             )
-        self.n_features_in_ = rows.width
         return rows, keys, ids, at
 
     def _read(
@@ -226,47 +279,108 @@ class Policy(Parameters):
             ids[index], probability, key, own, ids, index, row, self._ledger.policy, self._ledger.issue()
         )
 
+    def _slates(
+        self, rows: Rows, at: Ints, keys: tuple[GroupKey, ...], ids: Sequence[ArmId], k: int
+    ) -> list[Slate]:
+        size = as_slate_size(k, rows.n_arms)
+        self.n_features_in_ = rows.width
+        scores = self._score(rows, at, keys)
+        each = [scores.user(user) for user in range(len(keys))]
+        picks = [self.pick_slate(own, size, self._rng) for own in each]
+        first = self._ledger.issue(len(keys))
+        return [
+            Slate(
+                tuple(ids[place] for place in places),
+                probability,
+                keys[user],
+                each[user],
+                ids,
+                tuple(places),
+                tuple(rows.row(user, place).alone() for place in places),
+                self._ledger.policy,
+                first + user,
+            )
+            for user, (places, probability) in enumerate(picks)
+        ]
+
     # -- learning --------------------------------------------------------------------------------------
 
-    def learn(self, decision: Decision, reward: float, *, again: bool = False) -> None:
+    def learn(self, decision: Decision | Slate, reward: Reward, *, again: bool = False) -> None:
         """Learn the reward of a decision: at once, later, in any order.
 
         Parameters
         ----------
-        decision : Decision
+        decision : Decision or Slate
             What `choose` returned.
-        reward : float
-            Within `reward_range`.
+        reward : float, or sequence for a slate
+            Within `reward_range`. For a slate: one for each of its arms in their order, None for an arm that
+            nobody looked at, which is then not learned; or a single number for the whole slate, which every
+            one of its arms learns as its own. The user's groups count the mean of what came, once.
         again : bool
             Allow a decision that was learned before; its reward then counts once more.
         """
-        self._learn(self._ledger.check(decision, again), as_reward(reward, self.reward_range))
+        checked = self._ledger.check(decision, again)
+        if isinstance(checked, Slate):
+            self._learn_slate(checked, *as_slate_rewards(reward, checked, self.reward_range))
+        else:
+            self._learn(checked, as_reward(reward, self.reward_range))
 
-    def learn_many(self, decisions: Sequence[Decision], rewards: Iterable[float], *, again: bool = False) -> None:
+    def learn_many(
+        self, decisions: Sequence[Decision | Slate], rewards: Iterable[Reward], *, again: bool = False
+    ) -> None:
         """Learn the rewards of many decisions; all are checked before the first is learned.
 
         Only a row that float64 cannot hold (`RidgeBank.learn` says which) is found later: those before it are
-        then learned, it and those behind it are not.
+        then learned, it and those behind it are not. That holds for the arms of one slate as well.
         """
         if not (isinstance(decisions, Iterable) and isinstance(rewards, Iterable)):
             raise ValueError("learn_many takes a list of decisions and a list of rewards; use learn for one")
         checked = [self._ledger.check(decision, again) for decision in decisions]
-        values = [as_reward(reward, self.reward_range) for reward in rewards]
-        if len(checked) != len(values):
-            raise ValueError(f"got {len(checked)} decision(s) and {len(values)} reward(s); give one for each")
+        given = list(rewards)
+        if len(checked) != len(given):
+            raise ValueError(f"got {len(checked)} decision(s) and {len(given)} reward(s); give one for each")
         if not again and len({(d.policy, d.number) for d in checked}) < len(checked):
             raise ValueError("a decision stands more than once; pass again=True if its reward counts twice")
-        for decision, value in zip(checked, values, strict=True):
-            self._learn(decision, value)
+        lessons: list[Callable[[], None]] = []
+        for decision, reward in zip(checked, given, strict=True):
+            if isinstance(decision, Slate):
+                came = as_slate_rewards(reward, decision, self.reward_range)
+                lessons.append(partial(self._learn_slate, decision, *came))
+            else:
+                lessons.append(partial(self._learn, decision, as_reward(reward, self.reward_range)))
+        for learn in lessons:
+            learn()
 
     def _learn(self, decision: Decision, reward: float) -> None:
-        # A reward for an arm that was forgotten meanwhile still tells what its user received.
-        is_gone = self._ledger.is_gone(decision)
-        self._update(-1 if is_gone else self._arms.row_for(decision.arm), decision.row, reward)
+        at = self._learn_arm(decision, decision.arm, decision.row, reward)
         # The model is the one that may still refuse; from here on nothing does.
-        self.groups.record(reward, decision.group, -1 if is_gone else self._arms.claim(decision.arm))
+        self.groups.record(reward, decision.group, at)
         self._ledger.mark(decision)
         self.rounds_learned += 1
+
+    def _learn_slate(self, slate: Slate, gain: float, rewards: list[float | None]) -> None:
+        learned: list[tuple[int, float]] = []
+        try:
+            for arm, row, reward in zip(slate.picked, slate.rows, rewards, strict=True):
+                if reward is not None:
+                    learned.append((self._learn_arm(slate, arm, row, reward), reward))
+        finally:
+            # Where the model refuses an arm, those before it stay learned, and must not be learned again.
+            if learned:
+                self.groups.record_slate(gain, slate.group, learned)
+                self._ledger.mark(slate)
+                self.rounds_learned += 1
+
+    def _learn_arm(self, decision: Decision | Slate, arm: ArmId, row: Row, reward: float) -> int:
+        """Let the model learn, and give the row of the arm; -1 for one that was forgotten meanwhile.
+
+        Its reward still tells what its user received.
+        """
+        if self._ledger.is_gone(decision, arm):
+            self._update(-1, row, reward)
+            return -1
+        self._update(self._arms.row_for(arm), row, reward)
+        return self._arms.claim(arm)
 
     def _update(self, at: int, row: Row, reward: float) -> None:
         """Learn nothing: for policies without a model."""

@@ -47,6 +47,19 @@ class Scores:
         own = Scores(self.mean[i], self.width[i], self.exploration[i], self.fairness[i], self.total[i])
         return own if len(self.mean) == 1 else Scores(*(getattr(own, part).copy() for part in Scores.__slots__))
 
+    def at(self, places: NDArray[np.int64]) -> Scores:
+        """Take out the scores of some arms of one user."""
+        return Scores(*(getattr(self, part)[places] for part in Scores.__slots__))
+
+    def to_plain(self) -> dict[str, list[float]]:
+        """Give the scores as plain lists."""
+        return {part: getattr(self, part).tolist() for part in Scores.__slots__}
+
+    @classmethod
+    def from_plain(cls, plain: dict[str, Any]) -> Scores:
+        """Make the scores of which `to_plain` gave the lists."""
+        return cls(*(np.array(plain[part], np.float64) for part in Scores.__slots__))
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Decision:
@@ -106,18 +119,14 @@ class Decision:
         >>> kept = json.dumps(policy.choose([[1.0, 0.0], [0.0, 1.0]], group="female").to_plain())
         >>> policy.learn(Decision.from_plain(json.loads(kept)), reward=0.8)
         """
-        columns, values, n_common = self.row.entries()
         return {
             "arm": self.arm,
             "probability": self.probability,
             "group": dict(self.group),
-            "scores": {part: getattr(self.scores, part).tolist() for part in Scores.__slots__},
+            "scores": self.scores.to_plain(),
             "arms": list(self.arms),
             "index": self.index,
-            "columns": columns.tolist(),
-            "values": values.tolist(),
-            "n_common": n_common,
-            "width": self.row.width,
+            **row_to_plain(self.row),
             "policy": self.policy,
             "number": self.number,
         }
@@ -126,15 +135,14 @@ class Decision:
     def from_plain(cls, plain: dict[str, Any]) -> Decision:
         """Make the decision of which `to_plain` gave the values."""
         try:
-            columns, values = np.array(plain["columns"], np.int64), np.array(plain["values"], np.float64)
             return cls(
                 as_arm(plain["arm"]),
                 plain["probability"],
                 as_group(plain["group"]),
-                Scores(*(np.array(plain["scores"][part], np.float64) for part in Scores.__slots__)),
+                Scores.from_plain(plain["scores"]),
                 tuple(plain["arms"]),
                 int(plain["index"]),
-                Row.of(columns, values, int(plain["n_common"]), int(plain["width"])),
+                row_from_plain(plain),
                 str(plain["policy"]),
                 int(plain["number"]),
             )
@@ -148,3 +156,15 @@ class Decision:
             f"{name}={getattr(self.scores, name)[self.index]:.4g}" for name in ("mean", "exploration", "fairness")
         )
         return f"Decision(number={self.number}, arm={self.arm!r}, probability={self.probability}, {parts})"
+
+
+def row_to_plain(row: Row) -> dict[str, Any]:
+    """Give a context as plain values."""
+    columns, values, n_common = row.entries()
+    return {"columns": columns.tolist(), "values": values.tolist(), "n_common": n_common, "width": row.width}
+
+
+def row_from_plain(plain: dict[str, Any]) -> Row:
+    """Make the context of which `row_to_plain` gave the values."""
+    columns, values = np.array(plain["columns"], np.int64), np.array(plain["values"], np.float64)
+    return Row.of(columns, values, int(plain["n_common"]), int(plain["width"]))

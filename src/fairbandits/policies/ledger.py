@@ -11,6 +11,9 @@ from numpy.typing import NDArray
 
 from fairbandits.arms import ArmId
 from fairbandits.policies.decision import Decision
+from fairbandits.policies.slate import Slate
+
+_DECISIONS = (Decision, Slate)
 
 
 class _Account:
@@ -55,10 +58,12 @@ class Ledger:
         account.issued += many
         return account.issued - many
 
-    def check(self, decision: Any, again: bool) -> Decision:
+    def check(self, decision: Any, again: bool) -> Decision | Slate:
         """Refuse what is not a decision of this policy, or was learned before."""
-        if not isinstance(decision, Decision):
-            raise ValueError(f"learn takes the Decision that choose returned; got {type(decision).__name__}")
+        if not isinstance(decision, _DECISIONS):
+            raise ValueError(
+                f"learn takes the Decision or Slate that choose returned; got {type(decision).__name__}"
+            )
         account = self._accounts.get(decision.policy)
         if account is None or decision.number >= account.issued:
             raise ValueError(
@@ -71,7 +76,7 @@ class Ledger:
             )
         return decision
 
-    def mark(self, decision: Decision) -> None:
+    def mark(self, decision: Decision | Slate) -> None:
         """Note that a decision has been learned."""
         self._accounts[decision.policy].mark(decision.number)
 
@@ -80,9 +85,9 @@ class Ledger:
         for account in self._accounts.values():
             account.forgotten[arm] = account.issued
 
-    def is_gone(self, decision: Decision) -> bool:
-        """Whether the arm of a decision has been forgotten since."""
-        return decision.number < self._accounts[decision.policy].forgotten.get(decision.arm, 0)
+    def is_gone(self, decision: Decision | Slate, arm: ArmId) -> bool:
+        """Whether an arm of a decision has been forgotten since."""
+        return decision.number < self._accounts[decision.policy].forgotten.get(arm, 0)
 
     def merge(self, other: Ledger) -> None:
         """Take over copies of the accounts of another policy."""

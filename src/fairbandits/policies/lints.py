@@ -13,7 +13,7 @@ from fairbandits.policies.base import Floats, Seen, Term
 from fairbandits.policies.decision import Scores
 from fairbandits.policies.linear_policy import LinearPolicy
 from fairbandits.policies.params import as_number
-from fairbandits.policies.pick import TIE, pick_best
+from fairbandits.policies.pick import TIE, pick_best, pick_best_in_order
 
 # Beyond this many standard deviations a normal density is 0 to sixteen digits.
 _REACH = 8.5
@@ -74,6 +74,11 @@ class LinTS(LinearPolicy):
         if as_model(self.model).kind != "disjoint":
             return index, None
         return index, probability_of_best(index, scores.mean, self.alpha * scores.width)
+
+    def pick_slate(self, scores: Scores, k: int, rng: np.random.Generator) -> tuple[list[int], float | None]:
+        """Pick the arms whose draws are best; the probability of their order has no closed form."""
+        picked, share = pick_best_in_order(scores.total, k, rng)
+        return picked, share if self.alpha == 0.0 else None
 
     def _check_params(self) -> None:
         super()._check_params()

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from fairbandits.policies.decision import Scores
+
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+Pick = Callable[[Scores, np.random.Generator], tuple[int, float | None]]
 
 # Scores that are equal on paper differ in their last digits in a computer, by an amount that depends on
 # the order of the sums. What is closer than this is a tie.
@@ -62,6 +67,39 @@ def pick_best_of_many(total: Floats, rng: np.random.Generator) -> list[tuple[int
         (first, 1.0) if count == 1 else _among_best(total[user], first, count, bar, rng)
         for user, (first, count, bar) in enumerate(counted)
     ]
+
+
+def pick_best_in_order(total: Floats, k: int, rng: np.random.Generator) -> tuple[list[int], float]:
+    """Pick the k best arms, the best first; return them and the probability with which they came in this order.
+
+    Examples
+    --------
+    >>> pick_best_in_order(np.array([0.1, 0.7, 0.3]), 2, np.random.default_rng(0))
+    ([1, 2], 1.0)
+    >>> pick_best_in_order(np.array([0.7, 0.1, 0.7]), 3, np.random.default_rng(0))
+    ([2, 0, 1], 0.5)
+    """
+    left = total.copy()
+    picked, probability = [], 1.0
+    for _ in range(k):
+        index, chance = pick_best(left, rng)
+        picked.append(index)
+        probability *= chance
+        left[index] = -np.inf
+    return picked, probability
+
+
+def pick_in_turn(pick: Pick, scores: Scores, k: int, rng: np.random.Generator) -> tuple[list[int], float | None]:
+    """Pick k arms one after the other, each among those that are left, by any rule to pick one."""
+    left = np.arange(scores.total.size)
+    picked: list[int] = []
+    probability: float | None = 1.0
+    for _ in range(k):
+        index, chance = pick(scores.at(left), rng)
+        picked.append(int(left[index]))
+        probability = None if probability is None or chance is None else probability * chance
+        left = np.delete(left, index)
+    return picked, probability
 
 
 def _among_best(total: Floats, first: int, count: int, bar: float, rng: np.random.Generator) -> tuple[int, float]:

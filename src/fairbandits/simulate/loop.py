@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import partial
 from itertools import islice
 from typing import Any
 
 import numpy as np
 
 from fairbandits.fairness import GroupKey
-from fairbandits.policies import Policy
+from fairbandits.policies import Decision, Policy, Slate
 from fairbandits.simulate.trace import Trace, as_objects
-from fairbandits.worlds import World
+from fairbandits.worlds import Visit, World
 from fairbandits.worlds.checks import whole
 
+# The arms of a round; its reward, what was expected, the best and the worst there was; and who decided.
+Lived = tuple[Any, tuple[float, float, float, float], Decision | Slate]
 
-def simulate(policy: Policy, world: World, rounds: int | None = None, *, progress: bool = False) -> Trace:
+
+def simulate(
+    policy: Policy, world: World, rounds: int | None = None, *, k: int | None = None, progress: bool = False
+) -> Trace:
     """Let a policy live in a world, and write down what happens.
 
     Every round the policy chooses, sees the reward of the arm that it picked, and learns it. Where the
@@ -30,6 +36,10 @@ def simulate(policy: Policy, world: World, rounds: int | None = None, *, progres
         Where it lives.
     rounds : int, optional
         How many rounds; left out, as long as the world lasts.
+    k : int, optional
+        How many arms the policy puts into a slate every round; left out, it chooses one arm. The policy learns the
+        reward of each arm of the slate. What the trace holds of a round is then the mean over the slate, beside
+        the k best and the k worst arms.
     progress : bool
         Show a progress bar, where somebody sees it.
 
@@ -40,8 +50,12 @@ def simulate(policy: Policy, world: World, rounds: int | None = None, *, progres
     >>> trace = simulate(FairLinUCB(gamma=1.0, random_state=0), LinearWorld(noise=0.0), rounds=500)
     >>> 0 < trace.metrics()["utility_loss"] < 0.1
     True
+    >>> slates = simulate(FairLinUCB(gamma=1.0, random_state=0), LinearWorld(noise=0.0), rounds=500, k=2)
+    >>> len(slates.arm[0])
+    2
     """
     total = _as_rounds(rounds, world)
+    live = _choose_one if k is None else partial(_choose_slate, whole("k", k, 1))
     # Arrays, and lists of what is there anyway: a new tuple every round would keep the garbage collector busy.
     reward, expected, best, worst, probability = np.full((5, total), np.nan)
     arm: list[Any] = []
@@ -50,16 +64,11 @@ def simulate(policy: Policy, world: World, rounds: int | None = None, *, progres
     for number, visit in enumerate(shown(islice(world.visits(), total), total, progress)):
         if part and part[-1] == "train" and visit.part == "test":
             policy.groups.restart()
-        decision = policy.choose(visit.contexts, visit.group, visit.arms)
-        got = visit.rewards[decision.index]
-        policy.learn(decision, got)
-        reward[number] = got
-        expected[number] = visit.expected[decision.index]
-        best[number] = visit.expected.max()
-        worst[number] = visit.expected.min()
+        chosen, figures, decision = live(policy, visit)
+        reward[number], expected[number], best[number], worst[number] = figures
         if decision.probability is not None:
             probability[number] = decision.probability
-        arm.append(decision.arm)
+        arm.append(chosen)
         part.append(visit.part)
         keys.append(decision.group)
     if len(arm) < total:
@@ -67,6 +76,22 @@ def simulate(policy: Policy, world: World, rounds: int | None = None, *, progres
     source = getattr(world, "data_source", f"synthetic data: {type(world).__name__}")
     words = as_objects(arm), as_objects(part), _columns(keys)
     return Trace(reward, expected, best, worst, probability, *words, source)
+
+
+def _choose_one(policy: Policy, visit: Visit) -> Lived:
+    decision = policy.choose(visit.contexts, visit.group, visit.arms)
+    reward, expected = visit.rewards[decision.index], visit.expected[decision.index]
+    policy.learn(decision, reward)
+    return decision.arm, (reward, expected, visit.expected.max(), visit.expected.min()), decision
+
+
+def _choose_slate(k: int, policy: Policy, visit: Visit) -> Lived:
+    slate = policy.choose(visit.contexts, visit.group, visit.arms, k=k)
+    places = list(slate.indices)
+    rewards, expected = visit.rewards[places], visit.expected[places]
+    policy.learn(slate, rewards)
+    ranked = np.sort(visit.expected)
+    return slate.picked, (rewards.mean(), expected.mean(), ranked[-k:].mean(), ranked[:k].mean()), slate
 
 
 def shown(items: Iterable[Any], total: int, progress: bool, title: str | None = None) -> Iterator[Any]:

@@ -60,6 +60,7 @@ class Run:
     seed: int
     policy_params: Mapping[str, Any] = field(default_factory=dict)
     world_params: Mapping[str, Any] = field(default_factory=dict)
+    k: int | None = None
 
     def make_world(self) -> Any:
         """Make the world, from its start."""
@@ -84,14 +85,14 @@ class Run:
     def _simulate(self, cache: Path | None, progress: bool) -> Trace:
         world = self.make_world()
         if cache is None:
-            return simulate(self.make_policy(world), world, progress=progress)
+            return simulate(self.make_policy(world), world, k=self.k, progress=progress)
         path = cache / f"{self.key(getattr(world, 'data_source', None))}.npz"
         if path.is_file():
             try:
                 return Trace.load(path)
             except ValueError:
                 pass  # damaged: what was computed once can be computed again, and is written over
-        trace = simulate(self.make_policy(world), world, progress=progress)
+        trace = simulate(self.make_policy(world), world, k=self.k, progress=progress)
         write_whole(path, trace.to_bytes())
         return trace
 
@@ -105,6 +106,7 @@ class Run:
             "policy": [_name(self.policy), _source(self.policy), dict(self.policy_params)],
             "world": [_name(self.world), _source(self.world), world_params],
             "seed": self.seed,
+            "k": self.k,
             "data": data_source,
             "code": _package_source(),
             "versions": [version(name) for name in ("numpy", "numba", "scikit-learn")],

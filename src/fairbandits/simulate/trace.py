@@ -30,6 +30,9 @@ _FLOATS = ("reward", "expected", "best", "worst", "probability")
 class Trace:
     """A run, as arrays with one entry per round.
 
+    Where the policy put k arms into a slate, `reward` and `expected` are means over the slate, `best` and
+    `worst` means over the k best and the k worst arms.
+
     Attributes
     ----------
     reward : array of float
@@ -41,7 +44,7 @@ class Trace:
     probability : array of float
         The probability with which the arm was picked; NaN where it is not known.
     arm : array of object
-        The id of the arm that was picked.
+        The id of the arm that was picked; the ids in their order, a tuple, where slates were.
     part : array of object
         "train" or "test".
     group : mapping of str to arrays of object
@@ -170,7 +173,8 @@ class Trace:
             with np.load(io.BytesIO(Path(path).read_bytes()), allow_pickle=False) as arrays:
                 header = json.loads(str(arrays["header"]))
                 words = {
-                    name: as_objects(labels)[arrays[f"code {name}"]] for name, labels in header["labels"].items()
+                    name: as_objects([*map(_label, labels)])[arrays[f"code {name}"]]
+                    for name, labels in header["labels"].items()
                 }
                 floats = {name: arrays[name] for name in _FLOATS}
             source = str(header["data_source"])
@@ -193,8 +197,11 @@ class Trace:
         return self.group[name]
 
 
+def _label(label: Any) -> Any:
+    # JSON knows no tuples, and a slate is one.
+    return tuple(label) if isinstance(label, list) else label
+
+
 def as_objects(values: Sequence[Any]) -> NDArray[Any]:
     """Make an array of the values as they are: numpy would turn numbers among words into words."""
-    array = np.empty(len(values), dtype=object)
-    array[:] = values
-    return array
+    return np.fromiter(values, dtype=object, count=len(values))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import json
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -12,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from fairbandits.policies import Decision, Policy
+from fairbandits.policies import Decision, Policy, Slate
 from fairbandits.policies.plain import params_to_plain
 
 Round = tuple[NDArray[np.float64], str, float]
@@ -215,16 +216,22 @@ def _check_probability_is_true(make: _Subject) -> None:
         path = Path(folder) / "policy"
         teacher.save(path)
         copies = [make.load(path).set_params(random_state=i) for i in range(_COPIES)]
-    decisions = [copy.choose(contexts, group, arms=["v", "w", "x", "y"]) for copy in copies]
-    if decisions[0].probability is None:
+    arms = ["v", "w", "x", "y"]
+    decisions = [copy.choose(contexts, group, arms) for copy in copies]
+    _assert_true([(f"arm {d.arm!r}", d.probability) for d in decisions])
+    slates = [copy.choose(contexts, group, arms, k=2) for copy in copies]
+    _assert_true([(f"slate {s.picked}", s.probability) for s in slates])
+
+
+def _assert_true(picks: list[tuple[str, float | None]]) -> None:
+    if any(probability is None for _, probability in picks):
         return
-    for arm in {decision.arm for decision in decisions}:
-        picks = [decision for decision in decisions if decision.arm == arm]
-        stated = float(np.mean([decision.probability for decision in picks]))
-        seen = len(picks) / _COPIES
-        error = 5.0 * np.sqrt(max(stated * (1.0 - stated), 1e-9) / _COPIES)
+    for pick in {pick for pick, _ in picks}:
+        stated_each = [probability for what, probability in picks if what == pick and probability is not None]
+        stated, seen = float(np.mean(stated_each)), len(stated_each) / len(picks)
+        error = 5.0 * np.sqrt(max(stated * (1.0 - stated), 1e-9) / len(picks))
         assert abs(seen - stated) <= error, (
-            f"arm {arm!r} was picked {seen:.1%} of the time, but its probability is stated as {stated:.1%}"
+            f"{pick} was picked {seen:.1%} of the time, but its probability is stated as {stated:.1%}"
         )
 
 
@@ -232,13 +239,18 @@ def _check_many_is_one_by_one(make: _Subject) -> None:
     many, single = make.taught(make(random_state=0)), make.taught(make(random_state=0))
     rounds = list(make.rounds(12, seed=5))
     groups = [group for _, group, _ in rounds]
-    together = many.choose_many(np.array([contexts for contexts, _, _ in rounds]), groups)
+    stacked = np.array([contexts for contexts, _, _ in rounds])
+    together = many.choose_many(stacked, groups)
     apart = [single.choose(contexts, group) for contexts, group, _ in rounds]
+    slates = many.choose_many(stacked, groups, k=2)
+    slates_apart = [single.choose(contexts, group, k=2) for contexts, group, _ in rounds]
     # Draws for all users at once may come in another order than one by one; without draws all is equal.
     pairs = [(a.scores, b.scores) for a, b in zip(together, apart, strict=True)]
     assert all(_close(a.mean, b.mean) for a, b in pairs), "choose_many must predict as choose does"
     if all(np.array_equal(a.exploration, b.exploration) for a, b in pairs):
         assert [d.arm for d in together] == [d.arm for d in apart], "choose_many must choose as choose does"
+        ours, theirs = ([slate.picked for slate in each] for each in (slates, slates_apart))
+        assert ours == theirs, "choose_many must put slates together as choose does"
 
 
 def _check_saved_and_loaded(make: _Subject) -> None:
@@ -295,7 +307,71 @@ def _check_bad_input_changes_nothing(make: _Subject) -> None:
         _refused(policy, lambda reward=reward: policy.learn(decision, reward), f"reward {reward!r}")  # type: ignore[misc]
     _refused(policy, lambda: policy.choose(good, group, arms=[0] * len(good)), "arm ids that stand twice")
     _refused(policy, lambda: policy.choose(good, group, arms=[0]), "too few arm ids")
-    _refused(policy, lambda: policy.choose(good, 0.5), "a group that is a fraction")  # type: ignore[arg-type]
+    _refused(policy, lambda: policy.choose(good, 0.5), "a group that is a fraction")  # type: ignore[call-overload]
+
+
+def _check_slate(make: _Subject) -> None:
+    policy = make(random_state=0)
+    arms = [f"arm{i}" for i in range(_N_ARMS)]
+    for number, (contexts, group, reward) in enumerate(make.rounds(20)):
+        k = 1 + number % _N_ARMS
+        slate = policy.choose(contexts, group, arms, k=k)
+        assert isinstance(slate, Slate), "choose must return a Slate where k is given"
+        assert len(slate) == k, f"a slate must have as many arms as were asked for, {k}; it has {len(slate)}"
+        assert len(set(slate.picked)) == k, f"the arms of a slate must differ; they are {slate.picked}"
+        assert [arms[i] for i in slate.indices] == list(slate.picked), "the arms must be those at their places"
+        assert slate.probability is None or 0.0 < slate.probability <= 1.0, (
+            f"the probability of the slate that was picked must lie in (0, 1]; it is {slate.probability}"
+        )
+        assert slate.scores.total.shape == (_N_ARMS,), "a slate must hold the scores of all arms on offer"
+        policy.learn(Slate.from_plain(json.loads(json.dumps(slate.to_plain()))), [reward] * k)
+    assert policy.rounds_learned == 20, "a slate must count as one round"
+    served = sum(standing.count for standing in policy.groups.standings())
+    assert served == 20, f"a slate must count once for the group of its user; 20 slates counted {served} times"
+
+
+def _check_slate_is_learned_arm_by_arm(make: _Subject) -> None:
+    # The scores of the groups differ, which count a slate once: so compare what the models predict.
+    together, apart = make(random_state=0), make(random_state=0)
+    low, high = make.policy.reward_range
+    for contexts, group, reward in make.rounds(20):
+        slate = together.choose(contexts, group, k=3)
+        rewards = [reward, None, low + high - reward]
+        together.learn(slate, rewards)
+        for arm, index, value in zip(slate.picked, slate.indices, rewards, strict=True):
+            if value is not None:
+                apart.learn(apart.choose(contexts[[index]], group, [arm]), value)
+    for contexts, group, _ in make.rounds(5, seed=8):
+        ours, theirs = together.score(contexts[None], [group]), apart.score(contexts[None], [group])
+        same = _close(ours.mean, theirs.mean) and _close(ours.width, theirs.width)
+        assert same, "the arms of a slate must be learned as if each had been chosen alone"
+
+
+def _check_slates_are_kept(make: _Subject) -> None:
+    policy, other = make.taught(make(random_state=0)), make.taught(make(random_state=1))
+    contexts, group, reward = next(make.rounds(1))
+    pending = policy.choose(contexts, group, k=3)
+    policy.forget_arm(pending.picked[0])
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "policy"
+        policy.save(path)
+        loaded = type(policy).load(path)
+    merged = policy.merge(other)
+    for each in (policy, loaded, merged):
+        each.learn_many([pending, each.choose(contexts, group)], [[reward] * 3, reward])
+        _refused(each, lambda each=each: each.learn(pending, reward), "a slate that was learned before")  # type: ignore[misc]
+    assert loaded.checksum() == policy.checksum(), "a loaded policy must learn a slate as the saved one does"
+
+
+def _check_bad_slates_change_nothing(make: _Subject) -> None:
+    policy = make.taught(make(random_state=0))
+    contexts, group, reward = next(make.rounds(1))
+    for k in (0, -1, _N_ARMS + 1, 2.5, True, "all"):
+        _refused(policy, lambda k=k: policy.choose(contexts, group, k=k), f"k={k!r}")  # type: ignore[misc]
+    slate = policy.choose(contexts, group, k=2)
+    _, high = policy.reward_range
+    for rewards in ([reward], [reward] * 3, [None, None], [reward, high + 1.0], high + 1.0, "much"):
+        _refused(policy, lambda rewards=rewards: policy.learn(slate, rewards), f"rewards {rewards!r} for two arms")  # type: ignore[misc]
 
 
 _CHECKS: tuple[Check, ...] = (
@@ -313,6 +389,10 @@ _CHECKS: tuple[Check, ...] = (
     _check_merged_is_whole,
     _check_each_decision_once,
     _check_bad_input_changes_nothing,
+    _check_slate,
+    _check_slate_is_learned_arm_by_arm,
+    _check_slates_are_kept,
+    _check_bad_slates_change_nothing,
 )
 
 

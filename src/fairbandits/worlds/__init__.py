@@ -1,6 +1,6 @@
 """Where the true reward is known: students and videos, and synthetic worlds."""
 
-from fairbandits.worlds.base import Visit, World
+from fairbandits.worlds.base import TwinWorld, Visit, World
 from fairbandits.worlds.data import fetch, load_students, load_videos, locate, status
 from fairbandits.worlds.encode import PAPER_NAIVE_COLUMNS
 from fairbandits.worlds.gym import as_gymnasium
@@ -14,6 +14,7 @@ __all__ = [
     "DataMissingError",
     "LinearWorld",
     "StudentsAndVideos",
+    "TwinWorld",
     "Visit",
     "World",
     "as_gymnasium",

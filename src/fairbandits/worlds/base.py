@@ -52,6 +52,15 @@ class World(Protocol):
         ...
 
 
+@runtime_checkable
+class TwinWorld(World, Protocol):
+    """A world that also knows each visitor's twin: the same one with another value of the sensitive attribute."""
+
+    def twins(self) -> Iterator[tuple[Visit, Visit]]:
+        """Go through the rounds from the start, each visit beside that of the visitor's twin."""
+        ...
+
+
 def dense(contexts: Any) -> NDArray[Any]:
     """Return contexts as a plain array, whether they are dense, scipy sparse or an offer."""
     return np.asarray(contexts.toarray() if hasattr(contexts, "toarray") else contexts)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -34,6 +34,8 @@ INTERSECTION = "sex x race"
 
 _FEMALE, _MALE = (CATEGORIES["sex"].index(sex) for sex in ("Female", "Male"))
 _FIRST = {"females_first": _FEMALE, "males_first": _MALE}
+_SEX_COLUMNS = [STUDENT_COLUMNS.index(f"sex={sex}") for sex in CATEGORIES["sex"]]
+_OTHER_SEX = {"female": "male", "male": "female"}
 _MATCHING = {sex: {"sex": sex} for sex in (_FEMALE, _MALE)}
 
 
@@ -138,14 +140,36 @@ class StudentsAndVideos:
         `rewards` are shared between visits and cannot be written to.
         """
         rng = np.random.default_rng(self._noise_seed)
-        turn = len(self) // 2 if self.turns else len(self)
         for number, student in enumerate(self._rounds):
             sex, step = self._kinds[student]
             offer = self._catalogue.offer(self._features[student], _MATCHING[sex])
-            expected = self._expected[number >= turn][sex][step]
+            expected = self._expected_in(number, sex, step)
             rewards = checks.with_noise(expected, self.noise, rng) if self.noise else expected
             part = "train" if number < self.train else "test"
             yield Visit(offer, self._group(student), expected, rewards, self.arms, part)
+
+    def twins(self) -> Iterator[tuple[Visit, Visit]]:
+        """Go through the rounds, each beside that of the same student of the other sex.
+
+        All else stays, also what goes with sex: a husband's twin is a woman whose relationship is "Husband".
+        What changes are the two columns of the sex, which videos match, and the group. The rewards of twins
+        are without noise.
+        """
+        for number, visit in enumerate(self.visits()):
+            student = self._rounds[number]
+            sex, step = self._kinds[student]
+            other = _FEMALE if sex == _MALE else _MALE
+            features = self._features[student].copy()
+            features[_SEX_COLUMNS] = features[_SEX_COLUMNS[::-1]]
+            offer = self._catalogue.offer(features, _MATCHING[other])
+            expected = self._expected_in(number, other, step)
+            yield visit, Visit(offer, _twin_group(visit.group), expected, expected, self.arms, visit.part)
+
+    def _expected_in(self, number: int, sex: int, step: int) -> NDArray[np.float64]:
+        before, after = self._expected
+        by_sex = after if self.turns and number >= len(self) // 2 else before
+        expected: NDArray[np.float64] = by_sex[sex][step]
+        return expected
 
     def _check(self) -> None:
         for name in ("male_videos", "female_videos", "train", "test"):
@@ -234,6 +258,15 @@ class StudentsAndVideos:
         if isinstance(self.sensitive, str):
             return self._groups[0][student]
         return {name: labels[student] for name, labels in zip(self._names, self._groups, strict=True)}
+
+
+def _twin_group(group: str | Mapping[str, str]) -> str | dict[str, str]:
+    """Give the group of the same student of the other sex; groups by race alone stay."""
+    if not isinstance(group, str):
+        return {name: _OTHER_SEX.get(value, value) for name, value in group.items()}
+    # Groups of both are such as "female Black".
+    first, *rest = group.split(" ", 1)
+    return " ".join([_OTHER_SEX.get(first, first), *rest])
 
 
 def _sensitive_names(sensitive: Any) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fairbandits.worlds import checks
 from fairbandits.worlds.base import Visit
@@ -74,8 +75,7 @@ class LinearWorld:
     def visits(self) -> Iterator[Visit]:
         """Go through the rounds from the start."""
         rng = np.random.default_rng(self._seed)
-        lean = np.linspace(0, 1, self.n_arms)
-        ahead = np.linspace(1, 0, len(self.groups))
+        lean, ahead = self._leanings()
         for _ in range(self.rounds):
             number = int(rng.integers(len(self.groups)))
             contexts = rng.random((self.n_arms, self.n_features))
@@ -83,3 +83,20 @@ class LinearWorld:
             expected = contexts @ self.theta
             rewards = checks.with_noise(expected, self.noise, rng)
             yield Visit(contexts, self.groups[number], expected, rewards)
+
+    def twins(self) -> Iterator[tuple[Visit, Visit]]:
+        """Go through the rounds, each beside that of a twin of the next group, the first after the last.
+
+        Twins differ in the column that says how far an arm leans to them. Their rewards are without noise.
+        """
+        lean, ahead = self._leanings()
+        for visit in self.visits():
+            number = (self.groups.index(visit.group) + 1) % len(self.groups)
+            contexts = visit.contexts.copy()
+            contexts[:, -1] = lean * ahead[number]
+            expected = contexts @ self.theta
+            yield visit, Visit(contexts, self.groups[number], expected, expected)
+
+    def _leanings(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Say how far each arm leans, and how much of that each group gets."""
+        return np.linspace(0, 1, self.n_arms), np.linspace(1, 0, len(self.groups))

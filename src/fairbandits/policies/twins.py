@@ -1,0 +1,93 @@
+"""What a policy makes of users, and of the same users with another value of the sensitive attribute."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairbandits.arms import ArmId
+from fairbandits.fairness import Group
+from fairbandits.policies.decision import Scores
+from fairbandits.policies.pick import count_best_of_many
+
+Floats = NDArray[np.float64]
+
+
+class Scorer(Protocol):
+    """Anything that scores arms as a `Policy` does."""
+
+    def score(
+        self, contexts: Any, groups: Sequence[Group] | None = None, arms: Sequence[ArmId] | None = None
+    ) -> Scores:
+        """Score every arm for every user: arrays of shape (n_users, n_arms)."""
+        ...
+
+
+def twin_rewards(
+    policy: Scorer,
+    contexts: Any,
+    twins: Any,
+    groups: Sequence[Group] | None = None,
+    twin_groups: Sequence[Group] | None = None,
+    arms: Sequence[ArmId] | None = None,
+) -> tuple[Floats, Floats]:
+    """Predict what users get from the arms with the highest scores, and what their twins would get.
+
+    Hand both to `fairbandits.IndividualGaps`, which sums up how far they are apart.
+
+    Parameters
+    ----------
+    policy : Policy, or anything with its `score`
+        A policy that draws its scores, such as `LinTS`, is asked for one draw each.
+    contexts : what `choose_many` takes
+        Of the users: an offer of a `Catalogue`, an array of shape (n_users, n_arms, n_features), or matrices.
+    twins : the same
+        Of the same users with another value of the sensitive attribute: with its columns changed, and all that is
+        computed from them, such as whether an arm matches.
+    groups, twin_groups : sequence, optional
+        The groups of the users and of their twins.
+    arms : sequence of str or int, optional
+        The ids of the arms.
+
+    Returns
+    -------
+    own, twin : arrays of shape (n_users,)
+        The predicted rewards; the mean over the arms that are best together where there are several.
+
+    Examples
+    --------
+    >>> from fairbandits import Catalogue, IndividualGaps, LinUCB
+    >>> videos = Catalogue([[1.0, 0.0], [0.0, 1.0]], n_user_features=2, matches={"sex": ["female", "male"]})
+    >>> policy = LinUCB(alpha=0.0, random_state=0)
+    >>> woman, man = videos.offer([1.0, 0.0], {"sex": "female"}), videos.offer([0.0, 1.0], {"sex": "male"})
+    >>> for offer, group, reward in ((woman, "female", 0.9), (man, "male", 0.6)):
+    ...     policy.learn(policy.choose(offer, group), reward)
+    >>> own, twin = twin_rewards(policy, woman, man, ["female"], ["male"])
+    >>> gaps = IndividualGaps()
+    >>> gaps.add(own, twin)
+    >>> gaps.count
+    1
+    """
+    ours, theirs = policy.score(contexts, groups, arms), policy.score(twins, twin_groups, arms)
+    if len(ours.total) != len(theirs.total):
+        raise ValueError(
+            f"contexts are of {len(ours.total)} user(s), twins of {len(theirs.total)}; give each user one twin"
+        )
+    return reward_of_best(ours.total, ours.mean), reward_of_best(theirs.total, theirs.mean)
+
+
+def reward_of_best(total: Floats, reward: Floats) -> Floats:
+    """Give each user's reward from the arm with the highest score; the mean where several are best.
+
+    Examples
+    --------
+    >>> reward_of_best(np.array([[0.9, 0.9, 0.1]]), np.array([[0.2, 0.4, 0.8]])).round(9)
+    array([0.3])
+    """
+    if not np.isfinite(total).all():
+        raise ValueError("scores must be finite numbers. Look at what the policy's terms return")
+    _, _, bar = count_best_of_many(total)
+    return np.average(np.broadcast_to(reward, total.shape), axis=1, weights=total >= bar[:, None])
