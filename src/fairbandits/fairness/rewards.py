@@ -224,6 +224,25 @@ class GroupRewards:
         return self._totals.mean[:, 0]
 
     @property
+    def counts(self) -> Floats:
+        """The number of rewards of each group since the last restart, in the order of `attribute_of`."""
+        return self._totals.count[:, 0]
+
+    @property
+    def arm_counts(self) -> Floats:
+        """The number of rewards of each group (down) from each arm's row (across); the last column is no arm."""
+        return self._by_arm.count
+
+    def rounds_of(self, number: int) -> float:
+        """Give the number of rewards of a group from all arms that are known, restarts or not."""
+        return float(self._by_arm.count[number].sum())
+
+    def numbers_of(self, key: GroupKey) -> list[int]:
+        """Find the numbers of a user's groups, of those that have received something."""
+        found = (self._number.get(attribute, {}).get(value) for attribute, value in key)
+        return [number for number in found if number is not None]
+
+    @property
     def arm_means(self) -> Floats:
         """The mean reward of each group (down) from each arm's row (across); the last column is no arm."""
         return self._by_arm.mean

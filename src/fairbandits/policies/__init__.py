@@ -4,6 +4,7 @@ from fairbandits.policies.base import Policy, Seen
 from fairbandits.policies.decision import Decision, Scores
 from fairbandits.policies.decisions import Decisions
 from fairbandits.policies.epsilon_greedy import EpsilonGreedy
+from fairbandits.policies.even_linucb import EvenLinUCB
 from fairbandits.policies.fair_linucb import FairLinUCB
 from fairbandits.policies.files import FileError
 from fairbandits.policies.linear_policy import LinearPolicy
@@ -18,6 +19,7 @@ __all__ = [
     "Decision",
     "Decisions",
     "EpsilonGreedy",
+    "EvenLinUCB",
     "FairLinUCB",
     "FileError",
     "LinTS",
