@@ -85,7 +85,7 @@ class EvenLinUCB(LinearPolicy):
         return alphas * seen.width, arm_pull(self.groups, seen.rows, aim, patience) + given_up
 
     def alpha_for(self, key: GroupKey) -> float:
-        """Give alpha for a user: by the one of their groups that was served least, or by all where none is known."""
+        """Give alpha for a user: by the least served of their groups, or by all rounds where none is known."""
         served = min((self.groups.rounds_of(group) for group in self.groups.numbers_of(key)), default=0.0)
         rounds = served if key else float(self.rounds_learned)
         return float(self.alpha) * float(np.sqrt(self.settle / (self.settle + rounds)))
