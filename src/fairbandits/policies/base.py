@@ -100,6 +100,11 @@ class Policy(Parameters):
         """Pick an arm by its score; return its place and the probability with which it was picked."""
         return pick_best(scores.total, rng)
 
+    @property
+    def order_matters(self) -> bool:
+        """Whether the same rewards in another order lead to other predictions: for models that forget."""
+        return False
+
     # -- choosing --------------------------------------------------------------------------------------
 
     def choose(self, contexts: Any, group: Group = None, arms: Sequence[ArmId] | None = None) -> Decision:
@@ -375,11 +380,6 @@ class Policy(Parameters):
                 "the two policies come from one and the same, so what it had learned would count twice; "
                 "merge policies that each began from nothing"
             )
-
-    @property
-    def order_matters(self) -> bool:
-        """Whether the same rewards in another order lead to other predictions: for models that forget."""
-        return False
 
     def _absorb(self, other: Self) -> None:
         """Add what the other's model has learned."""
