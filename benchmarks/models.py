@@ -1,33 +1,38 @@
 """What a round costs with each model: `choose` + `learn` through the public face, one thread.
 
-100 arms, contexts 134 wide with 20 non-zeros (the paper's). Prints microseconds, and how many times the disjoint
-model's that is, all measured in one run.
+W1: 100 arms, contexts 134 wide, mostly one-hot. Prints microseconds, and how many times the disjoint model's that
+is, all measured in one run.
 
     python benchmarks/models.py
 """
 
 from __future__ import annotations
 
-import os
+from guard import online, seconds  # first: it sets the number of threads  # isort: skip
 
-for _name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
-    os.environ[_name] = "1"
+import statistics
+import tempfile
+from pathlib import Path
 
-import statistics  # noqa: E402
+import numpy as np
+from sklearn.kernel_approximation import Nystroem
 
-import numpy as np  # noqa: E402
-from sklearn.kernel_approximation import Nystroem  # noqa: E402
+import prepare
+from fairbandits import Model
+from measure import train
+from peers import ours
+from workloads import ALPHA, RIDGE, Workload
 
-from fairbandits import LinUCB, Model  # noqa: E402
-from round import make_rounds, ours, seconds_per_round  # noqa: E402
-
-ROUNDS, REPEATS = 200, 7
+ROUNDS, REPEATS = 64, 7
 
 
 def main() -> None:
     """Measure, and print."""
-    rounds = make_rounds(ROUNDS)
-    curved = Nystroem(n_components=100, random_state=0).fit(np.concatenate(rounds[:10]))
+    with tempfile.TemporaryDirectory() as name:
+        prepare.write_w1(Path(name) / "w1.npz", 1_000)
+        workload = Workload(Path(name) / "w1.npz")
+    contexts = np.concatenate([round_.contexts for round_ in workload.rounds(10)])
+    curved = Nystroem(n_components=100, random_state=0).fit(contexts)
     models = {
         "disjoint": Model(),
         "shared": Model("shared"),
@@ -40,14 +45,16 @@ def main() -> None:
         "discount hybrid": Model("hybrid", discount=0.999),
         "Nystroem to 100": Model(feature_map=curved),
     }
-    steps = {name: ours(LinUCB(model=model, random_state=0)) for name, model in models.items()}
-    # The first turn compiles, and fills the arms.
-    times = [
-        {name: seconds_per_round(step, rounds, ROUNDS) for name, step in steps.items()} for _ in range(REPEATS)
-    ]
+    works = {}
+    for name, model in models.items():
+        peer = ours.make(workload.n_arms, workload.width, workload.own, ALPHA, RIDGE, model=model)
+        train(peer, workload)
+        works[name] = online(peer, workload, ROUNDS)
+    # The first turn compiles.
+    turns = [{name: seconds(work) for name, work in works.items()} for _ in range(REPEATS)][1:]
     for name in models:
-        median = statistics.median(turn[name] for turn in times[1:])
-        ratio = statistics.median(turn[name] / turn["disjoint"] for turn in times[1:])
+        median = statistics.median(turn[name] for turn in turns)
+        ratio = statistics.median(turn[name] / turn["disjoint"] for turn in turns)
         print(f"{name:<18}{median * 1e6:>10.0f} us a round{ratio:>8.1f} x")
 
 

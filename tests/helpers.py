@@ -47,6 +47,10 @@ POLICIES = {
 }
 
 
+#: Those that take contexts of any width, and have a repr that can be pasted: a map must be fitted again.
+ANY_WIDTH = [name for name in POLICIES if "curved" not in name and "splines" not in name]
+
+
 def fresh(policy, **changes):
     return type(policy)(**{**policy.get_params(), **changes})
 

@@ -105,7 +105,7 @@ class FromCatalogue(Ours):
 
 def make(
     n_arms: int, width: int, own: int, alpha: float, ridge: float,
-    policy: str = "LinUCB", model: str = "disjoint", matrix: bool = False,
+    policy: str = "LinUCB", model: Any = "disjoint", matrix: bool = False,
 ) -> Ours:  # fmt: skip
     """Make a policy by its name."""
     made = getattr(fairbandits, policy)(alpha=alpha, ridge=ridge, model=model, random_state=0)

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 from rich import box
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
 
 from fairbandits import __version__, named, worlds
 from fairbandits.compare import tables as comparison_tables
@@ -266,7 +266,9 @@ def _make_folder(folder: Path) -> None:
 
 def _table(*heads: str) -> Table:
     # Without a frame it fits into eighty columns.
-    return Table(*heads, box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
+    return Table(
+        *(Column(head, overflow="fold") for head in heads), box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False
+    )
 
 
 def _console() -> Console:

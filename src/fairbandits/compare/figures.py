@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,6 +21,8 @@ WIDTH = 7.2  # inches: both columns of a paper
 _MARKERS = "osD^vP*X<>hp"
 # A policy that loses this many times what most do is written at the edge, or it would press the rest flat.
 _FAR = 3.0
+# Letters of a policy's name that leave room for the axes; what is longer is broken.
+_LONGEST = 32
 
 
 def world_figure(name: str, found: Found, tolerance: float, data_source: str, seeds: int) -> Figure:
@@ -111,7 +114,7 @@ def _far_off(ax: Axes, far: dict[str, Any], top: float, right: float) -> None:
 
 
 def _rows(ax: Axes, titles: Sequence[str], labelled: bool) -> None:
-    ax.set_yticks(range(len(titles)), titles if labelled else [""] * len(titles))
+    ax.set_yticks(range(len(titles)), [fill(title, _LONGEST) if labelled else "" for title in titles])
     ax.set_ylim(len(titles) - 0.5, -0.5)
     ax.tick_params(axis="y", length=0)
     for place in range(len(titles)):

@@ -233,9 +233,10 @@ class GroupRewards:
         """The number of rewards of each group (down) from each arm's row (across); the last column is no arm."""
         return self._by_arm.count
 
-    def rounds_of(self, number: int) -> float:
+    def rounds_of(self, attribute: str, value: GroupValue) -> float:
         """Give the number of rewards of a group from all arms that are known, restarts or not."""
-        return float(self._by_arm.count[number].sum())
+        number = self._number.get(attribute, {}).get(value)
+        return 0.0 if number is None else float(self._by_arm.count[number].sum())
 
     def numbers_of(self, key: GroupKey) -> list[int]:
         """Find the numbers of a user's groups, of those that have received something."""

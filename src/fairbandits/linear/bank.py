@@ -95,7 +95,7 @@ class RidgeBank:
         """Put together what the kernels take, whenever an array is a new one."""
         self._state = self.inverse, self.theta, self.ready, self.part_columns, self.part_values
         learned = self.log_det, self.rows_learned, self.since_refresh
-        self._model = self.gram, self.moment, *self._state, *learned
+        self._all_state = self.gram, self.moment, *self._state, *learned
 
     @property
     def n_slots(self) -> int:
@@ -116,8 +116,7 @@ class RidgeBank:
         -------
         mean, width : arrays of shape (n_users, n_arms)
         """
-        if rows.width != self.width or (slots is not None and slots.size != rows.n_arms):
-            raise ValueError(f"{rows.n_arms} arm(s), {rows.width} wide, do not fit these slots, {self.width} wide")
+        check_slots(rows, slots, self.width)
         mean = np.empty((rows.n_users, rows.n_arms))
         width = np.empty((rows.n_users, rows.n_arms))
         refreshed = -1
@@ -159,7 +158,7 @@ class RidgeBank:
             self._learn_afresh(slot, row, reward, weight)
             return
         how = _REFRESH_LEVERAGE, self._refresh_every
-        outcome = learning.learn_row(row.parts, row.user, row.arm, reward, weight, self._model, slot, *how)
+        outcome = learning.learn_row(row.parts, row.user, row.arm, reward, weight, self._all_state, slot, *how)
         if outcome == learning.AFRESH:
             self._learn_afresh(slot, row, reward, weight)
         elif outcome == learning.OUTSIDE:
@@ -287,6 +286,12 @@ class RidgeBank:
         self.log_det[slots] = self.width * np.log(self.ridge)
         for name in ("rows_learned", "since_refresh", "part_columns", "part_values", "ready"):
             getattr(self, name)[slots] = 0
+
+
+def check_slots(rows: Rows, slots: Ints | None, width: int) -> None:
+    """Refuse rows that do not fit their models: kernels do not check."""
+    if rows.width != width or (slots is not None and slots.size != rows.n_arms):
+        raise ValueError(f"{rows.n_arms} arm(s), {rows.width} wide, do not fit these slots, {width} wide")
 
 
 def in_units(deviations: Floats, width: Floats) -> Floats:

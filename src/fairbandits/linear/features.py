@@ -9,14 +9,13 @@ import numpy as np
 
 from fairbandits.linear.rows import Rows, as_rows
 
-
-class MapError(ValueError):
-    """A feature map that is not the one that a policy learned with."""
-
-
 _PROBES = 8
 # Other machines add up sums in another order; this many decimals of the largest value are the same on all of them.
 _DECIMALS = 6
+
+
+class MapError(ValueError):
+    """A feature map that is not the one that a policy learned with."""
 
 
 def check_map(feature_map: Any) -> None:

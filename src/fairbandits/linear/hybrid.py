@@ -10,7 +10,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from fairbandits.linear.bank import RidgeBank, in_units
+from fairbandits.linear.bank import RidgeBank, check_slots, in_units
 from fairbandits.linear.kernels import FAST, Floats, Ints, times
 from fairbandits.linear.rows import Row, Rows, checked_entries
 from fairbandits.linear.scoring import is_same_part
@@ -53,6 +53,7 @@ class HybridBank:
 
     def _score(self, rows: Rows, slots: Ints, betas: Floats) -> tuple[Floats, Floats, Floats, Floats]:
         """Score in four parts, with one beta for all users or one for each."""
+        check_slots(rows, slots, self.width)
         parts = np.empty((4, rows.n_users, rows.n_arms))
         work = rows.n_users * rows.n_arms * rows.width**2
         args = (rows.parts, slots, self.arms._state, self._inverse(), betas, self.ridge, parts)

@@ -19,7 +19,7 @@ DTYPES = ("float64", "float32")
 Bank = RidgeBank | HybridBank
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class Model:
     """How rewards are predicted. Every policy takes one as `model`, or a word that names its kind.
 
@@ -107,6 +107,13 @@ class Model:
                 f"it was saved with another feature map, a {known['name']} that gives other numbers; pass that one"
             )
         return model
+
+    def __eq__(self, other: object) -> bool:
+        """Two models are equal that predict alike, also where their feature maps are copies."""
+        return isinstance(other, Model) and (self is other or self.to_plain() == other.to_plain())
+
+    def __hash__(self) -> int:
+        return hash((self.kind, self.link, float(self.discount), self.dtype))
 
     def __repr__(self) -> str:
         given = (

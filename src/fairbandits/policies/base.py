@@ -112,6 +112,11 @@ class Policy(Parameters):
             return pick_best_in_order(scores.total, k, rng)
         return pick_in_turn(self.pick, scores, k, rng)
 
+    @property
+    def order_matters(self) -> bool:
+        """Whether the same rewards in another order lead to other predictions: for models that forget."""
+        return False
+
     # -- choosing --------------------------------------------------------------------------------------
 
     @overload
@@ -489,11 +494,6 @@ class Policy(Parameters):
                 "the two policies come from one and the same, so what it had learned would count twice; "
                 "merge policies that each began from nothing"
             )
-
-    @property
-    def order_matters(self) -> bool:
-        """Whether the same rewards in another order lead to other predictions: for models that forget."""
-        return False
 
     def _absorb(self, other: Self) -> None:
         """Add what the other's model has learned."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -12,17 +13,22 @@ from fairbandits.policies.base import Seen, Term
 from fairbandits.policies.linear_policy import LinearPolicy
 from fairbandits.policies.params import as_number
 
+# A lead is paid back only when there is one, so that a little less than what is tolerated is aimed at.
+_AIM = 0.75
+# A group has hardly been served while it had less than one in so many of the rounds of an equal share.
+_HARDLY = 4.0
+
 
 class EvenLinUCB(LinearPolicy):
     """Hold the difference that you tolerate: the group ahead carries the exploration, and gives up its lead.
 
     Three things are added to LinUCB, all of which follow from who got what so far:
 
-    - every group explores on an account of its own: `alpha * sqrt(settle / (settle + n))` after n of its rounds. A
-      group that comes late is explored for when it comes, and nobody explores for ever;
-    - a user of a group that is ahead by more than half the tolerance owes what `debt_of` says: no arm counts for
-      more than the best one less the debt. Among those above that line the least known is taken, so that the
-      group ahead explores for all;
+    - exploration ends: alpha falls as `alpha * sqrt(settle / (settle + n))` with the rounds n so far. For a group
+      that has hardly been served they are counted by its own rounds, so that one that comes late is explored for;
+    - a user of a group that is ahead by more than is tolerated owes what `debt_of` says: no arm counts for more
+      than the best one less the debt. Among those above that line the least known is taken, so that the group
+      ahead explores for all;
     - all are drawn to arms that gave more to the group that lags behind, as far as there is a debt (`arm_pull`).
 
     A lead is paid back within `patience` rounds of the group. Where the best for everybody is itself unfair, the
@@ -35,7 +41,7 @@ class EvenLinUCB(LinearPolicy):
     tolerance : float
         The difference between the mean rewards of groups that is tolerated, >= 0.
     settle : float
-        After how many of its rounds a group explores by a factor sqrt(2) less, > 0.
+        After how many rounds exploration has fallen to 70 %, > 0.
     patience : float
         In how many of its rounds a group pays back a lead, > 0.
     ridge : float
@@ -62,7 +68,7 @@ class EvenLinUCB(LinearPolicy):
         self,
         alpha: float = 0.3,
         tolerance: float = 0.01,
-        settle: float = 500.0,
+        settle: float = 1000.0,
         patience: float = 30.0,
         ridge: float = 1.0,
         model: str | Model = "disjoint",
@@ -76,8 +82,8 @@ class EvenLinUCB(LinearPolicy):
         super().__init__(ridge, model, reward_range, random_state)
 
     def terms(self, seen: Seen) -> tuple[Term, Term]:
-        """Explore by the group's own account; let the group ahead give up its debt; draw all to fairer arms."""
-        aim, patience = self.tolerance / 2.0, float(self.patience)
+        """Explore less and less; let the group ahead give up its debt; draw all to fairer arms."""
+        aim, patience = _AIM * self.tolerance, float(self.patience)
         alphas = np.array([[self.alpha_for(key)] for key in seen.groups])
         debts = np.array([[debt_of(self.groups, key, aim, patience)] for key in seen.groups])
         ceiling = seen.mean.max(axis=1, keepdims=True) - debts
@@ -85,10 +91,12 @@ class EvenLinUCB(LinearPolicy):
         return alphas * seen.width, arm_pull(self.groups, seen.rows, aim, patience) + given_up
 
     def alpha_for(self, key: GroupKey) -> float:
-        """Give alpha for a user: by the least served of their groups, or by all rounds where none is known."""
-        served = min((self.groups.rounds_of(group) for group in self.groups.numbers_of(key)), default=0.0)
-        rounds = served if key else float(self.rounds_learned)
-        return float(self.alpha) * float(np.sqrt(self.settle / (self.settle + rounds)))
+        """Give alpha for a user, by all rounds so far, or by those of a group of theirs that had hardly any."""
+        rounds = float(self.rounds_learned)
+        for attribute, value in key:
+            groups = self.groups.attributes.get(attribute, ())
+            rounds = min(rounds, _HARDLY * len(groups) * self.groups.rounds_of(attribute, value))
+        return float(self.alpha) * math.sqrt(self.settle / (self.settle + rounds))
 
     def _check_params(self) -> None:
         super()._check_params()

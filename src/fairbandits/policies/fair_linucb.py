@@ -80,7 +80,7 @@ class FairLinUCB(LinUCB):
         """Add alpha times the width, and the penalty mapped to the smallest width, or to what is owed."""
         alpha = self.alpha_now()
         if self.gamma == "auto":
-            # Half the tolerance is aimed at, because a lead is paid back only when there is one.
+            # Half the tolerance is aimed at: a lead is paid back only when there is one.
             pull = arm_pull(self.groups, seen.rows, self.tolerance / 2.0, _PATIENCE)
             return alpha * seen.width, pull + np.zeros_like(seen.mean)
         penalty = arm_penalty(self.groups, seen.rows)

@@ -73,8 +73,12 @@ class LinearPolicy(Policy):
         With the logistic link they are those of the logit.
         """
         kind = as_model(self.model).kind
-        is_shared = kind == "shared" or (kind == "hybrid" and arm is None)
-        slot = self._arms.rows.get(as_arm(arm), -1) if not is_shared else 0 if kind == "shared" else -1
+        if kind == "shared":
+            slot = 0
+        elif kind == "hybrid" and arm is None:
+            slot = -1  # what an arm has that learned nothing: the common part
+        else:
+            slot = self._arms.rows.get(as_arm(arm), -1)
         theta: Floats = self.bank.coefficients(slot)
         return theta
 

@@ -400,6 +400,7 @@ _CHECKS: tuple[Check, ...] = (
 
 
 def _assert_alike(make: _Subject, one: Policy, two: Policy, promise: str) -> None:
+    # Where the order of rewards counts, the groups alone must come out the same.
     for contexts, group, _ in () if one.order_matters else make.rounds(5, seed=8):
         a, b = one.score(contexts[None], [group]), two.score(contexts[None], [group])
         for name in ("mean", "width", "fairness"):
