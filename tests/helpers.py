@@ -4,7 +4,7 @@ import numpy as np
 from sklearn.kernel_approximation import Nystroem
 from sklearn.preprocessing import SplineTransformer
 
-from fairbandits import EpsilonGreedy, FairLinUCB, LinTS, LinUCB, Model, NaiveLinUCB, Uniform
+from fairbandits import EpsilonGreedy, EvenLinUCB, FairLinUCB, LinTS, LinUCB, Model, NaiveLinUCB, Uniform
 
 SAMPLE = np.random.default_rng(0).random((50, 10))
 CURVED = Nystroem(n_components=8, random_state=0).fit(SAMPLE)
@@ -32,6 +32,9 @@ POLICIES = {
     "LinUCB theory": LinUCB(alpha="theory", model="shared"),
     "FairLinUCB": FairLinUCB(),
     "FairLinUCB shared": FairLinUCB(model="shared", gamma=1.0),
+    "FairLinUCB auto": FairLinUCB(gamma="auto", tolerance=0.02),
+    "EvenLinUCB": EvenLinUCB(),
+    "EvenLinUCB shared": EvenLinUCB(tolerance=0.05, model="shared"),
     "NaiveLinUCB": NaiveLinUCB(drop=[0, 3]),
     "Uniform": Uniform(),
     "EpsilonGreedy": EpsilonGreedy(epsilon=0.3),

@@ -1,0 +1,158 @@
+"""Policies that hold a tolerated difference, and what they are made of."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fairbandits import EvenLinUCB, FairLinUCB, GroupRewards, LinUCB
+from fairbandits.fairness import arm_pull, debt_of
+from fairbandits.simulate import simulate
+from fairbandits.worlds import StudentsAndVideos
+
+
+def record(rewards, arm=None):
+    """Make a record from lists of rewards by group."""
+    groups = GroupRewards()
+    for group, values in rewards.items():
+        for value in values:
+            groups.add(value, group, arm)
+    return groups
+
+
+def by_hand(rewards, me, aim, patience):
+    means = {group: np.mean(values) for group, values in rewards.items() if values}
+    others = [group for group in means if group != me]
+    owed = [(means[me] - means[o] - aim) * min(len(rewards[me]), len(rewards[o])) / patience for o in others]
+    return max([0.0, *owed]) if me in means else 0.0
+
+
+@settings(deadline=None)  # the first call compiles
+@given(
+    st.dictionaries(st.sampled_from("abcd"), st.lists(st.floats(0, 1), max_size=6), min_size=1),
+    st.floats(0, 0.3),
+    st.floats(1, 50),
+)
+def test_a_debt_is_what_the_words_say(rewards, aim, patience):
+    groups = record(rewards)
+    for me in "abcde":
+        expected = by_hand({"e": [], **rewards}, me, aim, patience) if me in rewards else 0.0
+        assert debt_of(groups, (("group", me),), aim, patience) == pytest.approx(expected, abs=1e-12)
+
+
+def test_a_debt_of_several_attributes_is_the_largest_and_nobody_unknown_owes():
+    groups = GroupRewards()
+    for sex, race, reward in (("f", "x", 0.2), ("m", "x", 0.8), ("m", "y", 0.9)) * 10:
+        groups.add(reward, {"sex": sex, "race": race})
+    sex, race = (debt_of(groups, (pair,), 0.0, 10.0) for pair in (("sex", "m"), ("race", "y")))
+    assert debt_of(groups, (("sex", "m"), ("race", "y")), 0.0, 10.0) == max(sex, race) > 0.0
+    assert debt_of(groups, (), 0.0, 10.0) == 0.0
+    assert debt_of(groups, (("age", "old"),), 0.0, 10.0) == 0.0
+
+
+def test_arms_draw_by_what_they_gave_the_group_behind():
+    groups = GroupRewards()
+    for _ in range(50):
+        groups.add(0.9, "m", "for men")
+        groups.add(0.1, "f", "for men")
+        groups.add(0.6, "m", "for all")
+        groups.add(0.6, "f", "for all")
+    rows = np.array([0, 1, -1])
+    men, everybody, unknown = arm_pull(groups, rows, aim=0.0, patience=100.0)
+    debt = debt_of(groups, (("group", "m"),), 0.0, 100.0)
+    assert men < everybody
+    assert everybody == pytest.approx(debt / 2)
+    assert unknown == pytest.approx(debt / 2)
+    assert (arm_pull(groups, rows, aim=0.5, patience=100.0) == 0.0).all()
+    assert (arm_pull(GroupRewards(), rows, aim=0.0, patience=100.0) == 0.0).all()
+
+
+def test_an_arm_that_one_group_never_received_says_nothing():
+    groups = record({"m": [0.9] * 30, "f": [0.3] * 30}, arm="a")
+    for _ in range(20):
+        groups.add(1.0, "m", "b")
+    a, b = arm_pull(groups, np.array([0, 1]), 0.0, 100.0)
+    assert b > a
+
+
+def test_without_groups_it_is_linucb_that_explores_less_and_less():
+    rng = np.random.default_rng(0)
+    even, plain = EvenLinUCB(alpha=0.3, settle=1e15, random_state=1), LinUCB(alpha=0.3, random_state=1)
+    for _ in range(100):
+        contexts, reward = rng.random((5, 4)), rng.random()
+        a, b = even.choose(contexts), plain.choose(contexts)
+        assert a.arm == b.arm
+        even.learn(a, reward)
+        plain.learn(b, reward)
+    policy = EvenLinUCB(alpha=0.3, settle=100.0, random_state=1)
+    for rounds in (0, 100, 300):
+        while policy.rounds_learned < rounds:
+            policy.learn(policy.choose(np.eye(2)), 0.5)
+        assert policy.alpha_for(()) == pytest.approx(0.3 / np.sqrt(1 + rounds / 100))
+
+
+def test_a_group_that_comes_late_is_explored_for():
+    policy = EvenLinUCB(alpha=0.3, settle=10.0, random_state=1)
+    for _ in range(1_000):
+        policy.learn(policy.choose(np.eye(2), "early"), 0.5)
+    assert policy.alpha_for((("group", "early"),)) < 0.04
+    assert policy.alpha_for((("group", "late"),)) == 0.3
+    for _ in range(50):
+        policy.learn(policy.choose(np.eye(2), "late"), 0.5)
+    assert policy.alpha_for((("group", "late"),)) < 0.06
+
+
+def test_no_arm_counts_for_more_than_the_best_less_the_debt():
+    policy = EvenLinUCB(alpha=0.0, tolerance=0.0, patience=100.0, random_state=0)
+    for _ in range(40):
+        for arm, reward in (("good", 0.9), ("fair", 0.5), ("poor", 0.1)):
+            policy.learn(policy.choose([[1.0]], "m", [arm]), reward)
+            policy.learn(policy.choose([[1.0]], "f", [arm]), reward / 3)
+    scores = policy.choose([[1.0]] * 3, "m", ["good", "fair", "poor"]).scores
+    debt = debt_of(policy.groups, (("group", "m"),), 0.0, 100.0)
+    pull = arm_pull(policy.groups, np.array([0, 1, 2]), 0.0, 100.0)
+    ceiling = scores.mean.max() - debt
+    np.testing.assert_allclose(scores.total - pull, np.minimum(scores.mean, ceiling), atol=1e-12)
+    behind = policy.choose([[1.0]] * 3, "f", ["good", "fair", "poor"]).scores
+    np.testing.assert_allclose(behind.fairness, pull, atol=1e-12)
+
+
+@pytest.mark.parametrize("model", ["disjoint", "shared"])
+def test_it_holds_the_tolerance_where_the_best_for_everybody_is_unfair(model):
+    world = StudentsAndVideos(scarce="male", train=0, test=4_000, data="standin", random_state=0)
+
+    def last(policy):
+        return simulate(policy, world).last(1_000).metrics()
+
+    held = last(EvenLinUCB(tolerance=0.02, model=model, random_state=0))
+    plain = last(LinUCB(model=model, random_state=0))
+    assert held["reward_difference"] < 0.03
+    assert plain["reward_difference"] > 0.1
+    assert held["worst_off_reward"] > plain["worst_off_reward"] - 0.005
+
+
+def test_auto_holds_the_tolerance_too_and_gamma_three_does_not():
+    world = StudentsAndVideos(scarce="male", train=0, test=4_000, data="standin", random_state=0)
+    auto, three = (
+        simulate(FairLinUCB(gamma=gamma, random_state=0), world).last(1_000).metrics()["reward_difference"]
+        for gamma in ("auto", 3.0)
+    )
+    assert auto < 0.03
+    assert three > 0.1
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: EvenLinUCB(alpha=-1), "alpha must be a number not below 0"),
+        (lambda: EvenLinUCB(tolerance=-0.1), "tolerance must be a number not below 0"),
+        (lambda: EvenLinUCB(settle=0), "settle must be a number above 0"),
+        (lambda: EvenLinUCB(patience=0), "patience must be a number above 0"),
+        (lambda: FairLinUCB(gamma="much"), 'gamma must be a number not below 0, or "auto"'),
+        (lambda: FairLinUCB(gamma=-1), "gamma must be a number not below 0"),
+        (lambda: FairLinUCB(gamma="auto", tolerance=-1), "tolerance must be a number not below 0"),
+    ],
+)
+def test_parameters_that_make_no_sense(make, words):
+    with pytest.raises(ValueError, match=words):
+        make()
