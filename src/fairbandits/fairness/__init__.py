@@ -1,5 +1,6 @@
 """Who is left behind? Group rewards as a stream, and what fairness adds to a score. Knows no models."""
 
+from fairbandits.fairness.balance import dual_prices, hedge_weights, of_users
 from fairbandits.fairness.estimates import Gap, Standing
 from fairbandits.fairness.groups import Group, GroupKey, as_group
 from fairbandits.fairness.individual import IndividualGaps
@@ -17,5 +18,8 @@ __all__ = [
     "arm_penalty",
     "as_group",
     "confidence_radius",
+    "dual_prices",
+    "hedge_weights",
     "mapped_penalty",
+    "of_users",
 ]

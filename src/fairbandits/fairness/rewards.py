@@ -224,6 +224,16 @@ class GroupRewards:
         return self._totals.mean[:, 0]
 
     @property
+    def counts(self) -> Floats:
+        """How many rewards each group received, in the order of `attribute_of`."""
+        return self._totals.count[:, 0]
+
+    def numbers(self, key: GroupKey) -> list[int]:
+        """Give the places, in the order of `attribute_of`, of those of a user's groups that have been seen."""
+        known = (self._number.get(attribute, {}).get(value) for attribute, value in key)
+        return [number for number in known if number is not None]
+
+    @property
     def arm_means(self) -> Floats:
         """The mean reward of each group (down) from each arm's row (across); the last column is no arm."""
         return self._by_arm.mean
