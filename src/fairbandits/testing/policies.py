@@ -355,7 +355,7 @@ def _check_slates_are_kept(make: _Subject) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "policy"
         policy.save(path)
-        loaded = type(policy).load(path)
+        loaded = make.load(path)
     merged = policy.merge(other)
     for each in (policy, loaded, merged):
         each.learn_many([pending, each.choose(contexts, group)], [[reward] * 3, reward])
