@@ -82,15 +82,15 @@ def test_weights_of_several_attributes_and_values_are_those_by_hand():
         n = min(count for _, count in peers.values())
         raw = {value: math.exp(-0.7 * n * mean / 4.0) for value, (mean, _) in peers.items()}
         for value, (mean, _) in peers.items():
-            number = groups.numbers(((attribute, value),))[0]
+            number = groups.numbers_of(((attribute, value),))[0]
             assert groups.means[number] == pytest.approx(mean)
             assert weights[number] == pytest.approx(raw[value] * len(raw) / sum(raw.values()))
     price = 0.7 * 2 * (0.4 - 0.1) / 4.0
-    assert prices[groups.numbers((("sex", "f"), ("sex", "m")))] == pytest.approx([-price, price])
+    assert prices[groups.numbers_of((("sex", "f"), ("sex", "m")))] == pytest.approx([-price, price])
     price = 0.7 * 3 * (0.5 - 0.1) / 4.0
-    of_place = prices[groups.numbers(tuple(("place", value) for value in "xyz"))]
+    of_place = prices[groups.numbers_of(tuple(("place", value) for value in "xyz"))]
     assert of_place == pytest.approx([price, -price, 0.0]), "x is behind: it came before z, which is level with it"
-    assert groups.numbers((("sex", "other"), ("age", 7))) == []
+    assert groups.numbers_of((("sex", "other"), ("age", 7))) == []
     assert abs(dual_prices(groups, 100.0, 0.0, 1.5)).max() == 1.5
     groups.restart()
     assert hedge_weights(groups, 0.7).tolist() == [1.0] * 5, "groups without rewards do not count"
@@ -165,6 +165,7 @@ def test_estimated_regret_is_what_was_predicted_when_it_was_decided(tmp_path):
         by_hand[group].append(regret)
     policy.forget_arm(0)
     policy.save(tmp_path / "policy")
+    loaded = EqualRegretLinUCB.load(tmp_path / "policy")
     other, _ = teach(fresh(policy, random_state=1))
     merged = policy.merge(other)
     for group, regrets in by_hand.items():

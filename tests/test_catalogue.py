@@ -80,7 +80,7 @@ def test_from_a_catalogue_a_policy_is_the_textbook(model, gamma):
 @pytest.mark.parametrize("name", POLICIES)
 def test_every_policy_takes_offers_as_it_takes_matrices(name):
     rng = np.random.default_rng(4)
-    catalogue, _ = make(rng, ids=False)
+    catalogue, _ = make(rng, n_own=3, ids=False)  # as wide as the maps of some models expect
     one, two = (fresh(POLICIES[name], random_state=5) for _ in range(2))
     for t in range(60):
         offer = catalogue.offer(user_of(rng), {"way0": SEXES[t % 3]})

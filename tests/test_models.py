@@ -10,7 +10,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, PolynomialFeatures, SplineTransformer, StandardScaler
 
-from fairbandits import FairLinUCB, FileError, LinTS, LinUCB, Model, Policy
+from fairbandits import Catalogue, FairLinUCB, FileError, LinTS, LinUCB, Model, Policy
 from fairbandits.cli import main
 from fairbandits.linear import HybridBank, RidgeBank, as_rows
 from fairbandits.linear.logistic import to_rewards, working_row
@@ -104,6 +104,44 @@ def test_thompson_draws_of_arms_that_share_a_part_go_together():
     own = [contexts[a] @ bank.arms.inverse_of(policy._arms.rows[a]) @ contexts[a] for a in range(6)]
     covariance = lifted @ bank.common.inverse_of(0) @ lifted.T + np.diag(own)
     np.testing.assert_allclose(np.cov(draws.T), 0.49 * covariance, atol=0.01)
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    seed=st.integers(0, 10_000),
+    n_rows=st.integers(0, 30),
+    ridge=st.sampled_from([0.2, 1.0, 5.0]),
+    cut=st.integers(0, 30),
+)
+def test_hybrid_is_one_regression_on_the_common_and_all_own_columns(seed, n_rows, ridge, cut):
+    """With rows of any weight; and two halves of the rows, merged, are the whole."""
+    rng = np.random.default_rng(seed)
+    n_arms, d = 3, 4
+    A, b = ridge * np.eye((n_arms + 1) * d), np.zeros((n_arms + 1) * d)
+    whole, left, right = (HybridBank(d, ridge) for _ in range(3))
+    for i in range(n_rows):
+        x, arm, reward, weight = rng.normal(size=d), int(rng.integers(n_arms)), rng.random(), rng.random()
+        wide = np.kron(np.append(1.0, np.eye(n_arms)[arm]), x)
+        A, b = A + weight * np.outer(wide, wide), b + weight * reward * wide
+        for bank in (whole, left if i < cut else right):
+            bank.learn(arm, as_rows(x[None]).row(0, 0), reward, weight)
+    left.absorb(right, [(arm, arm) for arm in range(n_arms)])
+    x = rng.normal(size=d)
+    wide = np.kron(np.column_stack([np.ones(n_arms), np.eye(n_arms)]), x)
+    mean, width = wide @ np.linalg.solve(A, b), np.sqrt(np.diag(wide @ np.linalg.solve(A, wide.T)))
+    for bank in (whole, left):
+        found = bank.score(as_rows(np.repeat(x[None], n_arms, axis=0)), np.arange(n_arms))
+        np.testing.assert_allclose(found[0][0], mean, rtol=1e-9, atol=1e-9)
+        np.testing.assert_allclose(found[1][0], width, rtol=1e-9, atol=1e-9)
+
+
+def test_hybrid_in_half_the_memory():
+    exact, short = (
+        teach(LinUCB(model=Model("hybrid", dtype=d), random_state=0))[0] for d in ("float64", "float32")
+    )
+    contexts = contexts_for(np.random.default_rng(1))[None]
+    np.testing.assert_allclose(short.score(contexts).total, exact.score(contexts).total, atol=1e-5)
+    assert short.bank.arms.inverse.dtype == np.float32
 
 
 # -- forgetting ----------------------------------------------------------------------------------------
@@ -313,6 +351,16 @@ def test_a_mapped_policy_is_a_plain_one_on_mapped_contexts(kind, name):
     )
 
 
+def test_offers_of_a_catalogue_are_mapped_too():
+    catalogue = Catalogue(np.eye(4), 6, ["a", "b", "c", "d"])
+    users = np.random.default_rng(0).random((3, 6))
+    policy = LinUCB(model=Model("hybrid", feature_map=CURVED), random_state=0)
+    offers = [catalogue.offer(user) for user in users]
+    policy.learn(policy.choose(offers[0]), 0.7)
+    written = policy.score([offer.toarray() for offer in offers], arms=["a", "b", "c", "d"])
+    np.testing.assert_allclose(policy.score(catalogue.offer_many(users)).total, written.total, atol=1e-12)
+
+
 def test_a_curved_reward_is_learned_by_a_map():
     rng = np.random.default_rng(0)
     feature_map = SplineTransformer(n_knots=6).fit(rng.random((200, 1)))
@@ -367,6 +415,13 @@ class Broken:
         raise RuntimeError("no more")
 
 
+class Late(Broken):
+    def transform(self, contexts):
+        if len(contexts) == 6:
+            raise RuntimeError("too late")
+        return contexts
+
+
 class Nothing:
     n_features_in_ = 10
 
@@ -388,18 +443,18 @@ def test_maps_that_cannot_serve_are_refused():
         Model(feature_map=StandardScaler().fit(pd.DataFrame({"a": [1.0, 2.0]})))
     contexts = contexts_for(np.random.default_rng(0))
     for wrong, words in {
-        Halves(): "Halves made 3 rows of 6; give one for each",
-        Broken(): "Broken does not take these contexts: no more",
+        Halves(): "Halves made 4 rows of 8; give one for each",
+        Broken(): "Broken does not take numbers between 0 and 1: no more",
+        Late(): "Late does not take these contexts: too late",
         Nothing(): "NaN, infinite",
     }.items():
-        policy = LinUCB(model=Model(feature_map=wrong))
         with pytest.raises(ValueError, match=words):
-            policy.choose(contexts)
+            LinUCB(model=Model(feature_map=wrong)).choose(contexts)
     with pytest.raises(ValueError, match="contexts are 9 wide, but"):
         LinUCB(model=Model(feature_map=CURVED)).choose(contexts[:, 1:])
     bounded = SplineTransformer(extrapolation="error").fit(0.1 * SAMPLE)
     with pytest.raises(ValueError, match="SplineTransformer does not take numbers between 0 and 1"):
-        LinUCB(model=Model(feature_map=bounded)).checksum()
+        Model(feature_map=bounded)
 
 
 def test_a_stateless_map_serves_once_it_is_fitted():

@@ -7,6 +7,7 @@ from fairbandits.fairness.individual import IndividualGaps
 from fairbandits.fairness.penalty import arm_penalty, mapped_penalty
 from fairbandits.fairness.rewards import GroupRewards
 from fairbandits.fairness.sequence import confidence_radius
+from fairbandits.fairness.tolerance import arm_pull, debt_of
 
 __all__ = [
     "Gap",
@@ -16,8 +17,10 @@ __all__ = [
     "IndividualGaps",
     "Standing",
     "arm_penalty",
+    "arm_pull",
     "as_group",
     "confidence_radius",
+    "debt_of",
     "dual_prices",
     "hedge_weights",
     "mapped_penalty",

@@ -225,13 +225,22 @@ class GroupRewards:
 
     @property
     def counts(self) -> Floats:
-        """How many rewards each group received, in the order of `attribute_of`."""
+        """The number of rewards of each group since the last restart, in the order of `attribute_of`."""
         return self._totals.count[:, 0]
 
-    def numbers(self, key: GroupKey) -> list[int]:
-        """Give the places, in the order of `attribute_of`, of those of a user's groups that have been seen."""
-        known = (self._number.get(attribute, {}).get(value) for attribute, value in key)
-        return [number for number in known if number is not None]
+    @property
+    def arm_counts(self) -> Floats:
+        """The number of rewards of each group (down) from each arm's row (across); the last column is no arm."""
+        return self._by_arm.count
+
+    def rounds_of(self, number: int) -> float:
+        """Give the number of rewards of a group from all arms that are known, restarts or not."""
+        return float(self._by_arm.count[number].sum())
+
+    def numbers_of(self, key: GroupKey) -> list[int]:
+        """Find the numbers of a user's groups, of those that have received something."""
+        found = (self._number.get(attribute, {}).get(value) for attribute, value in key)
+        return [number for number in found if number is not None]
 
     @property
     def arm_means(self) -> Floats:

@@ -37,6 +37,8 @@ def check_map(feature_map: Any) -> None:
             f"feature_map={name} was fitted on a table with named columns, but contexts are plain numbers; fit it "
             "on table.to_numpy()"
         )
+    # Whatever it cannot do, better now than after a thousand rounds.
+    fingerprint(feature_map)
 
 
 def width_of(feature_map: Any) -> int | None:

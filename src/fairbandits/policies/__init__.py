@@ -6,6 +6,7 @@ from fairbandits.policies.decision import Decision, Scores
 from fairbandits.policies.decisions import Decisions
 from fairbandits.policies.epsilon_greedy import EpsilonGreedy
 from fairbandits.policies.equal_regret_linucb import EqualRegretLinUCB
+from fairbandits.policies.even_linucb import EvenLinUCB
 from fairbandits.policies.fair_linucb import FairLinUCB
 from fairbandits.policies.files import FileError
 from fairbandits.policies.linear_policy import LinearPolicy
@@ -24,6 +25,7 @@ __all__ = [
     "Decisions",
     "EpsilonGreedy",
     "EqualRegretLinUCB",
+    "EvenLinUCB",
     "FairLinUCB",
     "FileError",
     "LinTS",

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from fairbandits.fairness import arm_penalty, mapped_penalty
+import numpy as np
+
+from fairbandits.fairness import arm_penalty, arm_pull, mapped_penalty
 from fairbandits.linear import Model
 from fairbandits.policies.base import Seen, Term
 from fairbandits.policies.linucb import LinUCB
 from fairbandits.policies.params import as_number
+
+# With gamma="auto", in how many rounds of a group its lead is to be paid back.
+_PATIENCE = 10.0
 
 
 class FairLinUCB(LinUCB):
@@ -18,18 +23,23 @@ class FairLinUCB(LinUCB):
     arm, `w_min` the smallest of the round, and `F_a` the arm's penalty (`fairbandits.fairness.arm_penalty`). The
     penalty is the same for every user of a round, whatever the user's group. With `gamma=0` it is LinUCB.
 
+    With `gamma="auto"` the penalty is as large as it takes to hold a tolerated difference, and does not fade with
+    the widths (`fairbandits.fairness.arm_pull`). `EvenLinUCB` holds it at less cost.
+
     Huang, Labille, Wu, Lee, Heffernan: Achieving User-Side Fairness in Contextual Bandits, arXiv 2010.12102.
 
     Parameters
     ----------
     alpha : float or "theory"
         How much being unsure counts, as in `LinUCB`.
-    gamma : float
-        How much fairness counts, not below 0.
+    gamma : float or "auto"
+        How much fairness counts, not below 0; "auto" for as much as the tolerance takes.
     ridge : float
         The ridge penalty, > 0.
     model : {"disjoint", "shared", "hybrid"} or Model
         One regression for each arm, one for all arms, or both; a `Model` says more.
+    tolerance : float
+        With `gamma="auto"`: the difference between the mean rewards of groups that is tolerated, >= 0.
     delta : float
         With `alpha="theory"`: the probability that any interval of any round fails.
     theta_norm : float
@@ -53,23 +63,33 @@ class FairLinUCB(LinUCB):
     def __init__(
         self,
         alpha: float | str = 0.5,
-        gamma: float = 3.0,
+        gamma: float | str = 3.0,
         ridge: float = 1.0,
         model: str | Model = "disjoint",
+        tolerance: float = 0.01,
         delta: float = 0.05,
         theta_norm: float = 1.0,
         reward_range: tuple[float, float] = (0.0, 1.0),
         random_state: Any = None,
     ) -> None:
         self.gamma = gamma
+        self.tolerance = tolerance
         super().__init__(alpha, ridge, model, delta, theta_norm, reward_range, random_state)
 
     def terms(self, seen: Seen) -> tuple[Term, Term]:
-        """Add alpha times the width, and the penalty mapped to the smallest width."""
+        """Add alpha times the width, and the penalty mapped to the smallest width, or to what is owed."""
         alpha = self.alpha_now()
+        if self.gamma == "auto":
+            # Half the tolerance is aimed at, because a lead is paid back only when there is one.
+            pull = arm_pull(self.groups, seen.rows, self.tolerance / 2.0, _PATIENCE)
+            return alpha * seen.width, pull + np.zeros_like(seen.mean)
         penalty = arm_penalty(self.groups, seen.rows)
         return alpha * seen.width, mapped_penalty(penalty, alpha, seen.width, float(self.gamma))
 
     def _check_params(self) -> None:
         super()._check_params()
-        as_number("gamma", self.gamma, least=0.0)
+        as_number("tolerance", self.tolerance, least=0.0)
+        if isinstance(self.gamma, str) and self.gamma != "auto":
+            raise ValueError(f'gamma must be a number not below 0, or "auto"; got {self.gamma!r}')
+        if self.gamma != "auto":
+            as_number("gamma", self.gamma, least=0.0)

@@ -1,0 +1,98 @@
+"""LinUCB that holds a tolerated difference between groups, at the least cost."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from fairbandits.fairness import GroupKey, arm_pull, debt_of
+from fairbandits.linear import Model
+from fairbandits.policies.base import Seen, Term
+from fairbandits.policies.linear_policy import LinearPolicy
+from fairbandits.policies.params import as_number
+
+
+class EvenLinUCB(LinearPolicy):
+    """Hold the difference that you tolerate: the group ahead carries the exploration, and gives up its lead.
+
+    Three things are added to LinUCB, all of which follow from who got what so far:
+
+    - every group explores on an account of its own: `alpha * sqrt(settle / (settle + n))` after n of its rounds. A
+      group that comes late is explored for when it comes, and nobody explores for ever;
+    - a user of a group that is ahead by more than half the tolerance owes what `debt_of` says: no arm counts for
+      more than the best one less the debt. Among those above that line the least known is taken, so that the
+      group ahead explores for all;
+    - all are drawn to arms that gave more to the group that lags behind, as far as there is a debt (`arm_pull`).
+
+    A lead is paid back within `patience` rounds of the group. Where the best for everybody is itself unfair, the
+    group ahead is levelled down to what is tolerated, and no further; otherwise nobody gets less than before.
+
+    Parameters
+    ----------
+    alpha : float
+        How much being unsure counts at first.
+    tolerance : float
+        The difference between the mean rewards of groups that is tolerated, >= 0.
+    settle : float
+        After how many of its rounds a group explores by a factor sqrt(2) less, > 0.
+    patience : float
+        In how many of its rounds a group pays back a lead, > 0.
+    ridge : float
+        The ridge penalty, > 0.
+    model : {"disjoint", "shared", "hybrid"} or Model
+        One regression for each arm, one for all arms, or both; a `Model` says more.
+    reward_range : tuple of two floats
+        The lowest and highest reward; anything outside is refused.
+    random_state : int, numpy Generator or None
+        Where the randomness of ties comes from.
+
+    Examples
+    --------
+    >>> from fairbandits import EvenLinUCB
+    >>> policy = EvenLinUCB(tolerance=0.01, random_state=0)
+    >>> for group, reward in [("male", 0.9), ("female", 0.4)] * 3:
+    ...     policy.learn(policy.choose([[1.0, 0.0], [0.0, 1.0]], group), reward)
+    >>> decision = policy.choose([[1.0, 0.0], [0.0, 1.0]], "male")
+    >>> bool(decision.scores.fairness.min() < decision.scores.fairness.max())
+    True
+    """
+
+    def __init__(
+        self,
+        alpha: float = 0.3,
+        tolerance: float = 0.01,
+        settle: float = 500.0,
+        patience: float = 30.0,
+        ridge: float = 1.0,
+        model: str | Model = "disjoint",
+        reward_range: tuple[float, float] = (0.0, 1.0),
+        random_state: Any = None,
+    ) -> None:
+        self.alpha = alpha
+        self.tolerance = tolerance
+        self.settle = settle
+        self.patience = patience
+        super().__init__(ridge, model, reward_range, random_state)
+
+    def terms(self, seen: Seen) -> tuple[Term, Term]:
+        """Explore by the group's own account; let the group ahead give up its debt; draw all to fairer arms."""
+        aim, patience = self.tolerance / 2.0, float(self.patience)
+        alphas = np.array([[self.alpha_for(key)] for key in seen.groups])
+        debts = np.array([[debt_of(self.groups, key, aim, patience)] for key in seen.groups])
+        ceiling = seen.mean.max(axis=1, keepdims=True) - debts
+        given_up = np.minimum(0.0, ceiling - seen.mean)
+        return alphas * seen.width, arm_pull(self.groups, seen.rows, aim, patience) + given_up
+
+    def alpha_for(self, key: GroupKey) -> float:
+        """Give alpha for a user: by the least served of their groups, or by all rounds where none is known."""
+        served = min((self.groups.rounds_of(group) for group in self.groups.numbers_of(key)), default=0.0)
+        rounds = served if key else float(self.rounds_learned)
+        return float(self.alpha) * float(np.sqrt(self.settle / (self.settle + rounds)))
+
+    def _check_params(self) -> None:
+        super()._check_params()
+        as_number("alpha", self.alpha, least=0.0)
+        as_number("tolerance", self.tolerance, least=0.0)
+        as_number("settle", self.settle, above=0.0)
+        as_number("patience", self.patience, above=0.0)
