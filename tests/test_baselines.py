@@ -34,8 +34,8 @@ def lived(policy, rewards, rounds=600, seed=0):
     n_arms = len(rewards[groups[0]])
     for t in range(rounds):
         group = groups[t % 2]
-        contexts = np.zeros((n_arms, 2))
-        contexts[:, t % 2] = 1.0
+        contexts = np.ones((n_arms, 2))
+        contexts[:, 1] = t % 2
         decision = policy.choose(contexts, group)
         policy.learn(decision, float(np.clip(rewards[group][decision.index] + rng.normal(0.0, 0.02), 0.0, 1.0)))
     return policy
@@ -104,10 +104,10 @@ UNFAIR = {"male": [0.9, 0.6, 0.3], "female": [0.5, 0.4, 0.2]}
 
 
 def test_primal_dual_keeps_the_difference_at_its_tolerance():
-    plain = lived(LinUCB(alpha=0.1, random_state=0), UNFAIR).groups
+    plain = lived(LinUCB(alpha=1.0, random_state=0), UNFAIR).groups
     assert plain.difference() > 0.35
     for tolerance in (0.02, 0.2):
-        groups = lived(PrimalDualLinUCB(alpha=0.1, tolerance=tolerance, random_state=0), UNFAIR).groups
+        groups = lived(PrimalDualLinUCB(alpha=1.0, tolerance=tolerance, step=1.0, random_state=0), UNFAIR).groups
         assert groups.difference() == pytest.approx(tolerance, abs=0.015)
         assert mean_of(groups, "female") > 0.45, "women are not the ones who pay"
 
@@ -123,7 +123,7 @@ def test_max_min_lets_those_ahead_explore_and_serves_the_worst_off():
     plain, fair = (
         lived(kind(alpha=1.0, random_state=0), good, rounds=400).groups for kind in (LinUCB, MaxMinLinUCB)
     )
-    assert mean_of(fair, "female") > mean_of(plain, "female") + 0.05
+    assert mean_of(fair, "female") > mean_of(plain, "female") + 0.03
     assert fair.difference() < plain.difference()
 
 
@@ -171,9 +171,7 @@ def test_estimated_regret_is_what_was_predicted_when_it_was_decided(tmp_path):
     for group, regrets in by_hand.items():
         assert max(regrets) > 0.0
         assert mean_of(policy.regrets, group) == pytest.approx(np.mean(regrets))
-        assert mean_of(EqualRegretLinUCB.load(tmp_path / "policy").regrets, group) == mean_of(
-            policy.regrets, group
-        )
+        assert mean_of(loaded.regrets, group) == mean_of(policy.regrets, group)
         both = (np.mean(regrets) + mean_of(other.regrets, group)) / 2
         assert mean_of(merged.regrets, group) == pytest.approx(both)
     assert EqualRegretLinUCB().set_params(reward_range=(0, 5)).regrets.reward_range == (0.0, 5.0)
