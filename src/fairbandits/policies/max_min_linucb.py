@@ -44,7 +44,7 @@ class MaxMinLinUCB(LinUCB):
     Examples
     --------
     >>> from fairbandits import MaxMinLinUCB
-    >>> policy = MaxMinLinUCB(step=1.0, random_state=0)
+    >>> policy = MaxMinLinUCB(random_state=0)
     >>> for group, reward in (("male", 0.9), ("female", 0.5)):
     ...     policy.learn(policy.choose([[1.0]], group), reward)
     >>> scores = policy.score([[[1.0]], [[1.0]]], ["male", "female"])
@@ -55,7 +55,7 @@ class MaxMinLinUCB(LinUCB):
     def __init__(
         self,
         alpha: float | str = 0.5,
-        step: float = 0.1,
+        step: float = 1.0,
         ridge: float = 1.0,
         model: str | Model = "disjoint",
         delta: float = 0.05,

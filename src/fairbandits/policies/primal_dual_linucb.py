@@ -51,7 +51,7 @@ class PrimalDualLinUCB(LinUCB):
     Examples
     --------
     >>> from fairbandits import PrimalDualLinUCB
-    >>> policy = PrimalDualLinUCB(tolerance=0.1, step=1.0, random_state=0)
+    >>> policy = PrimalDualLinUCB(tolerance=0.1, random_state=0)
     >>> for group, reward in (("male", 0.9), ("female", 0.5)):
     ...     policy.learn(policy.choose([[1.0]], group), reward)
     >>> scores = policy.score([[[1.0]], [[1.0]]], ["male", "female"])
@@ -63,7 +63,7 @@ class PrimalDualLinUCB(LinUCB):
         self,
         alpha: float | str = 0.5,
         tolerance: float = 0.01,
-        step: float = 0.1,
+        step: float = 1.0,
         highest_price: float = 2.0,
         ridge: float = 1.0,
         model: str | Model = "disjoint",
