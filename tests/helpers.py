@@ -4,7 +4,20 @@ import numpy as np
 from sklearn.kernel_approximation import Nystroem
 from sklearn.preprocessing import SplineTransformer
 
-from fairbandits import EpsilonGreedy, EvenLinUCB, FairLinUCB, LinTS, LinUCB, Model, NaiveLinUCB, Uniform
+from fairbandits import (
+    CounterfactualLinUCB,
+    EpsilonGreedy,
+    EqualRegretLinUCB,
+    EvenLinUCB,
+    FairLinUCB,
+    LinTS,
+    LinUCB,
+    MaxMinLinUCB,
+    Model,
+    NaiveLinUCB,
+    PrimalDualLinUCB,
+    Uniform,
+)
 
 SAMPLE = np.random.default_rng(0).random((50, 10))
 CURVED = Nystroem(n_components=8, random_state=0).fit(SAMPLE)
@@ -36,6 +49,12 @@ POLICIES = {
     "EvenLinUCB": EvenLinUCB(),
     "EvenLinUCB shared": EvenLinUCB(tolerance=0.05, model="shared"),
     "NaiveLinUCB": NaiveLinUCB(drop=[0, 3]),
+    "PrimalDualLinUCB": PrimalDualLinUCB(),
+    "CounterfactualLinUCB": CounterfactualLinUCB(swap=[(0, 1)], flip=[4]),
+    "CounterfactualLinUCB curved": CounterfactualLinUCB(flip=(4,), model=Model(feature_map=CURVED)),
+    "MaxMinLinUCB": MaxMinLinUCB(),
+    "EqualRegretLinUCB": EqualRegretLinUCB(),
+    "EqualRegretLinUCB shared": EqualRegretLinUCB(model="shared"),
     "Uniform": Uniform(),
     "EpsilonGreedy": EpsilonGreedy(epsilon=0.3),
     "EpsilonGreedy shared": EpsilonGreedy(model="shared"),

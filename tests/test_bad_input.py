@@ -5,14 +5,18 @@ import pytest
 from scipy import sparse
 
 from fairbandits import (
+    CounterfactualLinUCB,
     Decision,
     EpsilonGreedy,
+    EqualRegretLinUCB,
     FairLinUCB,
     LinearPolicy,
     LinTS,
     LinUCB,
+    MaxMinLinUCB,
     Model,
     NaiveLinUCB,
+    PrimalDualLinUCB,
     Uniform,
     alpha_from_delta,
     alpha_schedule,
@@ -216,6 +220,18 @@ PARAMETERS = [
     (NaiveLinUCB, {"drop": ["sex"], "columns": ["age"]}, "not among columns; got 1 names"),
     (NaiveLinUCB, {"drop": [-1]}, "or numbers from 0; got -1"),
     (NaiveLinUCB, {"drop": "sex"}, "put a single name into a list"),
+    (CounterfactualLinUCB, {"flip": ["sex"]}, r"flip names column 'sex'.*pass columns=\[...\] to name them"),
+    (CounterfactualLinUCB, {"flip": "sex"}, "put a single name into a list"),
+    (CounterfactualLinUCB, {"swap": ["ab"]}, r"swap takes pairs of columns, such as \[\(0, 1\)\]; got 'ab'"),
+    (CounterfactualLinUCB, {"swap": [(0, 1, 2)]}, r"swap takes pairs of columns, .*; got \(0, 1, 2\)"),
+    (CounterfactualLinUCB, {"swap": [0, 1]}, "swap takes pairs of columns, .*; got 0 in"),
+    (CounterfactualLinUCB, {"swap": [(0, 1)], "flip": [1]}, "column 1 stands twice in swap and flip"),
+    (CounterfactualLinUCB, {"tolerance": -1.0}, "tolerance must be a number not below 0"),
+    (PrimalDualLinUCB, {"tolerance": -1.0}, "tolerance must be a number not below 0"),
+    (PrimalDualLinUCB, {"step": -1.0}, "step must be a number not below 0"),
+    (PrimalDualLinUCB, {"highest_price": "any"}, "highest_price must be a number not below 0"),
+    (MaxMinLinUCB, {"step": -1.0}, "step must be a number not below 0"),
+    (EqualRegretLinUCB, {"step": None}, "step must be a number not below 0"),
 ]
 
 

@@ -81,7 +81,21 @@ def test_simulate_both_attributes_more_arms_more_rounds(capsys):
             assert Path(f"here/simulate_FairLinUCB_{attribute}.{ending}").is_file()
 
 
-@pytest.mark.parametrize("policy", ["EpsilonGreedy", "FairLinUCB", "LinTS", "LinUCB", "NaiveLinUCB", "Uniform"])
+@pytest.mark.parametrize(
+    "policy",
+    [
+        "CounterfactualLinUCB",
+        "EpsilonGreedy",
+        "EqualRegretLinUCB",
+        "FairLinUCB",
+        "LinTS",
+        "LinUCB",
+        "MaxMinLinUCB",
+        "NaiveLinUCB",
+        "PrimalDualLinUCB",
+        "Uniform",
+    ],
+)
 @pytest.mark.parametrize("world", ["StudentsAndVideos", "LinearWorld"])
 def test_simulate_any_policy_on_any_world(capsys, policy, world):
     arguments = ["--policy", policy, "--world", world, "--rounds", "30", "--arms", "10", "--data", SOURCE]

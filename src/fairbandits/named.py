@@ -11,12 +11,22 @@ from pathlib import Path
 from typing import Any
 
 from fairbandits import policies, worlds
-from fairbandits.policies import LinearPolicy, NaiveLinUCB, Policy
+from fairbandits.policies import CounterfactualLinUCB, LinearPolicy, NaiveLinUCB, Policy
 from fairbandits.simulate import Run
 from fairbandits.worlds import PAPER_NAIVE_COLUMNS, LinearWorld, StudentsAndVideos
 
 # Bases, which decide nothing themselves.
 _BASES = (Policy, LinearPolicy)
+
+# What policies that know of single columns need to know of the world of the paper.
+_COLUMNS_OF_STUDENTS: dict[type[Policy], dict[str, Any]] = {
+    NaiveLinUCB: {"drop": PAPER_NAIVE_COLUMNS, "columns": StudentsAndVideos.columns},
+    CounterfactualLinUCB: {
+        "swap": (("sex=Female", "sex=Male"),),
+        "flip": ("match",),
+        "columns": StudentsAndVideos.columns,
+    },
+}
 
 
 def find_policy(name: str) -> type[Policy]:
@@ -133,8 +143,8 @@ def as_run(
     if clash:
         raise ValueError(f"{clash[0]} is given twice, by itself and by the number of rounds or arms; give one")
     for_world = sizes | for_world
-    if kind is NaiveLinUCB and place is StudentsAndVideos:
-        for_policy = {"drop": PAPER_NAIVE_COLUMNS, "columns": StudentsAndVideos.columns} | for_policy
+    if place is StudentsAndVideos:
+        for_policy = _COLUMNS_OF_STUDENTS.get(kind, {}) | for_policy
     _refuse_unknown(kind, for_policy)
     _refuse_unknown(place, for_world)
     return Run(kind, place, worlds.checks.whole("seed", seed, 0), for_policy, for_world)

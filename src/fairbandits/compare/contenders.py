@@ -12,13 +12,20 @@ from fairbandits.simulate import Run
 #: What worse-off groups are measured by: the paper's LinUCB.
 BASELINE = "LinUCB"
 #: The one of ours that reports judge.
-DEFAULT = "FairLinUCB(gamma=3)"
+DEFAULT = "EvenLinUCB"
 #: One setting for all worlds. To have another policy in every comparison, add a line.
 POLICIES: tuple[str, ...] = (
     BASELINE,
     "LinUCB(alpha=0.1, model=shared)",
+    "FairLinUCB(gamma=3)",
+    "FairLinUCB(gamma=auto)",
     DEFAULT,
+    "EvenLinUCB(alpha=0.1, model=shared)",
     "NaiveLinUCB",
+    "PrimalDualLinUCB",
+    "CounterfactualLinUCB",
+    "MaxMinLinUCB",
+    "EqualRegretLinUCB",
     "EpsilonGreedy",
     "LinTS(alpha=0.05)",
     "Uniform",

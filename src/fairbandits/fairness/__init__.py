@@ -1,5 +1,6 @@
 """Who is left behind? Group rewards as a stream, and what fairness adds to a score. Knows no models."""
 
+from fairbandits.fairness.balance import dual_prices, hedge_weights, of_users
 from fairbandits.fairness.estimates import Gap, Standing
 from fairbandits.fairness.groups import Group, GroupKey, as_group
 from fairbandits.fairness.individual import IndividualGaps
@@ -20,5 +21,8 @@ __all__ = [
     "as_group",
     "confidence_radius",
     "debt_of",
+    "dual_prices",
+    "hedge_weights",
     "mapped_penalty",
+    "of_users",
 ]

@@ -18,7 +18,7 @@ from fairbandits.policies.pick import TIE, pick_best, pick_best_in_order
 # Beyond this many standard deviations a normal density is 0 to sixteen digits.
 _REACH = 8.5
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(10)
-_TOLERANCE = 1e-11
+_TOLERANCE = 1e-9
 _NARROW = 0.2
 _DEEPEST = 40
 

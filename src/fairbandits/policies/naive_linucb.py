@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairbandits.linear import Model, Rows
+from fairbandits.policies.columns import check_columns, column_numbers
 from fairbandits.policies.linucb import LinUCB
 
 
@@ -69,38 +70,14 @@ class NaiveLinUCB(LinUCB):
         return super()._prepare(rows.without(self._dropped(rows.width)))
 
     def _dropped(self, width: int) -> NDArray[np.bool_]:
-        if self.columns is not None and len(self.columns) != width:
-            raise ValueError(f"columns names {len(self.columns)} columns, but contexts have {width}")
+        numbers = column_numbers("drop", self.drop, self.columns)
+        check_columns("drop", numbers, self.columns, width)
         dropped = np.zeros(width, bool)
-        for number in self._numbers():
-            if number >= width:
-                raise ValueError(f"drop names column {number}, but contexts have columns 0..{width - 1}")
-            dropped[number] = True
+        dropped[numbers] = True
         return dropped
-
-    def _numbers(self) -> list[int]:
-        place = {name: number for number, name in enumerate(() if self.columns is None else self.columns)}
-        numbers = []
-        for column in self.drop:
-            if isinstance(column, str):
-                if column not in place:
-                    raise ValueError(
-                        f"drop names column {column!r}, which is not among columns; "
-                        + (
-                            "pass columns=[...] to name them"
-                            if self.columns is None
-                            else f"got {len(place)} names"
-                        )
-                    )
-                numbers.append(place[column])
-            elif isinstance(column, int | np.integer) and not isinstance(column, bool) and column >= 0:
-                numbers.append(int(column))
-            else:
-                raise ValueError(f"drop takes column names, or numbers from 0; got {column!r}")
-        return numbers
 
     def _check_params(self) -> None:
         super()._check_params()
         if isinstance(self.drop, str) or isinstance(self.columns, str):
             raise ValueError("drop and columns take lists of columns; put a single name into a list")
-        self._numbers()
+        column_numbers("drop", self.drop, self.columns)

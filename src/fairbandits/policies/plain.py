@@ -58,7 +58,9 @@ def params_from_plain(plain: dict[str, Any], feature_map: Any = None) -> dict[st
 
 def _from_plain(value: Any, feature_map: Any) -> Any:
     if isinstance(value, dict) and set(value) == {"tuple"}:
-        return tuple(value["tuple"])
+        return tuple(_from_plain(entry, feature_map) for entry in value["tuple"])
+    if isinstance(value, list):
+        return [_from_plain(entry, feature_map) for entry in value]
     if isinstance(value, dict) and set(value) == {"model"}:
         return Model.from_plain(value["model"], feature_map)
     return value
