@@ -194,7 +194,7 @@ def test_forgetting_what_was_never_known(policy):
 PARAMETERS = [
     (FairLinUCB, {"gamma": -1}, "gamma must be a number not below 0, and at most 1e\\+50; got -1"),
     (FairLinUCB, {"gamma": float("nan")}, "gamma must be a number"),
-    (FairLinUCB, {"gamma": "auto"}, "gamma must be a number not below 0, and at most 1e\\+50; got 'auto'"),
+    (FairLinUCB, {"gamma": True}, "gamma must be a number not below 0, and at most 1e\\+50; got True"),
     (LinUCB, {"alpha": -0.1}, "alpha must be a number not below 0, and at most 1e\\+50; got -0.1"),
     (LinUCB, {"alpha": None}, "alpha must be a number"),
     (LinUCB, {"alpha": "thoery"}, "or \"theory\"; got 'thoery'"),
