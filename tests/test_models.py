@@ -500,9 +500,8 @@ def test_models_are_parameters_like_others(name):
     teach(copy)
     if "curved" in name or "splines" in name:
         assert copy.model.feature_map is not policy.model.feature_map
-        assert (
-            copy.model == policy.model != Model(feature_map=Nystroem(n_components=8, random_state=9).fit(SAMPLE))
-        )
+        other = Nystroem(n_components=8, random_state=9).fit(SAMPLE)
+        assert copy.model == policy.model != Model(policy.model.kind, feature_map=other)
         assert len({copy.model, policy.model}) == 1
     else:
         assert eval(repr(policy)).get_params() == policy.get_params() == copy.get_params()  # noqa: S307

@@ -66,8 +66,8 @@ def score_disjoint(
                     continue
                 pair_from, pair_to = pair_starts[common - base], pair_starts[common - base + 1]
                 own = _sum_of(P, start, offsets, weights, pair_from, pair_to)
-                mixed = 2.0 * _dot(Q, q, common_columns, common_values, u_from, u_to)
-                m = Q[q + d + one] + _dot(T, t, common_columns, common_values, u_from, u_to)
+                mixed = 2.0 * dot(Q, q, common_columns, common_values, u_from, u_to)
+                m = Q[q + d + one] + dot(T, t, common_columns, common_values, u_from, u_to)
                 if own_row != compared:
                     # Users who are offered the same arm share this.
                     kept = part_at, part_value, f + one, t, np.uint64(part_at[f])
@@ -76,7 +76,7 @@ def score_disjoint(
                 rest = 0.0
                 if n_rest > 0:
                     rest = _rest(P, start, Q, q, e, e_values, n_rest, common_columns, common_values, u_from, u_to)
-                    m += _dot(T, t, e, e_values, np.uint64(0), np.uint64(n_rest))
+                    m += dot(T, t, e, e_values, np.uint64(0), np.uint64(n_rest))
                 variance = own + mixed + Q[q + d] + rest
                 if not variance > CANCELLED * (own + abs(mixed) + Q[q + d] + abs(rest)):
                     # The parts have cancelled each other, and too few digits are left: the long way.
@@ -101,7 +101,8 @@ def _sum_of(
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def _dot(x: Floats, start: np.uint64, columns: Ints, values: Floats, lo: np.uint64, hi: np.uint64) -> float:
+def dot(x: Floats, start: np.uint64, columns: Ints, values: Floats, lo: np.uint64, hi: np.uint64) -> float:
+    """Multiply a part of a row with a vector that begins at `start`."""
     total = 0.0
     for i in range(lo, hi):
         total += values[i] * x[start + np.uint64(columns[i])]
