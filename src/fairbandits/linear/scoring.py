@@ -71,7 +71,8 @@ def score_disjoint(
                 if own_row != compared:
                     # Users who are offered the same arm share this.
                     kept = part_at, part_value, f + one, t, np.uint64(part_at[f])
-                    n_rest = _difference(columns, values, lo, hi, kept, e, e_values)
+                    is_same = is_same_part(columns, values, lo, hi, kept)
+                    n_rest = 0 if is_same else _difference(columns, values, lo, hi, kept, e, e_values)
                     compared = own_row
                 rest = 0.0
                 if n_rest > 0:
@@ -188,8 +189,6 @@ def _difference(
 ) -> int:
     """Subtract the part that is kept from a row's own part, both sorted by column; return how much is left."""
     known, known_values, first, first_value, n = kept
-    if is_same_part(columns, values, lo, hi, kept):
-        return 0
     i, j, end, found = lo, first, first + n, 0
     one, shift = np.uint64(1), first_value - first
     while i < hi or j < end:
@@ -207,14 +206,12 @@ def _difference(
     return found
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")  # a call would take longer than the work
 def is_same_part(columns: Ints, values: Floats, lo: np.uint64, hi: np.uint64, kept: Kept) -> bool:
     """Whether a row's own part is the one that is kept."""
     known, known_values, first, first_value, n = kept
-    if hi - lo != n:
-        return False
-    different = False
-    for i in range(n):
+    different = hi - lo != n
+    for i in range(np.uint64(0) if different else n):
         different |= columns[lo + i] != known[first + i]
         different |= values[lo + i] != known_values[first_value + i]
     return not different
