@@ -20,9 +20,12 @@ _REACH = 8.5
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(16)
 _TOLERANCE = 1e-9
 _NARROW = 0.2
-# From here on down erfc is 2 to eleven digits, and need not be computed; in standard deviations that is so far.
-_SURELY_BELOW = -5.0
-_FAR = 5.0 * math.sqrt(2.0)
+# The normal distribution and its density on a grid: between its points cubics are right to eleven digits, and take
+# a tenth of the time. Beyond its ends the distribution is 0 or 1.
+_FAR, _PER_UNIT = 7.0, 128
+_GRID = np.linspace(-_FAR, _FAR, int(2 * _FAR) * _PER_UNIT + 1)
+_BELOW = np.array([0.5 * math.erfc(-z / math.sqrt(2.0)) for z in _GRID])
+_SLOPE = np.exp(-0.5 * _GRID**2) / math.sqrt(2.0 * math.pi) / _PER_UNIT
 _DEEPEST = 40
 
 
@@ -131,11 +134,27 @@ def _all_below(z: float, m: Floats, s: Floats) -> float:
     """Give the probability that all of several normal variables lie below z, the highest first."""
     product = 1.0
     for i in range(m.size):
-        above = (m[i] - z) / (s[i] * math.sqrt(2.0))
-        if above < _SURELY_BELOW:
+        x = (z - m[i]) / s[i]
+        if x >= _FAR:
             break  # and so are all behind it
-        product *= 0.5 * math.erfc(above)
+        product *= _normal(x)
     return product
+
+
+@njit(cache=True, nogil=True)
+def _normal(x: float) -> float:
+    """Give the probability that a standard normal variable lies below x."""
+    if x <= -_FAR:
+        return 0.0
+    place = (x + _FAR) * _PER_UNIT
+    k = int(place)
+    t = place - k
+    low, high, from_low, from_high = _BELOW[k], _BELOW[k + 1], _SLOPE[k], _SLOPE[k + 1]
+    rise = high - low
+    # Hermite's cubic: both values, both slopes.
+    bend = from_low + from_high - 2.0 * rise
+    value: float = low + t * (from_low + t * (3.0 * rise - 2.0 * from_low - from_high + t * bend))
+    return value
 
 
 @njit(cache=True, nogil=True)
