@@ -295,8 +295,8 @@ def test_decisions_that_were_tampered_with():
     decision = policy.choose(GOOD)
     plain = decision.to_plain()
     for change, words in (
-        ({"columns": [10**9] * len(plain["columns"])}, "points outside of the 10 columns"),
-        ({"columns": [-1] * len(plain["columns"])}, "points outside of the 10 columns"),
+        ({"columns": [10**9 + i for i in range(len(plain["columns"]))]}, "points outside of the 10 columns"),
+        ({"columns": [-1 - i for i in range(len(plain["columns"]))]}, "points outside of the 10 columns"),
         ({"width": 3}, "is 3 wide; expected 10"),
     ):
         forged = Decision.from_plain({**plain, **change})
@@ -308,11 +308,15 @@ def test_decisions_that_were_tampered_with():
         {"scores": None},
         {"n_common": 99},
         {"n_common": -1},
+        {"columns": [1] * len(plain["columns"])},
     ):
         with pytest.raises(ValueError, match="not the values of a decision"):
             Decision.from_plain({**plain, **change})
     with pytest.raises(ValueError, match="not the values of a decision"):
         Decision.from_plain({})
+    refused(
+        policy, lambda: policy.learn(Decision.from_plain({**plain, "number": -1}), 0.5), "not known to this policy"
+    )
 
 
 def test_a_bank_that_is_called_wrongly():

@@ -1,5 +1,7 @@
 """A catalogue offers what a matrix of contexts would say, and policies do the same with either."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -104,13 +106,13 @@ def test_many_users_are_served_as_one_after_the_other():
     sexes = [SEXES[i] for i in rng.integers(3, size=150)]
     decisions = many.choose_many(catalogue.offer_many(users, {"way0": sexes}), sexes)
     apart = [one.choose(catalogue.offer(x, {"way0": sex}), sex) for x, sex in zip(users, sexes, strict=True)]
-    assert decisions.arms == [d.arm for d in apart]
+    assert decisions.picked == [d.arm for d in apart]
     assert decisions.probability == [d.probability for d in apart]
     assert [d.number for d in decisions] == [d.number for d in apart]
     for a, b in zip(decisions, apart, strict=True):
         np.testing.assert_allclose(a.scores.total, b.scores.total, rtol=1e-12)
         np.testing.assert_array_equal(a.context, b.context)
-    assert [d.arm for d in decisions[-3:]] == decisions.arms[-3:]
+    assert [d.arm for d in decisions[-3:]] == decisions.picked[-3:]
     assert repr(decisions).startswith("<150 decisions of ")
     many.learn_many(decisions, [0.5] * 150)
     one.learn_many(apart, [0.5] * 150)
@@ -163,7 +165,7 @@ def test_a_catalogue_that_makes_no_sense(arguments, words):
         (([[1.0, 2.0, 3.0]],), "got shape"),
         ((["a", "b", "c"],), "a user's features must be numbers"),
         (([1.0, np.nan, np.inf],), "users hold 2 entries that are NaN"),
-        (([1.0, 2.0, 3.0], {"size": "large"}), r"matching names \['size'\]; this catalogue can match \['sex'\]"),
+        (([1.0, 2.0, 3.0], {"size": "large"}), r"matching gives values for some of \['sex'\], by name"),
         (([1.0, 2.0, 3.0], None, ["a", "z"]), r"not in the catalogue: \['z'\]"),
         (([1.0, 2.0, 3.0], None, []), "offer at least one arm"),
         (([1.0, 2.0, 3.0], None, ["a", "a"]), "arm ids must differ"),
@@ -182,6 +184,76 @@ def test_offers_to_many_that_make_no_sense():
             catalogue.offer_many(users)
     with pytest.raises(ValueError, match="one value for each of 2 user"):
         catalogue.offer_many(np.ones((2, 3)), {"sex": ["male"]})
+
+
+def test_values_to_match_come_in_the_order_of_users_whatever_their_labels():
+    pd = pytest.importorskip("pandas")
+    catalogue = Catalogue([[1.0], [1.0]], 1, matches={"sex": pd.Series(["f", "m"], index=[7, 3])})
+    frame = pd.DataFrame({"x": [0.1, 0.2, 0.3], "sex": ["f", "m", "m"]}, index=[2, 1, 0])
+    offer = catalogue.offer_many(frame[["x"]].to_numpy(), {"sex": frame["sex"]})
+    assert offer.toarray()[:, -1].tolist() == [1, 0, 0, 1, 0, 1]
+
+
+def test_what_is_not_known_matches_nobody():
+    catalogue = Catalogue([[1.0], [1.0], [1.0]], 1, matches={"sex": ["f", np.nan, None]})
+    for value in (np.nan, None, "other"):
+        assert catalogue.offer([0.5], {"sex": value}).toarray()[:, -1].tolist() == [0, 0, 0]
+
+
+def test_a_catalogue_that_was_interrupted_goes_on(monkeypatch):
+    catalogue = Catalogue([[1.0], [1.0]], 1, matches={"sex": ["f", "m"]})
+
+    def interrupt(*_, **__):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(np, "unique", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            catalogue.offer([0.5], {"sex": "m"})
+    assert catalogue.offer([0.5], {"sex": "m"}).toarray()[:, -1].tolist() == [0, 1]
+
+
+def test_many_values_to_match_and_threads():
+    n = 300
+    catalogue = Catalogue(np.ones((n, 1)), 1, matches={"city": list(range(n))})
+    with ThreadPoolExecutor(4) as pool:
+        offers = list(pool.map(lambda city: catalogue.offer([1.0], {"city": city}), [*range(n)] * 2))
+    for city, offer in zip([*range(n)] * 2, offers, strict=True):
+        assert np.flatnonzero(offer.toarray()[:, -1]).tolist() == [city]
+
+
+def test_users_with_many_features_are_served_as_from_a_matrix():
+    rng = np.random.default_rng(8)
+    catalogue, _ = make(rng, n_user=40)
+    one, two = LinUCB(random_state=5), LinUCB(random_state=5)
+    for _ in range(30):
+        offer = catalogue.offer(rng.random(40), {"way0": "male"})
+        a, b = one.choose(offer), two.choose(offer.toarray(), arms=catalogue.arms)
+        np.testing.assert_allclose(a.scores.total, b.scores.total, rtol=1e-9)
+        one.learn(a, 0.5)
+        two.learn(b, 0.5)
+
+
+@pytest.mark.parametrize("change", ["indices", "indptr"])
+def test_sparse_features_that_point_outside(change):
+    features = sparse.csr_array(np.eye(3))
+    getattr(features, change)[1] = 4000
+    with pytest.raises(ValueError, match="rebuild the matrix"):
+        Catalogue(features, 2)
+
+
+def test_values_of_the_wrong_kind():
+    for matches in (["f"], {"sex": None}, {"sex": [[1], [2]]}):
+        with pytest.raises(ValueError, match="matches"):
+            Catalogue([[1.0], [2.0]], 1, matches=matches)
+    catalogue = Catalogue([[1.0], [2.0]], np.int64(1), matches={"sex": ["f", "m"]})
+    for matching in (["f"], {"sex": ["f"]}, {1: "f", "x": "f"}):
+        with pytest.raises(ValueError, match="match"):
+            catalogue.offer([1.0], matching)
+    with pytest.raises(ValueError, match="matching gives values"):
+        catalogue.offer_many([[1.0]], ["f"])
+    with pytest.raises(ValueError, match="arms must be a sequence"):
+        catalogue.offer([1.0], arms=3)
 
 
 def test_offers_that_a_policy_refuses():

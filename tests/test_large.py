@@ -5,8 +5,9 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from fairbandits import Catalogue, LinUCB, Model, Uniform
+from fairbandits import Catalogue, LinTS, LinUCB, Model, Uniform
 from fairbandits.linear import RidgeBank, as_rows, threads
+from fairbandits.policies.lints import probability_of_best
 from textbook import Textbook
 
 
@@ -138,3 +139,35 @@ def test_an_arm_that_comes_is_looked_up_and_one_that_goes_is_not():
 def test_uniform_serves_a_hundred_thousand_arms():
     decision = Uniform(random_state=0).choose(Catalogue(np.ones((100_000, 1)), 0).offer([]))
     assert decision.probability == 1e-5
+
+
+def test_decisions_for_many_do_not_follow_the_matrix_they_came_from():
+    contexts = np.random.default_rng(5).random((3, 4, 5))
+    policy = LinUCB(random_state=0)
+    decisions = policy.choose_many(contexts)
+    expected = [contexts[user, index].copy() for user, index in enumerate(decisions.indices)]
+    contexts[:] = 9.0
+    for decision, context in zip(decisions, expected, strict=True):
+        np.testing.assert_array_equal(decision.context, context)
+
+
+def test_thompson_draws_where_float32_is_not_positive_definite():
+    rng = np.random.default_rng(6)
+    policy = LinTS(model=Model("shared", dtype="float32"), random_state=0)
+    for _ in range(30):
+        policy.learn(policy.choose(1e4 * rng.normal(size=(5, 6))), 0.5)
+    assert policy.rounds_learned == 30
+
+
+def test_spreads_that_are_worlds_apart():
+    assert probability_of_best(0, np.array([0.0, 0.5]), np.array([1e-320, 0.5])) == pytest.approx(
+        0.158655, abs=1e-6
+    )
+
+
+def test_a_run_among_others_uses_one_thread(monkeypatch):
+    monkeypatch.setattr(threads, "n_threads", lambda: 3)
+    monkeypatch.setattr(threads, "_PER_THREAD", 1)
+    monkeypatch.setattr(threads, "_pool", None)
+    with threads.one_thread():
+        assert threads.over_arms(lambda lo, hi: hi - lo, (), 7, 10**9) == 7

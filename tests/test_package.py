@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 from importlib import metadata, resources
+from pathlib import Path
 
 import fairbandits
 
@@ -63,6 +64,12 @@ def test_the_public_names_are_there_and_documented():
     for name in fairbandits.__all__:
         assert getattr(fairbandits, name).__doc__, name
     assert sorted(fairbandits.__all__) == fairbandits.__all__
+
+
+def test_the_public_names_are_in_the_reference():
+    reference = Path(__file__).parent.parent / "docs" / "api.rst"
+    missing = [name for name in fairbandits.__all__ if f"fairbandits.{name}\n" not in reference.read_text()]
+    assert not missing
 
 
 def test_the_package_says_that_it_is_typed():

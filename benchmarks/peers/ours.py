@@ -47,7 +47,7 @@ class Ours(Peer):
     def choose_many(self, prepared: Any) -> Sequence[int]:
         """Decide for all."""
         contexts, groups = prepared
-        arms: list[int] = self.policy.choose_many(contexts, groups).arms
+        arms: list[int] = self.policy.choose_many(contexts, groups).picked
         return arms
 
 

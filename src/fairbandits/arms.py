@@ -127,13 +127,13 @@ def _are_plain(ids: Sequence[Any]) -> bool:
     return isinstance(ids, range) or {*map(type, ids)} <= {int, str}
 
 
-def as_arms(arms: Any, n: int) -> tuple[ArmId, ...]:
-    """Check the ids of n arms."""
+def as_arms(arms: Any, n: int | None = None) -> tuple[ArmId, ...]:
+    """Check the ids of n arms, or of any number."""
     ids = _as_tuple(arms)
-    if len(ids) != n:
+    if n is not None and len(ids) != n:
         raise ValueError(f"got {len(ids)} arm id(s) for {n} row(s) of contexts; give one id for each row")
     checked = tuple(as_arm(arm) for arm in ids)
-    if len(set(checked)) < n:
+    if len(set(checked)) < len(checked):
         seen: set[ArmId] = set()
         twice = sorted({arm for arm in checked if arm in seen or seen.add(arm)}, key=str)  # type: ignore[func-returns-value]
         raise ValueError(f"arm ids must differ; these stand more than once: {twice[:5]}")

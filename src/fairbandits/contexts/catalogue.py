@@ -12,11 +12,14 @@ from scipy import sparse
 from fairbandits.arms import ArmId, as_arms
 from fairbandits.contexts.matches import Matches
 from fairbandits.contexts.offer import Offer
-from fairbandits.linear import SparseRows, as_floats, refuse_unusable
-from fairbandits.linear.split import check_sparse, count_unusable
+from fairbandits.linear import FullRows, SparseRows, as_floats, checked_csr, refuse_unusable
+from fairbandits.linear.split import count_unusable
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+
+# Users with more of their features filled are served as from a matrix.
+_FULL_FROM = 0.5
 
 
 class Catalogue:
@@ -66,11 +69,13 @@ class Catalogue:
         n_arms, n_features = matrix.shape
         if not n_arms:
             raise ValueError("features have no rows: a catalogue has at least one arm")
-        if isinstance(n_user_features, bool) or not isinstance(n_user_features, int) or n_user_features < 0:
+        is_whole = isinstance(n_user_features, int | np.integer) and not isinstance(n_user_features, bool)
+        if not is_whole or n_user_features < 0:
             raise ValueError(f"n_user_features must be a whole number from 0; got {n_user_features!r}")
+        n_user_features = int(n_user_features)
         self.arms: Sequence[ArmId] = range(n_arms) if arms is None else as_arms(arms, n_arms)
         self.n_user_features = n_user_features
-        self._matches = Matches(matches or {}, n_arms, n_user_features + n_features)
+        self._matches = Matches({} if matches is None else matches, n_arms, n_user_features + n_features)
         self.width = n_user_features + n_features + len(self._matches)
         if not self.width:
             raise ValueError("contexts would have no columns: give at least one feature, a constant 1")
@@ -131,18 +136,21 @@ class Catalogue:
         return self._offer(X, self._matches.lines(matching, len(X)), arms)
 
     def _offer(self, users: Floats, lines: Ints, arms: Sequence[ArmId] | None) -> Offer:
-        common, is_usable = self._matches.lay_out(users, lines)
+        common, which, is_usable = self._matches.lay_out(users, lines)
         if not is_usable:
             refuse_unusable(count_unusable(users), "users")
-        which, bounds, ids = self._matches.which, self._bounds, self.arms
+        bounds, ids = self._bounds, self.arms
         if arms is not None:
-            ids = as_arms(arms, len(arms))
+            ids = as_arms(arms)
             if not ids:
                 raise ValueError("no arms may be offered to this user: offer at least one arm")
             places = self._places(ids)
             which, bounds = which.take(places, axis=1), bounds.take(places, axis=0)
         parts = (*common, which, bounds, self._columns, self._values)
-        return Offer(ids, SparseRows(len(users), len(ids), self.width, parts))
+        rows = SparseRows(len(users), len(ids), self.width, parts)
+        # Pairs of non-zeros are laid out for each user, which pays as long as there are few.
+        is_full = users.size and np.count_nonzero(users) > _FULL_FROM * users.size
+        return Offer(ids, FullRows(len(users), len(ids), self.width, rows.toarray()) if is_full else rows)
 
     def _places(self, ids: Sequence[ArmId]) -> Ints:
         if not self._place:
@@ -158,13 +166,10 @@ def _as_csr(features: Any) -> Any:
     """Check the features of arms, and take the zeros out."""
     if not sparse.issparse(features):
         features = as_floats(features, "features must be a matrix of numbers, one row per arm")
+        refuse_unusable(count_unusable(features), "features")
     if features.ndim != 2:
         raise ValueError(f"features must be a matrix with one row per arm; got {features.ndim} dimension(s)")
-    csr = sparse.csr_array(features, dtype=np.float64, copy=True)
-    csr.sum_duplicates()
+    is_sparse = sparse.issparse(features)
+    csr = checked_csr(features, "features").copy() if is_sparse else sparse.csr_array(features)
     csr.eliminate_zeros()
-    _, unusable, _ = check_sparse(
-        csr.indptr.astype(np.int64), csr.indices.astype(np.int64), csr.data, max(csr.shape[1], 1)
-    )
-    refuse_unusable(unusable, "features")
     return csr

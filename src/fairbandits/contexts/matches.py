@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import threading
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from fairbandits.fairness.groups import is_missing
 from fairbandits.linear.split import LARGEST
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-_NO_MATCH = -1
+# What a user has who matches nobody, and what an arm has that nobody matches.
+_NO_MATCH, _NOBODY = -1, -2
+_FIRST: Ints = np.zeros(1, np.int64)
 
 
 class Matches:
@@ -31,68 +35,95 @@ class Matches:
     """
 
     def __init__(self, values: Mapping[str, Sequence[Any]], n_arms: int, first_column: int) -> None:
+        if not isinstance(values, Mapping):
+            raise ValueError(f"matches names the ways to match in a mapping; got {type(values).__name__}")
         self._codes: dict[str, dict[Any, int]] = {}
         self._of_arm = np.empty((len(values), n_arms), np.int64)
-        for way, (name, of_arms) in enumerate(values.items()):
-            if isinstance(of_arms, str) or len(of_arms) != n_arms:
-                raise ValueError(f"matches[{name!r}] needs one value for each of {n_arms} arm(s); got {of_arms!r}")
+        for way, (name, given) in enumerate(values.items()):
+            of_arms = _as_list(f"matches[{name!r}]", given, n_arms, "arm")
             codes = self._codes[name] = {}
-            self._of_arm[way] = [_NO_MATCH - 1 if v is None else codes.setdefault(v, len(codes)) for v in of_arms]
+            self._of_arm[way] = [_NOBODY if is_missing(v) else codes.setdefault(v, len(codes)) for v in of_arms]
         self._first_column = first_column
-        self._no_bits = np.zeros(n_arms, np.int64)
         self._known: dict[tuple[int, ...], int] = {}
-        # Which of its patterns each arm has, a line for each combination of values that a user has shown.
-        self.which: Ints = np.empty((0, n_arms), np.int64)
-        # For each line the first of its patterns and how many they are; the columns of each pattern.
-        self._patterns: Ints = np.empty((0, 2), np.int64)
-        self._starts: Ints = np.zeros(1, np.int64)
-        self._columns: Ints = np.empty(0, np.int64)
+        # For each combination of values that a user has shown, which of its patterns of bits each arm has; the
+        # first of those patterns and how many they are; and the columns of all patterns.
+        self._which: list[Ints] = []
+        no_lines, no_columns = np.empty((0, 2), np.int64), np.empty(0, np.int64)
+        self._tables: tuple[Ints, Ints, Ints] = no_lines, np.zeros(1, np.int64), no_columns
+        # A catalogue is shared between threads.
+        self._lock = threading.Lock()
 
     def __len__(self) -> int:
         return len(self._codes)
 
     def line(self, matching: Mapping[str, Any] | None) -> int:
-        """Find the line of `which` for what one user matches."""
-        given = matching or {}
-        if not given.keys() <= self._codes.keys():
-            unknown = sorted(given.keys() - self._codes.keys())
-            raise ValueError(f"matching names {unknown}; this catalogue can match {list(self._codes)}")
-        key = tuple([codes.get(given.get(name), _NO_MATCH) for name, codes in self._codes.items()])
+        """Find the number of what one user matches."""
+        given = {} if matching is None else matching
+        if not isinstance(given, Mapping) or not given.keys() <= self._codes.keys():
+            raise ValueError(f"matching gives values for some of {list(self._codes)}, by name; got {matching!r}")
+        try:
+            key = tuple([codes.get(given.get(name), _NO_MATCH) for name, codes in self._codes.items()])
+        except TypeError:
+            raise ValueError(f"values to match are strings or numbers; got {matching!r}") from None
         line = self._known.get(key)
         return self._new_line(key) if line is None else line
 
     def lines(self, matching: Mapping[str, Sequence[Any]] | None, n_users: int) -> Ints:
-        """Find the lines of `which` for what each of many users matches."""
-        given = matching or {}
-        for name, values in given.items():
-            if isinstance(values, str) or len(values) != n_users:
-                raise ValueError(
-                    f"matching[{name!r}] needs one value for each of {n_users} user(s); got {values!r}"
-                )
-        users = ({name: values[user] for name, values in given.items()} for user in range(n_users))
-        return np.array([self.line(user) for user in users], np.int64)
+        """Find the numbers of what each of many users matches."""
+        given = {} if matching is None else matching
+        if not isinstance(given, Mapping):
+            raise ValueError(f"matching gives values for some of {list(self._codes)}, by name; got {matching!r}")
+        lists = {name: _as_list(f"matching[{name!r}]", values, n_users, "user") for name, values in given.items()}
+        if not lists:
+            return np.full(n_users, self.line(None))
+        users = zip(*lists.values(), strict=True)
+        return np.array([self.line(dict(zip(lists, values, strict=True))) for values in users])
 
     def _new_line(self, key: tuple[int, ...]) -> int:
         """Find the patterns of bits that arms have for a user of these values, and which arm has which."""
-        line = self._known[key] = len(self._known)
-        bits = self._of_arm == np.array(key, np.int64)[:, None]
-        # Without any way to match there is one pattern, of no bits.
-        patterns, which = np.unique(bits, axis=1, return_inverse=True) if key else (bits[:, :1], self._no_bits)
-        self.which = np.vstack([self.which, which.reshape(1, -1)])
-        self._patterns = np.vstack([self._patterns, [[len(self._starts) - 1, patterns.shape[1]]]])
-        for pattern in patterns.T:
-            self._columns = np.append(self._columns, self._first_column + np.flatnonzero(pattern))
-            self._starts = np.append(self._starts, len(self._columns))
-        return line
+        with self._lock:
+            if key in self._known:
+                return self._known[key]
+            bits = self._of_arm == np.array(key, np.int64)[:, None]
+            n_arms = bits.shape[1]
+            # Without any way to match there is one pattern, of no bits.
+            patterns, which = bits[:, :1], np.zeros(n_arms, np.int64)
+            if key:
+                patterns, which = np.unique(bits, axis=1, return_inverse=True)
+            lines, starts, columns = self._tables
+            lines = np.vstack([lines, [[len(starts) - 1, patterns.shape[1]]]])
+            for pattern in patterns.T:
+                columns = np.append(columns, self._first_column + np.flatnonzero(pattern))
+                starts = np.append(starts, len(columns))
+            # The number is handed out last, when all that it points to is there.
+            self._which.append(which.reshape(1, n_arms).astype(np.int64))
+            self._tables = lines, starts, columns
+            self._known[key] = len(self._which) - 1
+            return self._known[key]
 
-    def lay_out(self, users: Floats, lines: Ints) -> tuple[tuple[Ints, Ints, Floats, Ints], bool]:
-        """Write for every user the common parts of arms; and say whether all entries are usable numbers."""
-        return _lay_out(users, lines, self._patterns, self._starts, self._columns)
+    def lay_out(self, users: Floats, lines: Ints) -> tuple[tuple[Ints, Ints, Floats, Ints], Ints, bool]:
+        """Write for every user the common parts of arms; say which arm has which; and whether all is usable."""
+        if len(lines) == 1:
+            which, dealt = self._which[lines[0]], _FIRST
+        else:
+            used, dealt = np.unique(lines, return_inverse=True)
+            which = np.concatenate([self._which[line] for line in used])
+        common, is_usable = _lay_out(users, lines, dealt, *self._tables)
+        return common, which, is_usable
+
+
+def _as_list(what: str, values: Any, n: int, whose: str) -> list[Any]:
+    listed = [] if isinstance(values, str) or not isinstance(values, Iterable) else list(values)
+    if len(listed) != n:
+        raise ValueError(f"{what} needs one value for each of {n} {whose}(s); got {values!r}")
+    if not all(isinstance(value, Hashable) for value in listed):
+        raise ValueError(f"{what} needs strings or numbers; got {values!r}")
+    return listed
 
 
 @njit(cache=True, nogil=True)
 def _lay_out(
-    users: Floats, lines: Ints, patterns: Ints, pattern_starts: Ints, pattern_columns: Ints
+    users: Floats, lines: Ints, dealt: Ints, patterns: Ints, pattern_starts: Ints, pattern_columns: Ints
 ) -> tuple[tuple[Ints, Ints, Floats, Ints], bool]:
     n_users, n_features = users.shape
     where = np.zeros((n_users, 4), np.int64)
@@ -100,7 +131,7 @@ def _lay_out(
     n_bits = 0
     for user in range(n_users):
         first, n = patterns[lines[user]]
-        where[user] = n_parts, n, lines[user], 0
+        where[user] = n_parts, n, dealt[user], 0
         n_parts += n
         n_bits += pattern_starts[first + n] - pattern_starts[first]
     starts = np.zeros(n_parts + 1, np.int64)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairbandits.arms import ArmId
-from fairbandits.linear import SparseRows
+from fairbandits.linear import Rows
 
 
 @dataclass(slots=True, eq=False)
@@ -23,12 +23,12 @@ class Offer:
     ----------
     arms : sequence of ids
         The arms on offer, the same for all users.
-    rows : SparseRows
+    rows : Rows
         Their contexts.
     """
 
     arms: Sequence[ArmId]
-    rows: SparseRows
+    rows: Rows
 
     @property
     def shape(self) -> tuple[int, int]:

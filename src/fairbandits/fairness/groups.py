@@ -30,11 +30,11 @@ def as_group(group: Any) -> GroupKey:
     if type(group) is str:  # the common case first: this runs at every round
         return ((PLAIN, group),)
     if isinstance(group, Mapping):
-        return tuple((_attribute(name), _value(value)) for name, value in group.items() if not _is_missing(value))
-    return () if _is_missing(group) else ((PLAIN, _value(group)),)
+        return tuple((_attribute(name), _value(value)) for name, value in group.items() if not is_missing(value))
+    return () if is_missing(group) else ((PLAIN, _value(group)),)
 
 
-def _is_missing(value: Any) -> bool:
+def is_missing(value: Any) -> bool:
     """Whether a value stands for none: None, or what data frames write in its place."""
     return value is None or (isinstance(value, float) and value != value) or type(value).__name__ == "NAType"  # noqa: PLR0124
 

@@ -61,6 +61,8 @@ class GroupRewards:
         self._totals = Moments(self.reward_range[0])
         self._totals.widen(1)
         self._by_arm = Moments(self.reward_range[0])
+        # How many rewards each group had before the last restart.
+        self._before: Floats = np.empty(0)
 
     # -- recording -------------------------------------------------------------------------------------
 
@@ -105,6 +107,7 @@ class GroupRewards:
 
         Intervals start anew as well: each stretch between two restarts may fail with its own 5%.
         """
+        self._before = self._before + self.counts
         self._totals.blank(...)
 
     def forget_row(self, row: int) -> None:
@@ -122,6 +125,7 @@ class GroupRewards:
         for theirs, (attribute, value) in enumerate(other._names):
             ours = self._claim(attribute, value)
             self._totals.absorb(ours, 0, *other._totals.cell(theirs, 0))
+            self._before[ours] += other._before[theirs]
             for row, their_row in rows:
                 self._by_arm.absorb(ours, row, *other._by_arm.cell(theirs, their_row))
 
@@ -234,9 +238,9 @@ class GroupRewards:
         return self._by_arm.count
 
     def rounds_of(self, attribute: str, value: GroupValue) -> float:
-        """Give the number of rewards of a group from all arms that are known, restarts or not."""
+        """Give in how many rounds a group received something, restarts or not."""
         number = self._number.get(attribute, {}).get(value)
-        return 0.0 if number is None else float(self._by_arm.count[number].sum())
+        return 0.0 if number is None else float(self._before[number] + self._totals.count[number, 0])
 
     def numbers_of(self, key: GroupKey) -> list[int]:
         """Find the numbers of a user's groups, of those that have received something."""
@@ -256,11 +260,12 @@ class GroupRewards:
 
     def arrays(self) -> dict[str, Floats]:
         """Give the numbers as arrays."""
-        return {
+        tables = {
             f"{name}.{part}": array
             for name, table in (("totals", self._totals), ("by_arm", self._by_arm))
             for part, array in table.arrays().items()
         }
+        return {"before": self._before, **tables}
 
     def restore(self, names: list[list[Any]], arrays: dict[str, Any]) -> None:
         """Take the state from what `to_json` and `arrays` gave."""
@@ -269,6 +274,9 @@ class GroupRewards:
         for table, name, n_arms in ((self._totals, "totals", 1), (self._by_arm, "by_arm", self._arms.n_rows)):
             parts = {part: arrays[f"{name}.{part}"] for part in Moments.PARTS}
             table.restore(parts, len(self._names), n_arms)
+        if arrays["before"].shape != self._before.shape:
+            raise ValueError(f"before of the group rewards has shape {arrays['before'].shape}")
+        self._before = np.array(arrays["before"], float)
 
     @property
     def _span(self) -> float:
@@ -283,6 +291,7 @@ class GroupRewards:
             number = values[value] = len(self._names)
             self._names.append((attribute, value))
             self.attribute_of = np.append(self.attribute_of, list(self._number).index(attribute))
+            self._before = np.append(self._before, 0.0)
             self._totals.lengthen(number + 1)
             self._by_arm.lengthen(number + 1)
         return number

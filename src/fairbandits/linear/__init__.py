@@ -12,18 +12,22 @@ from fairbandits.linear.hybrid import HybridBank
 from fairbandits.linear.logistic import look
 from fairbandits.linear.model import Bank, Model, as_model
 from fairbandits.linear.rows import (
+    FullRows,
     Row,
     Rows,
     SparseRows,
     as_floats,
     as_rows,
     check_width,
+    checked_csr,
+    checked_entries,
     refuse_unusable,
     stack_rows,
 )
 
 __all__ = [
     "Bank",
+    "FullRows",
     "HybridBank",
     "MapError",
     "Model",
@@ -37,6 +41,8 @@ __all__ = [
     "as_model",
     "as_rows",
     "check_width",
+    "checked_csr",
+    "checked_entries",
     "fair_linucb_regret_bound",
     "linucb_regret_bound",
     "look",

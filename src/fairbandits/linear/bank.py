@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from fairbandits.linear import learning, scoring
 from fairbandits.linear.rows import Row, Rows, SparseRows, checked_entries, refuse_outside
-from fairbandits.linear.solve import identity, solve, unpacked
+from fairbandits.linear.solve import identity, invert, solve, unpacked
 from fairbandits.linear.threads import over_arms
 
 Floats = NDArray[np.float64]
@@ -184,8 +184,7 @@ class RidgeBank:
         if slots is not None:
             # One row per arm and independent arms: drawing the score is drawing the coefficients.
             return rng.standard_normal((rows.n_users, rows.n_arms))
-        root = np.linalg.cholesky(self.inverse_of(0))
-        drawn = rows.times(root @ rng.standard_normal((self.width, rows.n_users)))
+        drawn = rows.times(self.root_of(0).T @ rng.standard_normal((rows.n_users, self.width)).T)
         return in_units(drawn, self.score(rows, slots)[1])
 
     def coefficients(self, slot: int) -> Floats:
@@ -195,6 +194,13 @@ class RidgeBank:
     def log_det_of(self, slot: int) -> float:
         """Give log det A of a slot, also of one that holds nothing."""
         return float(self.log_det[slot]) if slot < self.n_slots else self.width * math.log(self.ridge)
+
+    def root_of(self, slot: int) -> Floats:
+        """Give M with A^-1 = M' M of a slot, from A itself, also of one that holds nothing."""
+        if slot >= self.n_slots:
+            return np.eye(self.width) / math.sqrt(self.ridge)
+        root, _, _ = invert(self.gram[slot], self.width)
+        return root
 
     def inverse_of(self, slot: int) -> Floats:
         """Give A^-1 of a slot, also of one that holds nothing."""

@@ -49,6 +49,8 @@ class Row:
         """Make the row that has these entries."""
         if len(columns) != len(values) or not 0 <= n_common <= len(columns):
             raise ValueError(f"{len(columns)} columns, {len(values)} values, {n_common} in common")
+        if len(np.unique(columns)) < len(columns):
+            raise ValueError("a column stands more than once")
         return cls(split.one_row(columns, values, n_common), 0, 0, width)
 
 
@@ -87,6 +89,10 @@ class SparseRows(_Rows):
         """Give one row, which keeps those of its round alive."""
         return Row(self.parts, user, arm, self.width)
 
+    def picked(self, arms: Ints) -> tuple[SparseRows, Ints]:
+        """Give what holds the rows of the arms picked, and where: these, which are nobody else's."""
+        return self, arms
+
     def toarray(self) -> Floats:
         """Write the rows as a plain matrix."""
         dense = np.zeros((self.n_users * self.n_arms, self.width))
@@ -116,6 +122,11 @@ class FullRows(_Rows):
     def toarray(self) -> Floats:
         """Give the rows as a plain matrix, which may be the caller's."""
         return self.matrix
+
+    def picked(self, arms: Ints) -> tuple[FullRows, Ints]:
+        """Copy out the rows of the arms picked, one for each user: the matrix is the caller's."""
+        chosen = self.matrix[np.arange(self.n_users) * self.n_arms + arms]
+        return FullRows(self.n_users, 1, self.width, chosen), np.zeros_like(arms)
 
     def row(self, user: int, arm: int) -> Row:
         """Copy one row out: the matrix is the caller's."""
@@ -221,6 +232,8 @@ def as_floats(contexts: Any, what: str = "contexts must be a matrix of numbers, 
         # Objects may hold numbers, as data frames of mixed types do; text and complex numbers are no features.
         if array.dtype.kind not in "biufO":
             raise ValueError(f"its entries are of type {array.dtype}")
+        if array.dtype.kind == "O" and any(isinstance(entry, str) for entry in array.flat):
+            raise ValueError("some of its entries are text")
         return np.ascontiguousarray(array, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise ValueError(f"{what}; got {type(contexts).__name__} that does not convert ({error})") from None
@@ -231,24 +244,31 @@ def _from_sparse(contexts: Any, width: int | None, n_users: int) -> Rows:
         raise ValueError(f"contexts must be a matrix with one row per arm; got {contexts.ndim} dimension(s)")
     n, d = contexts.shape
     _check_shape(n, d, width)
-    if contexts.dtype.kind not in "biuf":
-        raise ValueError(f"contexts must be a matrix of numbers; got a sparse one of type {contexts.dtype}")
-    csr = contexts if contexts.format == "csr" else contexts.tocsr()
+    csr = checked_csr(contexts, "contexts")
     starts, columns, values = _arrays(csr)
-    if starts[0] != 0 or starts[-1] > min(columns.size, values.size) or (np.diff(starts) < 0).any():
-        raise ValueError("sparse contexts have row starts (indptr) that make no sense; rebuild the matrix")
-    outside, unusable, is_sorted = split.check_sparse(starts, columns, values, d)
-    if outside:
-        raise ValueError(f"sparse contexts hold {outside} column number(s) outside 0..{d - 1}; rebuild the matrix")
-    refuse_unusable(unusable)
-    if not is_sorted:
-        csr = csr.copy()
-        csr.sum_duplicates()
-        starts, columns, values = _arrays(csr)
     if values.size > _FULL_FROM * n * d:
         return FullRows(n_users, n // n_users, d, np.ascontiguousarray(csr.toarray(), dtype=np.float64))
     parts = split.split_sparse(starts, columns, values, d, n_users)
     return SparseRows(n_users, n // n_users, d, parts)
+
+
+def checked_csr(matrix: Any, what: str) -> Any:
+    """Check a sparse matrix, whose indices the kernels will trust; give it as CSR, every row sorted by column."""
+    if matrix.dtype.kind not in "biuf":
+        raise ValueError(f"{what} must be a matrix of numbers; got a sparse one of type {matrix.dtype}")
+    csr = matrix if matrix.format == "csr" else matrix.tocsr()
+    starts, columns, values = _arrays(csr)
+    if starts[0] != 0 or starts[-1] > min(columns.size, values.size) or (np.diff(starts) < 0).any():
+        raise ValueError(f"sparse {what} have row starts (indptr) that make no sense; rebuild the matrix")
+    d = matrix.shape[1]
+    outside, unusable, is_sorted = split.check_sparse(starts, columns, values, d)
+    if outside:
+        raise ValueError(f"sparse {what} hold {outside} column number(s) outside 0..{d - 1}; rebuild the matrix")
+    refuse_unusable(unusable, what)
+    if not is_sorted:
+        csr = csr.copy()
+        csr.sum_duplicates()
+    return csr
 
 
 def _arrays(csr: Any) -> tuple[Ints, Ints, Floats]:

@@ -5,13 +5,27 @@ from __future__ import annotations
 import functools
 import itertools
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 # Handing work to another thread and waiting for it takes some 60 microseconds, in which one thread does about this
 # many multiplications; with less than several times that to do, more threads only cost.
 _PER_THREAD = 400_000
+
+_alone: ContextVar[bool] = ContextVar("alone", default=False)
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Use no other threads: for work that is itself one of many pieces."""
+    before = _alone.set(True)
+    try:
+        yield
+    finally:
+        _alone.reset(before)
 
 
 def over_arms(kernel: Callable[..., int], args: tuple[Any, ...], n_arms: int, work: int) -> int:
@@ -29,7 +43,7 @@ def over_arms(kernel: Callable[..., int], args: tuple[Any, ...], n_arms: int, wo
     work : int
         About how many multiplications that is.
     """
-    if work < 2 * _PER_THREAD or n_threads() < 2 or n_arms < 2:
+    if work < 2 * _PER_THREAD or n_threads() < 2 or n_arms < 2 or _alone.get():
         return kernel(*args, 0, n_arms)
     n = min(n_threads(), work // _PER_THREAD, n_arms)
     edges = [n_arms * i // n for i in range(n + 1)]

@@ -185,8 +185,8 @@ class Policy(Parameters):
     ) -> Decisions | list[Slate]:
         """Choose an arm for each of many users, or k arms for each, with what is known now.
 
-        The same as calling `choose` for one user after the other, and much faster: the result is a sequence of
-        decisions, each of which is written when it is asked for; or a list of slates.
+        The same as calling `choose` for one user after the other, but for how `LinTS` draws, and much faster: the
+        result is a sequence of decisions, each of which is written when it is asked for; or a list of slates.
 
         Parameters
         ----------
@@ -360,8 +360,12 @@ class Policy(Parameters):
         at = self._learn_arm(decision, decision.arm, decision.row, reward)
         # The model is the one that may still refuse; from here on nothing does.
         self.groups.record(reward, decision.group, at)
+        self._note(decision)
         self._ledger.mark(decision)
         self.rounds_learned += 1
+
+    def _note(self, decision: Decision | Slate) -> None:
+        """Note more of a decision that has been learned: for policies that keep a record of their own."""
 
     def _learn_slate(self, slate: Slate, gain: float, rewards: list[float | None]) -> None:
         learned: list[tuple[int, float]] = []
@@ -373,6 +377,7 @@ class Policy(Parameters):
             # Where the model refuses an arm, those before it stay learned, and must not be learned again.
             if learned:
                 self.groups.record_slate(gain, slate.group, learned)
+                self._note(slate)
                 self._ledger.mark(slate)
                 self.rounds_learned += 1
 

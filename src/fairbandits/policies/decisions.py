@@ -18,7 +18,7 @@ class Decisions(Sequence[Decision]):
     """What `choose_many` decided: a sequence of decisions, each of which is written when it is asked for.
 
     A record for each of ten thousand users takes longer to write than the decision itself; who needs the arms
-    alone reads `arms`. All of it is kept while this is; a decision taken out can be kept alone.
+    alone reads `picked`. All of it is kept while this is; a decision taken out can be kept alone.
 
     Attributes
     ----------
@@ -28,6 +28,8 @@ class Decisions(Sequence[Decision]):
         The probability with which each was picked, or None.
     scores : Scores
         The scores of all arms, one line per user.
+    arms : sequence of ids
+        The arms that were on offer.
     """
 
     def __init__(
@@ -43,16 +45,17 @@ class Decisions(Sequence[Decision]):
         self.indices: NDArray[np.int64] = np.array([index for index, _ in picks], np.int64)
         self.probability = [probability for _, probability in picks]
         self.scores = scores
-        self._rows = rows
+        self.arms = offered
+        kept: tuple[Rows, NDArray[np.int64]] = rows.picked(self.indices)
+        self._rows, self._places = kept
         self._groups = groups
-        self._offered = offered
         self._policy = policy
         self._first = first
 
     @property
-    def arms(self) -> list[ArmId]:
+    def picked(self) -> list[ArmId]:
         """The arm picked for each user."""
-        return [self._offered[index] for index in self.indices.tolist()]
+        return [self.arms[index] for index in self.indices.tolist()]
 
     def __len__(self) -> int:
         return len(self.indices)
@@ -69,13 +72,13 @@ class Decisions(Sequence[Decision]):
         user = range(len(self))[user]
         index = int(self.indices[user])
         return Decision(
-            self._offered[index],
+            self.arms[index],
             self.probability[user],
             self._groups[user],
             self.scores.user(user),
-            self._offered,
+            self.arms,
             index,
-            self._rows.row(user, index).alone(),
+            self._rows.row(user, int(self._places[user])).alone(),
             self._policy,
             self._first + user,
         )

@@ -92,15 +92,9 @@ class EqualRegretLinUCB(LinUCB):
         weight = of_users(weights, self.regrets, seen.groups, unknown=1.0)
         return self.alpha_now() * weight * seen.width, 0.0
 
-    def _learn(self, decision: Decision, reward: float) -> None:
-        regret = self._regret(decision.scores.mean, [decision.index])
-        super()._learn(decision, reward)
-        self.regrets.record(regret, decision.group, -1)
-
-    def _learn_slate(self, slate: Slate, gain: float, rewards: list[float | None]) -> None:
-        regret = self._regret(slate.scores.mean, list(slate.indices))
-        super()._learn_slate(slate, gain, rewards)
-        self.regrets.record(regret, slate.group, -1)
+    def _note(self, decision: Decision | Slate) -> None:
+        picked = list(decision.indices) if isinstance(decision, Slate) else [decision.index]
+        self.regrets.record(self._regret(decision.scores.mean, picked), decision.group, -1)
 
     def _regret(self, mean: Floats, picked: list[int]) -> float:
         """Give how much more the best arms were predicted to give than those that were picked, on average."""

@@ -84,8 +84,10 @@ class EvenLinUCB(LinearPolicy):
     def terms(self, seen: Seen) -> tuple[Term, Term]:
         """Explore less and less; let the group ahead give up its debt; draw all to fairer arms."""
         aim, patience = _AIM * self.tolerance, float(self.patience)
-        alphas = np.array([[self.alpha_for(key)] for key in seen.groups])
-        debts = np.array([[debt_of(self.groups, key, aim, patience)] for key in seen.groups])
+        # Of many users most are of few groups.
+        alpha = {key: self.alpha_for(key) for key in set(seen.groups)}
+        debt = {key: debt_of(self.groups, key, aim, patience) for key in alpha}
+        alphas, debts = (np.array([[of[key]] for key in seen.groups]) for of in (alpha, debt))
         ceiling = seen.mean.max(axis=1, keepdims=True) - debts
         given_up = np.minimum(0.0, ceiling - seen.mean)
         return alphas * seen.width, arm_pull(self.groups, seen.rows, aim, patience) + given_up

@@ -65,7 +65,7 @@ class Ledger:
                 f"learn takes the Decision or Slate that choose returned; got {type(decision).__name__}"
             )
         account = self._accounts.get(decision.policy)
-        if account is None or decision.number >= account.issued:
+        if account is None or not 0 <= decision.number < account.issued:
             raise ValueError(
                 f"decision {decision.number} of {decision.policy} is not known to this policy: another one made "
                 "it, or this one after it was saved; learn it where it was made, and merge the two"

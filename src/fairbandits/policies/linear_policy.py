@@ -62,6 +62,11 @@ class LinearPolicy(Policy):
             raise ValueError("the policy has seen no contexts yet; call choose first")
         asked = self.n_features_in_, self.ridge, self.model
         if self._bank is None or self._bank_is_for != asked:
+            if self._bank is not None and self.rounds_learned:
+                raise ValueError(
+                    f"contexts are now {self.n_features_in_} wide, but what was learned is {self._bank.width}; a "
+                    "feature map must not change once something was learned"
+                )
             # All of these are free to change while nothing has been learned.
             self._bank = as_model(self.model).bank(self.n_features_in_, float(self.ridge))
             self._bank_is_for = asked

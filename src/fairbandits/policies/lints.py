@@ -20,6 +20,8 @@ _REACH = 8.5
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(16)
 _TOLERANCE = 1e-9
 _NARROW = 0.2
+# Spreads that are further apart leave the range of a float64 where one is measured in the other.
+_NOTHING = 1e-150
 # The normal distribution and its density on a grid: between its points cubics are right to eleven digits, and take
 # a tenth of the time. Beyond its ends the distribution is 0 or 1.
 _FAR, _PER_UNIT = 7.0, 128
@@ -100,7 +102,7 @@ def probability_of_best(index: int, mean: Floats, sd: Floats) -> float:
     0.76025
     """
     # Arms without spread stand at their means: the best of them is a floor, and a tie if there are several.
-    fixed = sd == 0.0
+    fixed = sd <= _NOTHING * sd.max()
     sure = mean[fixed].max(initial=-np.inf)
     level = TIE * max(1.0, abs(sure)) if fixed.any() else 0.0
     # The greatest lies above this with certainty, and arms that never reach it do not matter.
@@ -147,7 +149,7 @@ def _normal(x: float) -> float:
     if x <= -_FAR:
         return 0.0
     place = (x + _FAR) * _PER_UNIT
-    k = int(place)
+    k = min(int(place), _BELOW.size - 2)
     t = place - k
     low, high, from_low, from_high = _BELOW[k], _BELOW[k + 1], _SLOPE[k], _SLOPE[k + 1]
     rise = high - low

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from fairbandits.arms import ArmId, as_arm
 from fairbandits.fairness import GroupKey, as_group
 from fairbandits.fairness.rewards import as_reward
-from fairbandits.linear import Row
+from fairbandits.linear import Row, checked_entries
 from fairbandits.policies.decision import Scores, row_from_plain, row_to_plain
 
 #: What `learn` takes: a number; for a slate also one for each of its arms, None where nobody looked.
@@ -94,8 +94,8 @@ class Slate:
             if not 0 < len(picked) == len(indices) == len(rows):
                 raise ValueError(f"{len(picked)} arms, {len(indices)} places, {len(rows)} contexts")
             # So that no arm can be refused after others were learned.
-            if not all(_fits(row, rows[0].width) for row in rows):
-                raise ValueError("the contexts are of different width, or point outside of it")
+            for row in rows:
+                checked_entries(row, rows[0].width)
             return cls(
                 picked,
                 plain["probability"],
@@ -143,11 +143,6 @@ def as_slate_rewards(
     if not came:
         raise ValueError("no arm of the slate has a reward: there is nothing to learn from it; leave it unlearned")
     return math.fsum(came) / len(came), values
-
-
-def _fits(row: Row, width: int) -> bool:
-    columns, _, _ = row.entries()
-    return row.width == width and bool(((columns >= 0) & (columns < width)).all())
 
 
 def _are_several(reward: Any) -> bool:

@@ -14,6 +14,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, TypeVar
 
+from fairbandits.linear.threads import one_thread
 from fairbandits.policies import Policy
 from fairbandits.simulate.loop import shown, simulate
 from fairbandits.simulate.models import made
@@ -79,7 +80,7 @@ class Run:
         from threadpoolctl import threadpool_limits  # noqa: PLC0415 - slow to import, and needed only here
 
         # The number of threads can change the last digit of a sum; and cores are for other runs.
-        with threadpool_limits(limits=1):
+        with threadpool_limits(limits=1), one_thread():
             return self._simulate(cache, progress)
 
     def _simulate(self, cache: Path | None, progress: bool) -> Trace:
