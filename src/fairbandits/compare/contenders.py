@@ -22,12 +22,10 @@ POLICIES: tuple[str, ...] = (
     "FairLinUCB(gamma=auto)",
     DEFAULT,
     "EvenLinUCB(alpha=0.1, model=shared)",
-    "NaiveLinUCB",
     "PrimalDualLinUCB(alpha=0.2)",
     "MaxMinLinUCB(alpha=0.2)",
     "EqualRegretLinUCB(alpha=0.2)",
     "CounterfactualLinUCB",
-    "EpsilonGreedy",
     "LinTS(alpha=0.05)",
     "Uniform",
 )

@@ -18,9 +18,6 @@ from fairbandits.linear.split import count_unusable
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-# Users with more of their features filled are served as from a matrix.
-_FULL_FROM = 0.5
-
 
 class Catalogue:
     """The arms, their features, and which users they match.
@@ -148,9 +145,12 @@ class Catalogue:
             which, bounds = which.take(places, axis=1), bounds.take(places, axis=0)
         parts = (*common, which, bounds, self._columns, self._values)
         rows = SparseRows(len(users), len(ids), self.width, parts)
-        # Pairs of non-zeros are laid out for each user, which pays as long as there are few.
-        is_full = users.size and np.count_nonzero(users) > _FULL_FROM * users.size
-        return Offer(ids, FullRows(len(users), len(ids), self.width, rows.toarray()) if is_full else rows)
+        # The pairs of non-zeros of each common part are laid out; where they are more than the matrix has entries,
+        # the matrix itself is better.
+        n_parts, n_entries = common[0].size - 1, common[1].size
+        if n_entries * n_entries > 2 * n_parts * len(users) * len(ids) * self.width:
+            return Offer(ids, FullRows(len(users), len(ids), self.width, rows.toarray()))
+        return Offer(ids, rows)
 
     def _places(self, ids: Sequence[ArmId]) -> Ints:
         if not self._place:
