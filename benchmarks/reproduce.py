@@ -20,6 +20,7 @@ from collections.abc import Callable
 from itertools import islice
 from typing import Any
 
+import numpy as np
 from threadpoolctl import threadpool_limits
 
 import results
@@ -33,8 +34,9 @@ def textbook_run(world: StudentsAndVideos, rounds: int) -> None:
     """Live through the first rounds of a world as the textbook does."""
     policy = Textbook(world.n_arms, len(world.columns), alpha=0.5)
     for visit in islice(world.visits(), rounds):
-        arm = policy.choose(visit.contexts)
-        policy.learn(arm, visit.contexts[arm], visit.rewards[arm])
+        contexts = np.asarray(visit.contexts)
+        arm = policy.choose(contexts)
+        policy.learn(arm, contexts[arm], visit.rewards[arm])
 
 
 def seconds(work: Callable[[], Any], times: int) -> float:
