@@ -1,7 +1,7 @@
 """What a round costs with each model: `choose` + `learn` through the public face, one thread.
 
 W1: 100 arms, contexts 134 wide, mostly one-hot. Prints microseconds, and how many times the disjoint model's that
-is, all measured in one run.
+is, all measured in one run; and how far scores are off with float32.
 
     python benchmarks/models.py
 """
@@ -13,6 +13,7 @@ from guard import online, seconds  # first: it sets the number of threads  # iso
 import statistics
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from sklearn.kernel_approximation import Nystroem
@@ -36,6 +37,7 @@ def main() -> None:
     models = {
         "disjoint": Model(),
         "shared": Model("shared"),
+        "float32": Model(dtype="float32"),
         "hybrid": Model("hybrid"),
         "logistic": Model(link="logistic"),
         "logistic shared": Model("shared", link="logistic"),
@@ -56,6 +58,19 @@ def main() -> None:
         median = statistics.median(turn[name] for turn in turns)
         ratio = statistics.median(turn[name] / turn["disjoint"] for turn in turns)
         print(f"{name:<18}{median * 1e6:>10.0f} us a round{ratio:>8.1f} x")
+    print(f"float32: no score is off by more than {error_of_float32(workload):.1g}")
+
+
+def error_of_float32(workload: Workload) -> float:
+    """Let two policies learn the same log, and compare their scores of its users."""
+    shape = (workload.n_arms, workload.width, workload.own, ALPHA, RIDGE)
+    peers: list[Any] = [ours.make(*shape, model=Model(dtype=dtype)) for dtype in ("float64", "float32")]
+    scores = []
+    for peer in peers:
+        train(peer, workload)
+        users, groups = peer.prepare_many(list(workload.rounds(ROUNDS)))
+        scores.append(peer.policy.score(peer.catalogue.offer_many(users, {"sex": groups})).total)
+    return float(np.abs(scores[0] - scores[1]).max())
 
 
 if __name__ == "__main__":
