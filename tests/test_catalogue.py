@@ -226,12 +226,12 @@ def test_many_values_to_match_and_threads():
 
 def test_users_with_many_features_are_served_as_from_a_matrix():
     rng = np.random.default_rng(8)
-    catalogue, _ = make(rng, n_user=40)
-    assert isinstance(catalogue.offer(np.ones(40)).rows, FullRows)
-    assert isinstance(catalogue.offer(np.eye(40)[0]).rows, SparseRows)
+    catalogue, _ = make(rng, n_user=200)
+    assert isinstance(catalogue.offer(np.ones(200)).rows, FullRows)
+    assert isinstance(catalogue.offer(np.eye(200)[0]).rows, SparseRows)
     one, two = LinUCB(random_state=5), LinUCB(random_state=5)
     for _ in range(30):
-        offer = catalogue.offer(rng.random(40), {"way0": "male"})
+        offer = catalogue.offer(rng.random(200), {"way0": "male"})
         a, b = one.choose(offer), two.choose(offer.toarray(), arms=catalogue.arms)
         np.testing.assert_allclose(a.scores.total, b.scores.total, rtol=1e-9)
         one.learn(a, 0.5)

@@ -59,6 +59,7 @@ class FromCatalogue(Ours):
     """
 
     catalogue: Any = None
+    users_at_once = 10_000
 
     def prepare(self, round_: Any) -> Any:
         """Take the user's columns and the group."""

@@ -18,6 +18,9 @@ from fairbandits.linear.split import count_unusable
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
+# So many pairs of non-zeros of one user are laid out without a second thought.
+_MANY_PAIRS = 4096
+
 
 class Catalogue:
     """The arms, their features, and which users they match.
@@ -145,10 +148,10 @@ class Catalogue:
             which, bounds = which.take(places, axis=1), bounds.take(places, axis=0)
         parts = (*common, which, bounds, self._columns, self._values)
         rows = SparseRows(len(users), len(ids), self.width, parts)
-        # The pairs of non-zeros of each common part are laid out; where they are more than the matrix has entries,
-        # the matrix itself is better.
+        # The pairs of non-zeros of each common part are laid out; where they are many, and more than the matrix
+        # has entries, the matrix itself is better.
         n_parts, n_entries = common[0].size - 1, common[1].size
-        if n_entries * n_entries > 2 * n_parts * len(users) * len(ids) * self.width:
+        if n_entries * n_entries > 2 * n_parts * len(users) * max(_MANY_PAIRS, len(ids) * self.width):
             return Offer(ids, FullRows(len(users), len(ids), self.width, rows.toarray()))
         return Offer(ids, rows)
 
