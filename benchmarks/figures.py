@@ -13,6 +13,7 @@ import matplotlib.pyplot as plt
 from matplotlib.patches import Patch
 from matplotlib.ticker import NullFormatter, StrMethodFormatter
 
+import results
 import verdicts
 from contenders import OURS
 
@@ -51,7 +52,7 @@ def _draw_workload(axis: Any, contenders: dict[str, Any], names: list[str], what
         color = MINE if found["is_ours"] else EXACT if verdicts.is_exact(found) else OTHER
         axis.barh(place, ratio - 1.0, left=1.0, color=color, height=0.7)
         axis.annotate(
-            f"{ratio:.3g}", (max(ratio, 1.0), place), xytext=(3, 0), textcoords="offset points", va="center",
+            results.rounded(ratio), (max(ratio, 1.0), place), xytext=(3, 0), textcoords="offset points", va="center",
             fontsize=8,
         )  # fmt: skip
     axis.set_xscale("log")

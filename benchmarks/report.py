@@ -51,8 +51,8 @@ def rate_and_ratio(contenders: Contenders, name: str, what: str) -> str:
     if rate is None:
         return "cannot be measured" if "error" in contenders[name] else ""
     ours = verdicts.rate(contenders, OURS, what)
-    shown = f"{rate:,.0f}" if rate >= 100 else f"{rate:.3g}"
-    return shown if contenders[name]["is_ours"] or not ours else f"{shown} ({ours / rate:.3g} x)"
+    shown = results.rounded(rate)
+    return shown if contenders[name]["is_ours"] or not ours else f"{shown} ({results.rounded(ours / rate)} x)"
 
 
 def agreement(found: dict[str, Any]) -> str:
@@ -125,7 +125,7 @@ def print_verdicts(console: Console, found: list[verdicts.Verdict]) -> None:
 
 
 def _plain(value: float | None) -> str:
-    return "" if value is None else f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+    return "" if value is None else results.rounded(value)
 
 
 def _mib(value: float | None) -> str:

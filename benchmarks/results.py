@@ -43,3 +43,8 @@ def _short(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: _short(one) for key, one in value.items()}
     return [_short(one) for one in value] if isinstance(value, list) else value
+
+
+def rounded(value: float) -> str:
+    """Write a number with three digits, or as a whole one."""
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
