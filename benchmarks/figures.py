@@ -52,8 +52,8 @@ def _draw_workload(axis: Any, contenders: dict[str, Any], names: list[str], what
         color = MINE if found["is_ours"] else EXACT if verdicts.is_exact(found) else OTHER
         axis.barh(place, ratio - 1.0, left=1.0, color=color, height=0.7)
         axis.annotate(
-            results.rounded(ratio), (max(ratio, 1.0), place), xytext=(3, 0), textcoords="offset points", va="center",
-            fontsize=8,
+            results.rounded(ratio), (max(ratio, 1.0), place), xytext=(3, 0), textcoords="offset points",
+            va="center", fontsize=8,
         )  # fmt: skip
     axis.set_xscale("log")
     axis.xaxis.set_major_formatter(StrMethodFormatter("{x:,g}"))
