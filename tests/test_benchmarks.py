@@ -26,7 +26,7 @@ def run(*arguments):
         capture_output=True,
         text=True,
         cwd=BENCHMARKS,
-        timeout=100,
+        timeout=300,
         env={**os.environ, "PYTHONPATH": str(BENCHMARKS)},
     )
     assert done.returncode == 0, done.stderr
