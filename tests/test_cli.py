@@ -142,7 +142,7 @@ def test_the_same_seed_prints_the_same(capsys):
         (["simulate", "--rounds", "0"], "rounds=0 came"),
         (["simulate", "--arms", "-5"], "arms=-5 came"),
         (["simulate", "--seed", "-1"], "seed=-1 came"),
-        (["simulate", "--policy", "Best"], "there is no policy 'Best'; expected one of EpsilonGreedy"),
+        (["simulate", "--policy", "Best"], "there is no policy 'Best'; expected one of CounterfactualLinUCB"),
         (["simulate", "--policy", "nowhere:Best"], "policy 'nowhere:Best' cannot be imported"),
         (["simulate", "--world", "Mars"], "there is no world 'Mars'; expected one of StudentsAndVideos"),
         (["simulate", "--set", "gamma"], "'gamma' came; expected name=value"),

@@ -19,7 +19,7 @@ from fairbandits.compare.judge import fronts, judge
 from fairbandits.compare.suite import LAST_FIFTH, TEST_PART, WORLDS
 from fairbandits.named import split_outside
 
-POLICIES_HERE = ("LinUCB", "FairLinUCB(gamma=3)", "Uniform")
+POLICIES_HERE = ("LinUCB", DEFAULT, "Uniform")
 TINY = {"worlds": ["3:7", "scarce", "sex_x_race"], "policies": POLICIES_HERE, "seeds": 2, "data": "standin"}
 
 
@@ -72,7 +72,7 @@ def test_numbers_are_those_of_the_runs(results):
 def test_tables_and_figures(results):
     lines = (results.folder / "compare.csv").read_text().splitlines()
     assert lines[0] == f"# {results.data_source}"
-    assert any(line.startswith("scarce,FairLinUCB(gamma=3),utility_loss,") for line in lines)
+    assert any(line.startswith(f"scarce,{DEFAULT},utility_loss,") for line in lines)
     assert "## scarce" in (results.folder / "compare.md").read_text()
     names = {path.name for path in (results.folder / "figures").iterdir()}
     assert names == {f"world_{name}.{kind}" for name in ("3_7", "scarce", "sex_x_race") for kind in ("png", "pdf")}
@@ -98,7 +98,7 @@ def test_the_report_is_one_page(results):
     text = " ".join(page.text)
     assert len(page.sources) == 3
     assert all(source.startswith("data:image/png;base64,") for source in page.sources)
-    assert "FairLinUCB(gamma=3) is on the measured front" in text
+    assert f"{DEFAULT} is on the measured front" in text
     assert "A difference of 0.01 forces female down" in text
     assert "a tenth as long" in text
 
