@@ -14,8 +14,7 @@ import numpy as np
 
 from fairbandits import EvenLinUCB, LinUCB, Seen
 from fairbandits.fairness import GroupKey, arm_pull
-
-_AIM = 0.75
+from fairbandits.policies.even_linucb import AIM
 
 
 class AheadExplores(LinUCB):
@@ -44,7 +43,7 @@ class CeilingOnly(EvenLinUCB):
         return exploration, fairness - self._pull(seen)
 
     def _pull(self, seen: Seen) -> Any:
-        return arm_pull(self.groups, seen.rows, _AIM * self.tolerance, float(self.patience))
+        return arm_pull(self.groups, seen.rows, AIM * self.tolerance, float(self.patience))
 
 
 class PullOnly(CeilingOnly):

@@ -47,18 +47,22 @@ def debt_of(groups: GroupRewards, key: GroupKey, aim: float, patience: float) ->
     0.0
     """
     record = groups.means, groups.counts, groups.attribute_of
-    return max((_debt(*record, number, aim, patience) for number in groups.numbers_of(key)), default=0.0)
+    return max((_debt(*record, number, aim, patience)[0] for number in groups.numbers_of(key)), default=0.0)
 
 
 @njit(cache=True, nogil=True)
-def _debt(means: Floats, counts: Floats, attribute_of: Ints, group: int, aim: float, patience: float) -> float:
-    most = 0.0
+def _debt(
+    means: Floats, counts: Floats, attribute_of: Ints, group: int, aim: float, patience: float
+) -> tuple[float, int]:
+    """Find what a group owes, and which group it owes most to; -1 where it owes nothing."""
+    most, behind = 0.0, -1
     for other in range(means.size):
-        # A group without rewards has no mean to lag behind with.
-        rounds = min(counts[group], counts[other])
-        if attribute_of[other] == attribute_of[group] and rounds > 0.0:
-            most = max(most, (means[group] - means[other] - aim) * rounds / patience)
-    return most
+        if attribute_of[other] == attribute_of[group]:
+            # A group without rewards has no mean to lag behind with: its rounds are 0, and so is the debt.
+            owed = (means[group] - means[other] - aim) * min(counts[group], counts[other]) / patience
+            if owed > most:
+                most, behind = owed, other
+    return most, behind
 
 
 def arm_pull(groups: GroupRewards, rows: Ints, aim: float, patience: float) -> Floats:
@@ -100,12 +104,10 @@ def _pull(
     for attribute in range(attributes):
         debt, ahead, behind = 0.0, -1, -1
         for group in range(means.size):
-            for other in range(means.size):
-                if attribute_of[group] == attribute and attribute_of[other] == attribute:
-                    rounds = min(counts[group], counts[other])
-                    owed = (means[group] - means[other] - aim) * rounds / patience
-                    if owed > debt:
-                        debt, ahead, behind = owed, group, other
+            if attribute_of[group] == attribute:
+                owed, other = _debt(means, counts, attribute_of, group, aim, patience)
+                if owed > debt:
+                    debt, ahead, behind = owed, group, other
         if ahead >= 0:
             for a in range(rows.size):
                 row = rows[a]

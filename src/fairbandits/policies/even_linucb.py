@@ -14,7 +14,7 @@ from fairbandits.policies.linear_policy import LinearPolicy
 from fairbandits.policies.params import as_number
 
 # A lead is paid back only when there is one, so that a little less than what is tolerated is aimed at.
-_AIM = 0.75
+AIM = 0.75
 # A group has hardly been served while it had less than one in so many of the rounds of an equal share.
 _HARDLY = 4.0
 
@@ -83,7 +83,7 @@ class EvenLinUCB(LinearPolicy):
 
     def terms(self, seen: Seen) -> tuple[Term, Term]:
         """Explore less and less; let the group ahead give up its debt; draw all to fairer arms."""
-        aim, patience = _AIM * self.tolerance, float(self.patience)
+        aim, patience = AIM * self.tolerance, float(self.patience)
         # Of many users most are of few groups.
         alpha = {key: self.alpha_for(key) for key in set(seen.groups)}
         debt = {key: debt_of(self.groups, key, aim, patience) for key in alpha}
