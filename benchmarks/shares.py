@@ -18,12 +18,11 @@ from typing import Any
 import numpy as np
 
 import prepare
-from fairbandits.linear import learning, scoring
+from fairbandits.linear import scoring
 from workloads import Workload
 
 OFFERS, TURNS = 64, 7
 # What `RidgeBank` learns with.
-_MOST, _EVERY = 1e5, 10**9
 
 
 def best(work: Callable[[Any], Any], items: list[Any]) -> float:
@@ -50,9 +49,7 @@ def main() -> None:
         scoring.score_disjoint(pair[0].rows.parts, at, bank._state, bank.ridge, mean, width, 0, len(at))
 
     def learn(decision: Any) -> None:
-        row = decision.row
-        slot = policy._arms.rows[decision.arm]
-        learning.learn_row(row.parts, row.user, row.arm, 0.5, 1.0, bank._model, slot, _MOST, _EVERY)
+        bank._learn(policy._arms.rows[decision.arm], decision.row, 0.5, 1.0)
 
     pieces = {
         "offer: read the user, lay out what arms share": best(

@@ -121,9 +121,9 @@ def test_other_safetensors_files_are_refused(tmp_path):
         Policy.load(tmp_path / "model")
 
 
-def test_newer_versions_are_refused(saved, tmp_path):
-    save_file(load_file(saved), tmp_path / "newer", {**metadata_of(saved), "version": "2"})
-    with pytest.raises(FileError, match="format version '2'; this fairbandits reads version 1"):
+def test_other_versions_are_refused(saved, tmp_path):
+    save_file(load_file(saved), tmp_path / "newer", {**metadata_of(saved), "version": "3"})
+    with pytest.raises(FileError, match="format version '3'; this fairbandits reads version 2"):
         Policy.load(tmp_path / "newer")
 
 

@@ -141,7 +141,7 @@ def test_hybrid_in_half_the_memory():
     )
     contexts = contexts_for(np.random.default_rng(1))[None]
     np.testing.assert_allclose(short.score(contexts).total, exact.score(contexts).total, atol=1e-5)
-    assert short.bank.arms.inverse.dtype == np.float32
+    assert short.bank.arms._inverse(0).dtype == np.float32
 
 
 # -- forgetting ----------------------------------------------------------------------------------------

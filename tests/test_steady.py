@@ -50,7 +50,7 @@ def test_a_million_updates_of_one_arm_with_one_hot_contexts():
         bank.learn(0, contexts[i % 2_000], rewards[i])
     assert bank.rows_learned[0] == 1_000_000
     mean, width_ = bank.score(rows, np.zeros(rows.n_arms, np.int64))
-    _, theta, log_det = solve(bank.gram[0], bank.moment[0])
+    _, theta, log_det = solve(bank._gram(0), bank.moment[0])
     dense = one_hot_rows(2_000, width, np.random.default_rng(0))
     np.testing.assert_allclose(mean[:, : len(dense)].ravel(), dense @ theta, rtol=1e-6)
     exact = np.sqrt([x @ np.linalg.solve(bank.gram_of(0), x) for x in dense])
@@ -87,7 +87,7 @@ def test_a_variance_that_rounding_made_negative_is_computed_afresh():
     rows = as_rows([[1.0, 1.0]])
     bank.learn(0, rows.row(0, 0), 0.5)
     truth = bank.score(rows, np.zeros(1, np.int64))[1].item()
-    bank.inverse[0] = [-1.0, 0.0, -1.0]
+    bank._inverse(0)[:] = [-1.0, 0.0, -1.0]
     assert bank.score(rows, np.zeros(1, np.int64))[1].item() == pytest.approx(truth)
 
 
@@ -95,7 +95,7 @@ def test_learning_after_a_breakdown_is_computed_afresh():
     bank = RidgeBank(2, ridge=1.0)
     row = as_rows([[1.0, 1.0]]).row(0, 0)
     bank.learn(0, row, 1.0)
-    bank.inverse[0] = [-1.0, 0.0, -1.0]
+    bank._inverse(0)[:] = [-1.0, 0.0, -1.0]
     bank.learn(0, row, 1.0)
     np.testing.assert_allclose(bank.theta[0], [2 / 5, 2 / 5])
 

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fairbandits.linear.bank import RidgeBank, check_slots, in_units
+from fairbandits.linear.bank import RidgeBank, broken_down, check_slots, in_units
 from fairbandits.linear.hybrid_scoring import score_hybrid
-from fairbandits.linear.kernels import Floats, Ints, times
+from fairbandits.linear.kernels import Floats, Ints
 from fairbandits.linear.rows import Row, Rows, checked_entries
 from fairbandits.linear.solve import identity
 from fairbandits.linear.threads import over_arms
@@ -39,8 +39,8 @@ class HybridBank:
     def __init__(self, width: int, ridge: float, dtype: str = "float64", discount: float = 1.0) -> None:
         self.width = width
         self.ridge = ridge
-        self.arms = RidgeBank(width, ridge, dtype, discount)
-        self.common = RidgeBank(width, ridge)
+        self.arms = RidgeBank(width, ridge, dtype, discount, has_young=False)
+        self.common = RidgeBank(width, ridge, has_young=False)
 
     def score(self, rows: Rows, slots: Ints) -> tuple[Floats, Floats]:
         """Predict for every user and arm: the mean reward, and the width."""
@@ -53,10 +53,14 @@ class HybridBank:
         parts = np.empty((4, rows.n_users, rows.n_arms))
         work = rows.n_users * rows.n_arms * rows.width**2
         args = (rows.parts, slots, self.arms._state, self._inverse(), betas, self.ridge, parts)
-        refreshed = -1
-        while (broken := over_arms(score_hybrid, args, rows.n_arms, work)) not in (-1, refreshed):
-            self.arms.refresh(broken)
-            refreshed = broken
+        if over_arms(score_hybrid, args, rows.n_arms, work):
+            # Variances came out negative: that is rounding, so take these from A itself.
+            for slot, user, arm in broken_down(slots, ~(parts[2] >= 0.0)):
+                root, x = self.arms.root_of(slot), rows.row(user, arm).dense()
+                q = root.T @ (root @ x)
+                lift = q @ betas[user if len(betas) > 1 else 0]
+                unsure = q @ self.common.inverse_of(0) @ q
+                parts[1:, user, arm] = self.ridge * lift, x @ q, self.ridge**2 * unsure
         return parts[0], parts[1], parts[2], parts[3]
 
     def learn(self, slot: int, row: Row, reward: float, weight: float = 1.0) -> None:
@@ -65,10 +69,7 @@ class HybridBank:
         if self.arms.discount < 1.0:
             self._learn_afresh(slot, row, reward, weight)
             return
-        if 0 <= slot < self.arms.n_slots:
-            q = times(self.arms.inverse[slot], columns, values, self.width)
-        else:
-            q = row.dense() / self.ridge
+        q = self.arms.product(slot, columns, values)
         surprise = reward - float(values @ self.arms.coefficients(slot)[columns])
         factor = math.sqrt(weight / (1.0 + weight * max(float(values @ q[columns]), 0.0)))
         self.arms.learn(slot, row, reward, weight)
@@ -125,20 +126,18 @@ class HybridBank:
 
     def _inverse(self) -> Floats:
         """Give A0^-1 as a lower triangle."""
-        return self.common.inverse[0] if self.common.n_slots else identity(self.width) / self.ridge
+        return self.common._inverse(0)
 
     def _passed_up(self, slot: int) -> tuple[Floats, Floats]:
         """Give what an arm adds to A0 and b0."""
-        unit = identity(self.width)
-        if slot >= self.arms.n_slots:
-            return 0.0 * unit, np.zeros(self.width)
-        return self.ridge * (unit - self.ridge * self.arms.inverse[slot]), self.ridge * self.arms.theta[slot]
+        taken = identity(self.width) - self.ridge * self.arms._inverse(slot)
+        return self.ridge * taken, self.ridge * self.arms.coefficients(slot)
 
     def _all_passed_up(self) -> tuple[Floats, Floats]:
         """Give what all arms, forgotten ones too, have added to A0 and b0."""
         if not self.common.n_slots:
             return self._passed_up(self.arms.n_slots)
-        return self.common.gram[0] - self.ridge * identity(self.width), self.common.moment[0]
+        return self.common._gram(0) - self.ridge * identity(self.width), self.common.moment[0]
 
     def _exchange(self, changes: list[tuple[float, tuple[Floats, Floats]]]) -> None:
         """Add to A0 and b0, or take away, and solve for beta afresh."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from fairbandits.linear.kernels import FAST, Floats, Ints
-from fairbandits.linear.scoring import State, dot, is_same_part
+from fairbandits.linear.kernels import FAST, GROWN, Floats, Ints, dot
+from fairbandits.linear.scoring import State, is_same_part
 from fairbandits.linear.split import Parts
 
 
@@ -22,10 +22,10 @@ def score_hybrid(
     arm_from: int,
     arm_to: int,
 ) -> int:
-    """Fill scores, 4 x users x arms: x.P b, ridge q.beta, x.q, ridge^2 q' A0^-1 q; return a broken slot, or -1."""
+    """Fill scores, 4 x users x arms: x.P b, ridge q.beta, x.q, ridge^2 q' A0^-1 q; return how many broke down."""
     common_starts, common_columns, common_values, users, which, bounds, columns, values = parts
-    inverse, theta, ready, part_columns, part_values = state
-    broken = -1
+    where, theta, _, inverse, ready, part_columns, part_values = state
+    broken = 0
     n_slots, width = theta.shape
     d, one, size = np.uint64(width), np.uint64(1), np.uint64(inverse.shape[1])
     P, T, Q = inverse.reshape(-1), theta.reshape(-1), ready.reshape(-1)
@@ -33,9 +33,10 @@ def score_hybrid(
     q = np.empty(width)
     for a in range(arm_from, arm_to):
         slot = slots[a]
-        is_new = slot < 0 or slot >= n_slots
-        s = np.uint64(0 if is_new else slot)
-        start, t, ready_at, f = s * size, s * d, s * (d + one + one), s * (d + one)
+        is_new = slot < 0 or slot >= n_slots or where[slot, GROWN] < 0
+        t = np.uint64(0 if is_new else slot) * d
+        place = np.uint64(0 if is_new else where[slot, GROWN])
+        start, ready_at, f, v = place * size, place * (d + one + one), place * (d + one), place * d
         for user in range(scores.shape[1]):
             common = users[user, 0] + which[users[user, 2], a]
             row = users[user, 3] + a
@@ -47,7 +48,7 @@ def score_hybrid(
                 _scatter(common_columns, common_values, u_from, u_to, 1.0 / ridge, q)
                 _scatter(columns, values, lo, hi, 1.0 / ridge, q)
             else:
-                kept = part_at, part_value, f + one, t, np.uint64(part_at[f])
+                kept = part_at, part_value, f + one, v, np.uint64(part_at[f])
                 if is_same_part(columns, values, lo, hi, kept):
                     for i in range(d):
                         q[i] = Q[ready_at + i]
@@ -58,9 +59,7 @@ def score_hybrid(
                 mean += dot(T, t, columns, values, lo, hi)
             own = dot(q, np.uint64(0), common_columns, common_values, u_from, u_to)
             own += dot(q, np.uint64(0), columns, values, lo, hi)
-            if not own >= 0.0:
-                broken = slot
-                own = 0.0
+            broken += not own >= 0.0
             lift = 0.0
             beta = betas[user if len(betas) > 1 else 0]
             for i in range(d):

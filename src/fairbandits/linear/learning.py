@@ -6,13 +6,24 @@ import math
 
 from numba import njit
 
-from fairbandits.linear.kernels import FAST, Floats, Ints, at, is_inside, times
+from fairbandits.linear.kernels import (
+    AFRESH,
+    FAST,
+    GROWN,
+    LEARNED,
+    OUTSIDE,
+    Floats,
+    Ints,
+    add_outer,
+    at,
+    is_inside,
+    times,
+)
 from fairbandits.linear.split import Parts, take_row
+from fairbandits.linear.young import learn_young
 
-# What came of learning a row: done; better solved afresh; refused, for it points outside of the matrix.
-LEARNED, AFRESH, OUTSIDE = 0, 1, 2
-
-State = tuple[Floats, Floats, Floats, Floats, Floats, Ints, Floats, Floats, Ints, Ints]
+# The state as `scoring` has it; the rows of young models; A, b; log det A, rows learned, rows since a refresh.
+State = tuple[Ints, Floats, Floats, Floats, Floats, Ints, Floats, Floats, Floats, Floats, Floats, Ints, Ints]
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
@@ -24,6 +35,7 @@ def learn_row(
     weight: float,
     model: State,
     slot: int,
+    ridge: float,
     most: float,
     refresh_every: int,
 ) -> int:
@@ -33,15 +45,22 @@ def learn_row(
     theta moves by its own recursion rather than as A^-1 b: that product cancels badly where columns differ in
     scale, the recursion does not. So does what is kept ready of the arm's own part, while it stays the same.
     """
-    gram, moment, inverse, theta, ready, part_columns, part_values, log_det, rows_learned, since_refresh = model
+    where, theta, steps, inverse, ready, part_columns, part_values, rows, gram, moment = model[:10]
+    log_det, rows_learned, since_refresh = model[10:]
     columns, values, n_common = take_row(parts, user, arm)
-    P, t, q = inverse[slot], theta[slot], ready[slot]
+    t, b, place = theta[slot], moment[slot], where[slot, GROWN]
     d = t.size
     if not is_inside(columns, d):
         return OUTSIDE
+    if place < 0:
+        outcome, leverage = learn_young(columns, values, reward, weight, ridge, where[slot], steps, rows, t, b)
+        log_det[slot] += math.log1p(leverage)
+        rows_learned[slot] += outcome == LEARNED
+        return outcome
+    P, q, f, f_values = inverse[place], ready[place], part_columns[place], part_values[place]
     if since_refresh[slot] + 1 >= refresh_every:
         return AFRESH
-    is_same = _is_kept(columns[n_common:], values[n_common:], part_columns[slot], part_values[slot])
+    is_same = _is_kept(columns[n_common:], values[n_common:], f, f_values)
     if is_same:
         u = times(P, columns[:n_common], values[:n_common], d)
         for i in range(d):
@@ -61,13 +80,13 @@ def learn_row(
     for i in range(d):
         t[i] += u[i] * (gain * surprise)
         u[i] *= math.sqrt(gain)
-    _subtract_outer(P, u)
-    add_row(columns, values, reward, weight, gram[slot], moment[slot])
+    add_outer(P, u, -1.0)
+    add_row(columns, values, reward, weight, gram[place], b)
     if is_same:
-        follow(part_columns[slot], part_values[slot], u, t, q)
+        follow(f, f_values, u, t, q)
     else:
-        keep_part(columns[n_common:], values[n_common:], part_columns[slot], part_values[slot])
-        make_ready(part_columns[slot], part_values[slot], P, t, q)
+        keep_part(columns[n_common:], values[n_common:], f, f_values)
+        make_ready(f, f_values, P, t, q)
     log_det[slot] += math.log1p(leverage)
     rows_learned[slot] += 1
     since_refresh[slot] += 1
@@ -132,15 +151,3 @@ def _sum_up(part_columns: Ints, part_values: Floats, theta: Floats, ready: Float
         c = part_columns[1 + i]
         ready[d] += part_values[i] * ready[c]
         ready[d + 1] += part_values[i] * theta[c]
-
-
-@njit(cache=True, nogil=True, fastmath=FAST)
-def _subtract_outer(triangle: Floats, u: Floats) -> None:
-    """Subtract u u'."""
-    start = 0
-    for i in range(u.size):
-        if u[i] != 0.0:
-            row = triangle[start : start + i + 1]
-            for j in range(i + 1):
-                row[j] -= u[i] * u[j]
-        start += i + 1

@@ -73,8 +73,9 @@ class Model:
 
     def bank(self, width: int, ridge: float) -> Bank:
         """Make the regressions, which have learned nothing."""
-        kind = HybridBank if self.kind == "hybrid" else RidgeBank
-        return kind(width, ridge, self.dtype, float(self.discount))
+        how = width, ridge, self.dtype, float(self.discount)
+        # One regression for all arms is not young for long.
+        return HybridBank(*how) if self.kind == "hybrid" else RidgeBank(*how, has_young=self.kind == "disjoint")
 
     @property
     def order_matters(self) -> bool:

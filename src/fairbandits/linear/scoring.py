@@ -16,15 +16,17 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from fairbandits.linear.kernels import FAST, Floats, Ints, at, times
+from fairbandits.linear.kernels import FAST, FIRST_STEP, GROWN, N_STEPS, Floats, Ints, at, dot, dot_full, times
 from fairbandits.linear.split import Parts
+from fairbandits.linear.young import score_young
 
 # What is left of a sum whose parts cancel to less than this share has lost six of its digits.
 CANCELLED = 1e-6
 # Users are scored by so many at a time, so that an arm's matrix is in the cache for all but the first of them.
 BLOCK = 64
 
-State = tuple[Floats, Floats, Floats, Ints, Floats]
+# Where the models are (see `bank`), theta; the steps of young models; A^-1 and what is kept ready of grown ones.
+State = tuple[Ints, Floats, Floats, Floats, Floats, Ints, Floats]
 # The own parts that are kept, and where one of them lies: its columns, its values, how many.
 Kept = tuple[Ints, Floats, np.uint64, np.uint64, np.uint64]
 
@@ -33,10 +35,10 @@ Kept = tuple[Ints, Floats, np.uint64, np.uint64, np.uint64]
 def score_disjoint(
     parts: Parts, slots: Ints, state: State, ridge: float, mean: Floats, width: Floats, arm_from: int, arm_to: int
 ) -> int:
-    """Fill mean and width (users x arms), a model for each arm; return a slot that has broken down, or -1."""
+    """Fill mean and width (users x arms), a model for each arm; return how many broke down, their widths NaN."""
     common_starts, common_columns, common_values, users, which, bounds, columns, values = parts
-    inverse, theta, ready, part_columns, part_values = state
-    broken = -1
+    where, theta, steps, inverse, ready, part_columns, part_values = state
+    broken = 0
     n_users = len(mean)
     n_slots, width_of_row = theta.shape
     d, one, size = np.uint64(width_of_row), np.uint64(1), np.uint64(inverse.shape[1])
@@ -50,27 +52,24 @@ def score_disjoint(
         pair_starts, offsets, weights = _pairs(common_starts, common_columns, common_values, base, n_common)
         for a in range(arm_from, arm_to):
             slot = slots[a]
-            is_new = slot < 0 or slot >= n_slots
-            s = np.uint64(0 if is_new else slot)
-            start, t, q, f = s * size, s * d, s * (d + one + one), s * (d + one)
+            if slot < 0 or slot >= n_slots or where[slot, GROWN] < 0:
+                score_young(parts, where, theta, steps, ridge, slot, a, mean, width, block, end)
+                continue
+            t, place = np.uint64(slot) * d, np.uint64(where[slot, GROWN])
+            start, q, f, v = place * size, place * (d + one + one), place * (d + one), place * d
             compared, n_rest = -1, 0
             for user in range(block, end):
                 common = users[user, 0] + which[users[user, 2], a]
                 own_row = users[user, 3] + a
                 lo, hi = np.uint64(bounds[own_row, 0]), np.uint64(bounds[own_row, 1])
                 u_from, u_to = np.uint64(common_starts[common]), np.uint64(common_starts[common + 1])
-                if is_new:
-                    mean[user, a] = 0.0
-                    square = _square(common_values, u_from, u_to) + _square(values, lo, hi)
-                    width[user, a] = math.sqrt(square / ridge)
-                    continue
                 pair_from, pair_to = pair_starts[common - base], pair_starts[common - base + 1]
                 own = _sum_of(P, start, offsets, weights, pair_from, pair_to)
                 mixed = 2.0 * dot(Q, q, common_columns, common_values, u_from, u_to)
                 m = Q[q + d + one] + dot(T, t, common_columns, common_values, u_from, u_to)
                 if own_row != compared:
                     # Users who are offered the same arm share this.
-                    kept = part_at, part_value, f + one, t, np.uint64(part_at[f])
+                    kept = part_at, part_value, f + one, v, np.uint64(part_at[f])
                     is_same = is_same_part(columns, values, lo, hi, kept)
                     n_rest = 0 if is_same else _difference(columns, values, lo, hi, kept, e, e_values)
                     compared = own_row
@@ -82,12 +81,10 @@ def score_disjoint(
                 if not variance > CANCELLED * (own + abs(mixed) + Q[q + d] + abs(rest)):
                     # The parts have cancelled each other, and too few digits are left: the long way.
                     u = common_columns[u_from:u_to], common_values[u_from:u_to]
-                    variance = _direct(inverse[slot], *u, columns[lo:hi], values[lo:hi])
-                if not variance >= 0.0:
-                    broken = slot
-                    variance = 0.0
+                    variance = _direct(inverse[place], *u, columns[lo:hi], values[lo:hi])
+                broken += not variance >= 0.0
                 mean[user, a] = m
-                width[user, a] = math.sqrt(variance)
+                width[user, a] = root(variance)
     return broken
 
 
@@ -98,15 +95,6 @@ def _sum_of(
     total = 0.0
     for k in range(lo, hi):
         total += weights[k] * P[start + offsets[k]]
-    return total
-
-
-@njit(cache=True, nogil=True, fastmath=FAST)
-def dot(x: Floats, start: np.uint64, columns: Ints, values: Floats, lo: np.uint64, hi: np.uint64) -> float:
-    """Multiply a part of a row with a vector that begins at `start`."""
-    total = 0.0
-    for i in range(lo, hi):
-        total += values[i] * x[start + np.uint64(columns[i])]
     return total
 
 
@@ -156,14 +144,6 @@ def _pairs(
                 weights[k] = values[i] * values[j] * (1.0 if i == j else 2.0)
                 k += 1
     return pair_starts, offsets, weights
-
-
-@njit(cache=True, nogil=True, fastmath=FAST)
-def _square(x: Floats, lo: np.uint64, hi: np.uint64) -> float:
-    total = 0.0
-    for i in range(lo, hi):
-        total += x[i] * x[i]
-    return total
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
@@ -223,7 +203,7 @@ def score_shared(
 ) -> int:
     """Fill mean and width (users x arms), one model for all arms: A^-1 u is computed once for a common part."""
     common_starts, common_columns, common_values, users, which, bounds, columns, values = parts
-    broken = -1
+    broken = 0
     d = theta.size
     for user in range(len(mean)):
         first, n_common, dealt, first_own = users[user]
@@ -251,58 +231,55 @@ def score_shared(
                     inner += values[j] * inverse[line + np.uint64(columns[j])]
                 variance += 2.0 * values[i] * inner
                 m += values[i] * theta[c]
-            if not variance >= 0.0:
-                broken = 0
-                variance = 0.0
+            broken += not variance >= 0.0
             mean[user, a] = m
-            width[user, a] = math.sqrt(variance)
+            width[user, a] = root(variance)
     return broken
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def score_full(
-    rows: Floats,
-    slots: Ints,
-    theta: Floats,
-    inverse: Floats,
-    ridge: float,
-    mean: Floats,
-    width: Floats,
-    arm_from: int,
-    arm_to: int,
+    rows: Floats, slots: Ints, state: State, ridge: float, mean: Floats, width: Floats, arm_from: int, arm_to: int
 ) -> int:
     """Fill mean and width (users x arms) for rows without zeros worth skipping.
 
     Arms are the outer loop, so that one arm's matrix stays in the cache while all users are scored against it.
     """
-    broken = -1
+    where, theta, steps, inverse, _, _, _ = state
+    broken = 0
     n_users, n_arms = mean.shape
     n_slots, d = theta.shape
+    X, P, T, S = rows.reshape(-1), inverse.reshape(-1), theta.reshape(-1), steps.reshape(-1)
+    n, size = np.uint64(d), np.uint64(inverse.shape[1])
     for a in range(arm_from, arm_to):
         slot = slots[a]
+        is_new = slot < 0 or slot >= n_slots
+        is_young = not is_new and where[slot, GROWN] < 0
+        t = np.uint64(0 if is_new else slot) * n
         for user in range(n_users):
-            x = rows[user * n_arms + a]
-            m = 0.0
+            x = np.uint64(user * n_arms + a) * n
             variance = 0.0
-            if slot < 0 or slot >= n_slots:
-                for i in range(d):
-                    variance += x[i] * x[i]
-                variance /= ridge
+            m = 0.0 if is_new else dot_full(X, x, T, t, n)
+            if is_new or is_young:
+                variance = dot_full(X, x, X, x, n) / ridge
+                for k in range(FIRST_STEP, FIRST_STEP + (where[slot, N_STEPS] if is_young else 0)):
+                    along = dot_full(X, x, S, np.uint64(where[slot, k]) * n, n)
+                    variance -= along * along
+                variance = max(variance, 0.0)
             else:
-                P, t = inverse[slot], theta[slot]
-                start = 0
-                for i in range(d):
+                start = np.uint64(where[slot, GROWN]) * size
+                for i in range(n):
                     # A^-1 is symmetric: the diagonal once, each pair below it twice.
-                    row = P[start : start + i + 1]
-                    inner = 0.5 * x[i] * row[i]
-                    for j in range(i):
-                        inner += x[j] * row[j]
-                    variance += 2.0 * x[i] * inner
-                    m += x[i] * t[i]
-                    start += i + 1
-                if not variance >= 0.0:
-                    broken = slot
-                    variance = 0.0
+                    inner = 0.5 * X[x + i] * P[start + i] + dot_full(X, x, P, start, np.uint64(i))
+                    variance += 2.0 * X[x + i] * inner
+                    start += np.uint64(i + 1)
+                broken += not variance >= 0.0
             mean[user, a] = m
-            width[user, a] = math.sqrt(variance)
+            width[user, a] = root(variance)
     return broken
+
+
+@njit(cache=True, nogil=True, inline="always")
+def root(variance: float) -> float:
+    """Take the square root; NaN where rounding has made a variance negative."""
+    return math.sqrt(variance) if variance >= 0.0 else math.nan

@@ -15,13 +15,19 @@ Floats = NDArray[np.float64]
 
 def solve(gram: Floats, moment: Floats) -> tuple[Floats, Floats, float]:
     """Invert a positive definite matrix, a lower triangle, and solve with it: A^-1, A^-1 b, log det A."""
-    root, inverse, log_det = invert(gram, moment.size)
+    root, inverse, log_det = checked_invert(gram, moment.size)
+    return inverse, root.T @ (root @ moment), log_det
+
+
+def checked_invert(gram: Floats, d: int) -> tuple[Floats, Floats, float]:
+    """Do as `invert` does; refuse what is not positive definite."""
+    root, inverse, log_det = invert(gram, d)
     if math.isnan(log_det):
         raise ValueError(
             "with this row A would no longer be positive definite to float64: its columns are too large and too "
             "close to copies of each other for this ridge; scale the columns to about 1, or raise ridge"
         )
-    return inverse, root.T @ (root @ moment), log_det
+    return root, inverse, log_det
 
 
 def identity(d: int) -> Floats:

@@ -34,7 +34,7 @@ def over_arms(kernel: Callable[..., int], args: tuple[Any, ...], n_arms: int, wo
     Parameters
     ----------
     kernel : callable
-        Takes `args`, the first arm and the one behind the last; returns a slot that has broken down, or -1. It
+        Takes `args`, the first arm and the one behind the last; returns a count, and the counts add up. It
         must let go of the interpreter, and no two arms may have anything in common that it writes to.
     args : tuple
         What the kernel takes first.
@@ -48,7 +48,7 @@ def over_arms(kernel: Callable[..., int], args: tuple[Any, ...], n_arms: int, wo
     n = min(n_threads(), work // _PER_THREAD, n_arms)
     edges = [n_arms * i // n for i in range(n + 1)]
     others = [_pool().submit(kernel, *args, lo, hi) for lo, hi in itertools.pairwise(edges[1:])]
-    return max(kernel(*args, 0, edges[1]), *(other.result() for other in others))
+    return kernel(*args, 0, edges[1]) + sum(other.result() for other in others)
 
 
 @functools.cache

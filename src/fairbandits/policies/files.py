@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from fairbandits.storage import write_whole
 
 FORMAT = "fairbandits-policy"
-VERSION = 1
+VERSION = 2
 
 
 class FileError(ValueError):
@@ -36,7 +36,7 @@ def write(path: str | os.PathLike[str], header: dict[str, Any], arrays: dict[str
 
 
 def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """Read a policy's file; refuse what is damaged, foreign or newer than this version."""
+    """Read a policy's file; refuse what is damaged, foreign or of another version."""
     from safetensors import SafetensorError, safe_open  # noqa: PLC0415
 
     try:
@@ -52,7 +52,7 @@ def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, NDArra
     if metadata.get("version") != str(VERSION):
         raise FileError(
             f"{path}: written in format version {metadata.get('version')!r}; this fairbandits reads version "
-            f"{VERSION}. Install a newer one"
+            f"{VERSION}. Load it with the fairbandits that saved it"
         )
     text = metadata.get("header", "")
     if metadata.get("sha256") != checksum(text, arrays):
