@@ -90,6 +90,7 @@ CONTENDERS = (
     _ours(OURS, "LinUCB"),
     _ours("fairbandits FairLinUCB", "LinUCB and a fairness term", policy="FairLinUCB"),
     _ours("fairbandits LinUCB, from a matrix", "LinUCB", ("w1", "w3"), matrix=True),
+    _ours("fairbandits LinUCB, float32", "LinUCB", dtype="float32"),
     _ours(SHARED, "LinUCB", model="shared"),
     Contender(BLAS, "in_tree", "numpy", "LinUCB", ONE_PER_ARM, options={"kind": "BatchedBlas"}),
     Contender(NUMPY, "in_tree", "numpy", "LinUCB", ONE_PER_ARM, options={"kind": "VectorisedNumpy"}),

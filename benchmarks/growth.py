@@ -3,8 +3,9 @@
     python benchmarks/growth.py
 
 Every point is a process of its own, so that its memory is its own. Contexts are as in W1: the user's columns are
-the same for all arms, each arm has some of its own; a catalogue keeps those. Writes the part "growth" of
-results.json.
+the same for all arms, each arm has some of its own; a catalogue keeps those. Then W2 again, by how many rows every
+arm has learned, beside vectorised NumPy: arms that have learned few rows have no matrices yet. Writes the part
+"growth" of results.json.
 """
 
 from __future__ import annotations
@@ -13,21 +14,24 @@ import json
 import statistics
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import results
+from baselines import VectorisedNumpy
 from compare import answer
 from fairbandits import Catalogue, LinUCB
+from prepare import W2_ARMS, W2_WIDTH
 from workloads import ALPHA, Floats
 
 WIDTH, NONZEROS = 134, 20
 USERS_KEPT = 20
 SECONDS, REPEATS = 0.3, 5
 MOST_BYTES = 3 * 2**30  # what the learned arms of one point may take
+BYTES_OF_ARM = 64  # for each column: theta, b, a row and a step, twice that for room to grow
 
 
 def points() -> Iterator[dict[str, Any]]:
@@ -41,6 +45,8 @@ def points() -> Iterator[dict[str, Any]]:
         for nonzeros in (5, 20, 50, WIDTH):
             yield _point("nonzeros", model, nonzeros=nonzeros)
     yield _point("untouched", "disjoint", arms=100_000)
+    for rows in (1, 4, 16, 64, 256):
+        yield _point("rows", "disjoint", W2_ARMS, W2_WIDTH, W2_WIDTH) | {"rows": rows}
 
 
 def _point(
@@ -66,6 +72,8 @@ def make(arms: int, width: int, nonzeros: int) -> tuple[Catalogue, list[Floats]]
 
 def measure(point: dict[str, Any]) -> dict[str, Any]:
     """Measure one point: seconds a round, and what the policy holds in memory."""
+    if point["series"] == "rows":
+        return measure_rows(point)
     catalogue, users = make(point["arms"], point["width"], point["nonzeros"])
     small, _ = make(2, point["width"], point["nonzeros"])
     _run(LinUCB(model=point["model"], random_state=0), small, users, 2)  # loads what is compiled
@@ -79,8 +87,8 @@ def measure(point: dict[str, Any]) -> dict[str, Any]:
             "held_bytes": resident_bytes() - before,
             "all_learned": False,
         }
-    # An arm that nobody has seen costs little, so all are learned, as far as there is room for their matrices.
-    learned = min(point["arms"], MOST_BYTES // (16 * point["width"] ** 2))
+    # An arm that nobody has seen costs less, so all learn a row, as far as there is room.
+    learned = min(point["arms"], MOST_BYTES // (BYTES_OF_ARM * point["width"]))
     for arm in range(learned if point["model"] == "disjoint" else 1):
         policy.learn(policy.choose(catalogue.offer(users[0], arms=[arm]), group="male"), 0.5)
     n = max(2, int(SECONDS / _run(policy, catalogue, users, 3)))
@@ -93,6 +101,34 @@ def measure(point: dict[str, Any]) -> dict[str, Any]:
         "held_bytes": held,
         "all_learned": learned == point["arms"],
     }
+
+
+def measure_rows(point: dict[str, Any]) -> dict[str, Any]:
+    """Measure a round of choosing among dense contexts when every arm has learned so many rows."""
+    rng = np.random.default_rng(0)
+    arms, width = point["arms"], point["width"]
+    policy, numpy = LinUCB(alpha=ALPHA, random_state=0), VectorisedNumpy(arms, width, ALPHA)
+    contexts = rng.normal(size=(USERS_KEPT, arms, width)) / np.sqrt(width)
+    policy.learn(policy.choose(contexts[0][:1]), 0.5)  # loads what is compiled
+    before = resident_bytes()
+    for row in rng.normal(size=(point["rows"], width)) / np.sqrt(width):
+        for arm in range(arms):
+            policy.learn(policy.choose(row[None], arms=[arm]), 0.5)
+    held = resident_bytes() - before
+    ours: list[float] = []
+    theirs: list[float] = []
+    for _ in range(REPEATS):  # in turns, so that both meet the same machine
+        ours.append(_each(policy.choose, contexts))
+        theirs.append(_each(numpy.choose, contexts))
+    medians = {"seconds": statistics.median(ours), "numpy_seconds": statistics.median(theirs)}
+    return point | medians | {"held_bytes": held, "all_learned": True}
+
+
+def _each(choose: Callable[[Floats], Any], contexts: Floats) -> float:
+    start = time.perf_counter()
+    for one in contexts:
+        choose(one)
+    return (time.perf_counter() - start) / len(contexts)
 
 
 def _run(policy: LinUCB, catalogue: Catalogue, users: list[Floats], n: int) -> float:

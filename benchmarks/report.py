@@ -102,11 +102,25 @@ def print_growth(console: Console, growth: dict[str, Any]) -> None:
     table = Table(title="W4: growth")
     for heading in ("model", "arms", "learned", "width", "non-zeros", "us a round", "rounds/s", "MiB held"):
         table.add_column(heading, justify="right")
-    for point in growth["points"]:
+    points = [point for point in growth["points"] if point["series"] != "rows"]
+    for point in points:
         arms = [f"{point['arms']:,}", learned(point)]
         size = [*arms, *(f"{point[key]:,}" for key in ("width", "nonzeros"))]
         cost = [f"{point['seconds'] * 1e6:,.0f}", _plain(1 / point["seconds"]), _mib(point["held_bytes"])]
         table.add_row(point["model"], *size, *cost)
+    console.print(table)
+
+
+def print_rows(console: Console, growth: dict[str, Any]) -> None:
+    """Print what a choice costs by how many rows every arm has learned."""
+    table = Table(title="W4: a choice among the arms of W2, by the rows that each has learned")
+    for heading in ("rows", "us a choice", "vectorised NumPy", "times ours", "MiB held"):
+        table.add_column(heading, justify="right")
+    for point in growth["points"]:
+        if point["series"] == "rows":
+            ratio = point["numpy_seconds"] / point["seconds"]
+            times = [f"{point[key] * 1e6:,.0f}" for key in ("seconds", "numpy_seconds")]
+            table.add_row(str(point["rows"]), *times, f"{ratio:.1f}", _mib(point["held_bytes"]))
     console.print(table)
 
 
@@ -147,6 +161,7 @@ def main() -> int:
         figures.draw_peers(parts["peers"], results.IMAGES / "peers.png")
     if "growth" in parts:
         print_growth(console, parts["growth"])
+        print_rows(console, parts["growth"])
         figures.draw_growth(parts["growth"], results.IMAGES / "growth.png")
     found = verdicts.judge(parts)
     print_verdicts(console, found)

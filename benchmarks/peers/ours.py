@@ -106,8 +106,10 @@ class FromCatalogue(Ours):
 
 def make(
     n_arms: int, width: int, own: int, alpha: float, ridge: float,
-    policy: str = "LinUCB", model: Any = "disjoint", matrix: bool = False,
+    policy: str = "LinUCB", model: Any = "disjoint", matrix: bool = False, dtype: str = "float64",
 ) -> Ours:  # fmt: skip
     """Make a policy by its name."""
+    if dtype != "float64":
+        model = fairbandits.Model(model, dtype=dtype)
     made = getattr(fairbandits, policy)(alpha=alpha, ridge=ridge, model=model, random_state=0)
     return Ours(made) if matrix else FromCatalogue(made)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -42,7 +42,11 @@ class Matches:
         for way, (name, given) in enumerate(values.items()):
             of_arms = _as_list(f"matches[{name!r}]", given, n_arms, "arm")
             codes = self._codes[name] = {}
-            self._of_arm[way] = [_NOBODY if is_missing(v) else codes.setdefault(v, len(codes)) for v in of_arms]
+            _coded(f"matches[{name!r}]", of_arms, codes, _NOBODY)  # refuses what cannot be looked up
+            for value in of_arms:
+                if not is_missing(value):
+                    codes.setdefault(value, len(codes))
+            self._of_arm[way] = _coded(f"matches[{name!r}]", of_arms, self._codes[name], _NOBODY)
         self._first_column = first_column
         self._known: dict[tuple[int, ...], int] = {}
         # For each combination of values that a user has shown, which of its patterns of bits each arm has; the
@@ -58,26 +62,35 @@ class Matches:
 
     def line(self, matching: Mapping[str, Any] | None) -> int:
         """Find the number of what one user matches."""
-        given = {} if matching is None else matching
-        if not isinstance(given, Mapping) or not given.keys() <= self._codes.keys():
-            raise ValueError(f"matching gives values for some of {list(self._codes)}, by name; got {matching!r}")
+        given = self._as_given(matching)
         try:
             key = tuple([codes.get(given.get(name), _NO_MATCH) for name, codes in self._codes.items()])
         except TypeError:
             raise ValueError(f"values to match are strings or numbers; got {matching!r}") from None
-        line = self._known.get(key)
-        return self._new_line(key) if line is None else line
+        return self._line_of(key)
 
     def lines(self, matching: Mapping[str, Sequence[Any]] | None, n_users: int) -> Ints:
         """Find the numbers of what each of many users matches."""
-        given = {} if matching is None else matching
-        if not isinstance(given, Mapping):
-            raise ValueError(f"matching gives values for some of {list(self._codes)}, by name; got {matching!r}")
-        lists = {name: _as_list(f"matching[{name!r}]", values, n_users, "user") for name, values in given.items()}
-        if not lists:
+        given = self._as_given(matching)
+        if not given:
             return np.full(n_users, self.line(None))
-        users = zip(*lists.values(), strict=True)
-        return np.array([self.line(dict(zip(lists, values, strict=True))) for values in users])
+        of_users = np.full((len(self._codes), n_users), _NO_MATCH)
+        for way, (name, codes) in enumerate(self._codes.items()):
+            if name in given:
+                values = _as_list(f"matching[{name!r}]", given[name], n_users, "user")
+                of_users[way] = _coded(f"matching[{name!r}]", values, codes, _NO_MATCH)
+        keys, which = np.unique(of_users, axis=1, return_inverse=True)
+        return np.array([self._line_of(tuple(key)) for key in keys.T.tolist()])[which.reshape(n_users)]
+
+    def _as_given(self, matching: Mapping[str, Any] | None) -> Mapping[str, Any]:
+        given = {} if matching is None else matching
+        if not isinstance(given, Mapping) or not given.keys() <= self._codes.keys():
+            raise ValueError(f"matching gives values for some of {list(self._codes)}, by name; got {matching!r}")
+        return given
+
+    def _line_of(self, key: tuple[int, ...]) -> int:
+        line = self._known.get(key)
+        return self._new_line(key) if line is None else line
 
     def _new_line(self, key: tuple[int, ...]) -> int:
         """Find the patterns of bits that arms have for a user of these values, and which arm has which."""
@@ -116,9 +129,15 @@ def _as_list(what: str, values: Any, n: int, whose: str) -> list[Any]:
     listed = [] if isinstance(values, str) or not isinstance(values, Iterable) else list(values)
     if len(listed) != n:
         raise ValueError(f"{what} needs one value for each of {n} {whose}(s); got {values!r}")
-    if not all(isinstance(value, Hashable) for value in listed):
-        raise ValueError(f"{what} needs strings or numbers; got {values!r}")
     return listed
+
+
+def _coded(what: str, values: list[Any], codes: dict[Any, int], unknown: int) -> list[int]:
+    """Give the number of each value."""
+    try:
+        return [codes.get(value, unknown) for value in values]
+    except TypeError:
+        raise ValueError(f"{what} needs strings or numbers; got {values!r}") from None
 
 
 @njit(cache=True, nogil=True)

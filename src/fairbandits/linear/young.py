@@ -30,7 +30,7 @@ from fairbandits.linear.kernels import (
 )
 from fairbandits.linear.split import Parts
 
-# No model is young with more rows than this, nor with more than half the entries of a row: from there on the
+# No model is young with more rows than this, nor with more than a third of the entries of a row: from there on the
 # pairs of entries cost less than the steps.
 MOST_STEPS = 32
 # The most that x.x / ridge of all rows may sum up to: it bounds how much of x.x / ridge the steps can cancel, and
@@ -69,7 +69,7 @@ def learn_young(
         total += rows[where[k], d + 1]
     if not total <= MOST_SQUARES:
         return AFRESH, 0.0
-    if n >= min(where.size - FIRST_STEP, columns.size // 2):
+    if n >= min(where.size - FIRST_STEP, columns.size // 3):
         return GROW_UP, 0.0
     place = where[FIRST_STEP + n]
     if place < 0:
