@@ -1,0 +1,1 @@
+"""Policies judged and trained from logged decisions."""
