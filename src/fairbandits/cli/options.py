@@ -14,6 +14,9 @@ OutOption = Annotated[Path, typer.Option(help="The folder to write to.")]
 SeedsOption = Annotated[int | None, typer.Option(help="How many seeds (default: 20; 3 with --quick).")]
 JobsOption = Annotated[int, typer.Option(help="How many processes; -1 for one per core.")]
 QuickOption = Annotated[bool, typer.Option("--quick", help="A tenth of the rounds, to see that all works.")]
+ClusterOption = Annotated[
+    str | None, typer.Option("--cluster", help="Run on Dask: local, or the address of a scheduler.")
+]
 
 
 def as_seeds(seeds: int | None, quick: bool) -> int:

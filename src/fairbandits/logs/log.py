@@ -120,6 +120,10 @@ class Log:
 
     def split(self, n: int) -> list[Log]:
         """Cut it into at most n logs of about the same size, which follow each other and can be read apart."""
+        if isinstance(n, bool) or not isinstance(n, int) or n < 1:
+            raise ValueError(f"n={n!r} came; expected into how many logs to cut it, from 1")
+        if n == 1:
+            return [self]
         pieces = _numbered(self.parts)
         whole = sum(piece.size for piece in pieces)
         bins: list[list[Part]] = [[] for _ in range(n)]
