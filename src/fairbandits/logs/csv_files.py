@@ -14,15 +14,15 @@ from numba import njit
 from numpy.typing import NDArray
 
 from fairbandits.logs.errors import LogError, Place, shortened
-from fairbandits.logs.parts import NOTHING, NUMBER, TEXT, TIME, TRUTH, WHOLE, Source, kind_of
+from fairbandits.logs.parts import NOTHING, NUMBER, OTHER, TEXT, TIME, TRUTH, WHOLE, Source, kind_of
 
 Bytes = NDArray[np.uint8]
+Block = memoryview
 
 # So much is read at a time.
-BLOCK = 8 << 20
+BLOCK = 4 << 20
 # A row that is longer than this is no row, but a quote that nobody closed.
 _LONGEST_ROW = 64 << 20
-_BOM = b"\xef\xbb\xbf"
 _QUOTE, _NEWLINE, _RETURN = ord('"'), ord("\n"), ord("\r")
 
 
@@ -82,14 +82,14 @@ def _look(file: Path) -> CsvPart:
     except OSError as error:
         raise LogError(f"{file}: cannot be read ({error.strerror})") from None
     end = _first_row_end(_as_bytes(block)) if block else 0
-    line = _decoded(block[:end].removeprefix(_BOM), Place(str(file)))
+    line = _decoded(block[:end], Place(str(file))).removeprefix("\ufeff")
     columns = next(csv.reader(io.StringIO(line)), [])
     if not any(columns):
         raise LogError(f"{file}: it is empty; expected a line with the names of the columns, then the rows")
     return CsvPart(str(file), tuple(columns), end, size)
 
 
-def _blocks(part: CsvPart) -> Iterator[tuple[int, bytes, int]]:
+def _blocks(part: CsvPart) -> Iterator[tuple[int, Block, int]]:
     """Read whole rows, a block at a time: where it starts, its bytes, and how many rows it has."""
     row, start = part.first_in_file, part.start
     try:
@@ -103,21 +103,21 @@ def _blocks(part: CsvPart) -> Iterator[tuple[int, bytes, int]]:
         raise LogError(f"{part.file}: cannot be read ({error.strerror})") from None
 
 
-def _next_block(file: BinaryIO, left: int, name: str, row: int) -> tuple[bytes, int]:
-    """Read a block and cut it behind its last whole row; what has no end of line at the end of the file is one."""
-    block, asked = b"", BLOCK
+def _next_block(file: BinaryIO, left: int, name: str, row: int) -> tuple[Block, int]:
+    """Read a block and cut it behind its last whole row, which at the end of the file needs no end of line."""
+    read = b""
     while True:
-        block += file.read(min(asked, left - len(block)))
-        end, n_rows = _last_row_end(_as_bytes(block))
-        if len(block) >= left or not block:
-            return block, n_rows + (end < len(block) and bool(block[end:].strip()))
+        read += file.read(min(BLOCK, left - len(read)))
+        end, n_rows = _last_row_end(_as_bytes(read))
+        if len(read) >= left or not read:
+            return memoryview(read), n_rows + (end < len(read) and bool(read[end:].strip()))
         if end:
-            return block[:end], n_rows
-        if len(block) > _LONGEST_ROW:
+            return memoryview(read)[:end], n_rows
+        if len(read) > _LONGEST_ROW:
             raise LogError(f"{name}, row {row + 1:,}: it does not end; is a quote opened and never closed?")
 
 
-def _as_bytes(block: bytes) -> Bytes:
+def _as_bytes(block: bytes | Block) -> Bytes:
     return np.frombuffer(block, np.uint8)
 
 
@@ -156,10 +156,12 @@ def _guess_kinds(part: CsvPart) -> dict[str, str]:
         table = _read(sample, part.columns, {}, part.columns)
     except pa.ArrowInvalid as error:
         raise _diagnosed(sample, part.columns, {}, Place(part.file), error) from None
-    return {column: kind_of(kind) for column, kind in zip(table.column_names, table.schema.types, strict=True)}
+    kinds = {column: kind_of(kind) for column, kind in zip(table.column_names, table.schema.types, strict=True)}
+    # Whatever is no number and no time is words.
+    return {column: TEXT if kind == OTHER else kind for column, kind in kinds.items()}
 
 
-def _parse(block: bytes, columns: Sequence[str], kinds: Mapping[str, str], place: Place) -> Any:
+def _parse(block: Block, columns: Sequence[str], kinds: Mapping[str, str], place: Place) -> Any:
     import pyarrow as pa  # noqa: PLC0415
 
     # Times are read by as_times, which knows more ways to write them.
@@ -178,7 +180,7 @@ def _parse(block: bytes, columns: Sequence[str], kinds: Mapping[str, str], place
         raise _diagnosed(block, columns, kinds, place, error) from None
 
 
-def _read(block: bytes, columns: Sequence[str], types: Mapping[str, Any], wanted: Sequence[str]) -> Any:
+def _read(block: Block, columns: Sequence[str], types: Mapping[str, Any], wanted: Sequence[str]) -> Any:
     import pyarrow as pa  # noqa: PLC0415
     from pyarrow import csv as arrow_csv  # noqa: PLC0415
 
@@ -194,7 +196,7 @@ def _read(block: bytes, columns: Sequence[str], types: Mapping[str, Any], wanted
 
 
 def _diagnosed(
-    block: bytes, columns: Sequence[str], kinds: Mapping[str, str], place: Place, error: Exception
+    block: Block, columns: Sequence[str], kinds: Mapping[str, str], place: Place, error: Exception
 ) -> LogError:
     """Find the first cell that does not fit, and say what is wrong with it."""
     rows = csv.reader(io.StringIO(_decoded(block, place), newline=""))
@@ -227,10 +229,10 @@ def _problem(cell: str, kind: str) -> str:
     return ""
 
 
-def _decoded(block: bytes, place: Place) -> str:
+def _decoded(block: Block, place: Place) -> str:
     try:
-        return block.decode()
+        return bytes(block).decode()
     except UnicodeDecodeError as error:
-        row = block.count(b"\n", 0, error.start)
+        row = error.object.count(b"\n", 0, error.start)
         wrong = error.object[error.start : error.end]
         raise place.error(f"{wrong!r} is not UTF-8; write the file in that encoding", None, row) from None

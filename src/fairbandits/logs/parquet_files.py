@@ -47,8 +47,11 @@ class ParquetPart:
         words = [name for name in columns if kinds[name] == TEXT]
         row = self.first_in_file
         try:
-            with pq.ParquetFile(self.file, read_dictionary=words, buffer_size=_BUFFER) as file:
-                _check_columns(self.file, file.schema_arrow.names, columns)
+            there = pq.read_schema(self.file).names
+            if missing := [column for column in columns if column not in there]:
+                raise LogError(f"{self.file}: column {missing[0]!r} is not in this file, but in others of the log")
+            how = {"read_dictionary": words, "buffer_size": _BUFFER, "pre_buffer": False}
+            with pq.ParquetFile(self.file, **how) as file:
                 for batch in file.iter_batches(rows, row_groups=list(self.groups), columns=columns):
                     yield Place(self.file, row), self._with_folders(batch, kinds)
                     row += len(batch)
@@ -133,12 +136,6 @@ def _damaged(file: str, error: Exception, row: int | None = None) -> LogError:
     return LogError(
         f"{where}: not a Parquet file, or cut short or damaged ({' '.join(str(error).split())}); write it again"
     )
-
-
-def _check_columns(file: str, there: Sequence[str], wanted: Sequence[str]) -> None:
-    for column in wanted:
-        if column not in there:
-            raise LogError(f"{file}: column {column!r} is not in this file, but in others of the log")
 
 
 def _folder_columns(files: Sequence[Path], root: Path | None) -> list[dict[str, str | int | None]]:

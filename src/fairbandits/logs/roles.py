@@ -129,21 +129,23 @@ def find_roles(
     guessed : dict
         Those that are guesses, role to column or columns.
     """
-    for name in given:
-        for column in (given[name],) if name in SINGLE else given[name]:
-            _check_there(column, columns, where)
-    guessed = _guess(columns, given) if guess else {}
+    taken = [column for name in given for column in ((given[name],) if name in SINGLE else given[name])]
+    for column in taken:
+        _check_there(column, columns, where)
+    guessed = _guess(columns, given, taken) if guess else {}
     for name in ("arm", "reward"):
         if name not in given and name not in guessed:
             raise LogError(
                 f"{where}: which column is the {name}? None is given{', nor found by its name' if guess else ''}; "
                 f"name it: {name}=... (--{name}). The columns are {_listed(columns)}"
             )
-    return Roles(**{**guessed, **given}), guessed
+    roles = Roles(**{**guessed, **given})
+    for column in roles.columns:
+        _check_there(column, columns, where)
+    return roles, guessed
 
 
-def _guess(columns: Sequence[str], given: Mapping[str, Any]) -> dict[str, Any]:
-    taken = {column for name in given for column in ((given[name],) if name in SINGLE else given[name])}
+def _guess(columns: Sequence[str], given: Mapping[str, Any], taken: Sequence[str]) -> dict[str, Any]:
     free = {column.lower(): column for column in reversed(columns) if column not in taken}
     guessed: dict[str, Any] = {}
     for role, names in _NAMES.items():

@@ -72,11 +72,12 @@ def _parsed_times(array: Any, column: str, place: Place) -> Any:
     """Read times from words, all with a zone or all without."""
     import pyarrow as pa  # noqa: PLC0415
 
+    at = 0
     for zone in (None, "UTC"):
         try:
             return array.cast(pa.timestamp("us", zone))
         except pa.ArrowInvalid:
-            at = first_refused(array, pa.timestamp("us", zone))
+            at = max(at, first_refused(array, pa.timestamp("us", zone)))
     raise place.error(
         f"{shortened(array[at].as_py())} came; expected a time such as 2024-05-01 12:30:00, or a number",
         column,
