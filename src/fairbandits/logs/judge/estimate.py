@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -109,8 +108,3 @@ def unskewed(quantile: float, skew: float) -> float:
         return quantile
     a = skew / 3.0
     return float(np.cbrt(1.0 + 3.0 * a * (quantile - skew / 6.0)) - 1.0) / a
-
-
-def plain(estimate: Estimate | None) -> dict[str, Any] | None:
-    """Give what JSON holds of an estimate, or of none."""
-    return None if estimate is None else estimate.to_plain()

@@ -73,7 +73,8 @@ class RewardModel:
         gram, moment = self._gram.sum(axis=0), self._moment.sum(axis=0)
         for fold in range(self.folds):
             # What the others have learned is what all have learned less its own.
-            self._theta[fold] = self._bank(gram - self._gram[fold], moment - self._moment[fold]).theta
+            bank = self._bank(gram - self._gram[fold], moment - self._moment[fold])
+            self._theta[fold] = bank.theta[: self.n_arms]
         bank = self._bank(gram, moment)
         self._inverse = np.array([bank.inverse_of(arm) for arm in range(self.n_arms)])
 

@@ -108,6 +108,12 @@ class Sums:
         """Give the mean of the weights."""
         return float(self._weights[cell, 0] / self.rows(cell)) if self.rows(cell) else math.nan
 
+    def weight_error(self, cell: int = 0) -> float:
+        """Give the standard error of that."""
+        n = self.rows(cell)
+        spread = self._weights[cell, 1] / n - self.mean_weight(cell) ** 2 if n else math.nan
+        return math.sqrt(max(spread, 0.0) / n) if n else math.nan
+
     def estimate(self, cell: int = 0, confidence: float = 0.95) -> Estimate | None:
         """Give the ratio and how sure it is; None where the rows cannot say."""
         return self._estimate(cell, confidence, beside_log=False)
@@ -131,7 +137,7 @@ class Sums:
         squares = products @ influence @ influence
         # The jackknife, to first order: a row of large weight pulls the value towards itself.
         pull = squares[_BELOW] / below - squares[_ONE] / n
-        variance = max(n / (n - 1.0) * (squares[_ONE] + 2.0 * pull), 0.0)
+        variance = max(float(n / (n - 1.0) * (squares[_ONE] + 2.0 * pull)), 0.0)
         third = float(products @ influence @ influence @ influence)
         freedom = max(self.effective(cell) - 1.0, 1.0)
         skew = third / variance**1.5 if variance else 0.0
