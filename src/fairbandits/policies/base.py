@@ -24,7 +24,13 @@ from fairbandits.policies.decisions import Decisions
 from fairbandits.policies.ledger import Ledger
 from fairbandits.policies.lessons import Lessons, as_lesson_rows, group_keys
 from fairbandits.policies.params import Parameters
-from fairbandits.policies.pick import pick_best, pick_best_in_order, pick_best_of_many, pick_in_turn
+from fairbandits.policies.pick import (
+    pick_best,
+    pick_best_in_order,
+    pick_best_of_many,
+    pick_in_turn,
+    share_of_best,
+)
 from fairbandits.policies.plain import (
     as_generator,
     params_from_plain,
@@ -105,6 +111,13 @@ class Policy(Parameters):
     def pick(self, scores: Scores, rng: np.random.Generator) -> tuple[int, float | None]:
         """Pick an arm by its score; return its place and the probability with which it was picked."""
         return pick_best(scores.total, rng)
+
+    def chances(self, scores: Scores) -> Floats | None:
+        """Give the probability with which `pick` picks each arm, from scores with one line per user.
+
+        Override it together with `pick`; None stands for "no closed form", and `probabilities` then draws.
+        """
+        return share_of_best(scores.total) if type(self).pick is Policy.pick else None
 
     def pick_slate(self, scores: Scores, k: int, rng: np.random.Generator) -> tuple[list[int], float | None]:
         """Pick k arms in order; return their places and the probability of just these in just this order.
@@ -226,6 +239,44 @@ class Policy(Parameters):
         rows, keys, _, at = self._many(contexts, groups, arms)
         self.n_features_in_ = rows.width
         return self._score(rows, at, keys)
+
+    def probabilities(
+        self,
+        contexts: Any,
+        groups: Sequence[Group] | None = None,
+        arms: Sequence[ArmId] | None = None,
+        *,
+        draws: int = 100,
+    ) -> Floats:
+        """Give the probability with which each arm would be picked, without deciding: (n_users, n_arms).
+
+        Parameters
+        ----------
+        contexts, groups, arms
+            What `choose_many` takes.
+        draws : int
+            Where the probability has no closed form (Thompson sampling with a shared model, say): from how many
+            picks for each user it is counted. What is counted is right on average, whatever the number.
+
+        Examples
+        --------
+        >>> from fairbandits import EpsilonGreedy
+        >>> EpsilonGreedy(epsilon=0.2).probabilities([[[1.0], [1.0]], [[0.0], [1.0]]])
+        array([[0.5, 0.5],
+               [0.5, 0.5]])
+        """
+        if not isinstance(draws, int | np.integer) or draws < 1:
+            raise ValueError(f"draws must be a whole number from 1; got {draws!r}")
+        scores = self.score(contexts, groups, arms)
+        chances = self.chances(scores)
+        if chances is not None:
+            return chances
+        counts = np.zeros(scores.total.shape)
+        users = np.arange(len(counts))
+        for draw in range(draws):
+            picks = self._pick_many(self.score(contexts, groups, arms) if draw else scores)
+            counts[users, [index for index, _ in picks]] += 1.0
+        return counts / draws
 
     def _many(
         self, contexts: Any, groups: Sequence[Group] | None, arms: Sequence[ArmId] | None
