@@ -203,7 +203,7 @@ def test_an_interrupt_is_one_line_too(capsys, monkeypatch):
     def interrupt(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("fairbandits.cli.reproduce_paper", interrupt)
+    monkeypatch.setattr("fairbandits.cli.reproduce.reproduce_paper", interrupt)
     assert main(["reproduce"]) == 130
     assert capsys.readouterr().err.strip().splitlines()[-1].startswith("error: interrupted")
 

@@ -24,6 +24,7 @@ from fairbandits.linear.kernels import (
 from fairbandits.linear.pool import Pool
 from fairbandits.linear.rows import Row, Rows, SparseRows, checked_entries, refuse_outside
 from fairbandits.linear.solve import checked_invert, identity, solve, unpacked
+from fairbandits.linear.sums import RowSums
 from fairbandits.linear.threads import over_arms
 
 Floats = NDArray[np.float64]
@@ -321,11 +322,17 @@ class RidgeBank:
         """Add to A and b of a slot, and solve afresh."""
         if slot >= self.n_slots:
             self._grow(slot + 1)
+        gram, moment = self._gram(slot) + gram, self.moment[slot] + moment
+        solution = solve(gram, moment)  # which may refuse: nothing has changed so far
         place = self._grow_up(slot)
-        self._grown["gram"][place] += gram
-        self.moment[slot] += moment
+        self._grown["gram"][place], self.moment[slot] = gram, moment
         self.rows_learned[slot] += n_rows
-        self.refresh(slot)
+        self._take(slot, *solution)
+
+    def add_rows(self, sums: RowSums, pairs: Iterable[tuple[int, int]]) -> None:
+        """Learn rows that have been summed up, slot by slot: pairs of a slot of ours and one of theirs."""
+        for slot, theirs in pairs:
+            self.add_sums(slot, sums.gram[theirs], sums.moment[theirs], int(sums.count[theirs]))
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Give the state as arrays, without the slots at the end that hold nothing."""

@@ -1,0 +1,5 @@
+"""The command `fairbandits`: parses, calls, prints."""
+
+from fairbandits.cli.app import main
+
+__all__ = ["main"]

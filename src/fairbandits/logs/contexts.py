@@ -1,0 +1,121 @@
+"""What is known of users, as numbers: the encoder of a log, which travels with what was learned from it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from fairbandits.coded import Coded
+from fairbandits.fairness.groups import is_missing
+
+Floats = NDArray[np.float64]
+Features = csr_array[Any] | Floats
+
+
+@dataclass(frozen=True)
+class Encoder:
+    """How a user's columns become features: numbers as they are, words one-hot, in the order of the columns.
+
+    A word that was never seen, and one that is missing, is a zero in all of its column's features. Without any
+    column there is one feature, a constant 1.
+
+    Parameters
+    ----------
+    columns : sequence of str
+        The columns, in order.
+    words : mapping of str to sequence of str
+        For each column that holds words, those it can hold.
+
+    Examples
+    --------
+    >>> encoder = Encoder(("age", "city"), {"city": ("Paris", "Rome")})
+    >>> encoder.features
+    ('age', 'city=Paris', 'city=Rome')
+    >>> encoder.encode([{"age": 31, "city": "Rome"}, {"age": 40, "city": None}]).toarray()
+    array([[31.,  0.,  1.],
+           [40.,  0.,  0.]])
+    """
+
+    columns: tuple[str, ...] = ()
+    words: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        """The names of the features."""
+        if not self.columns:
+            return ("constant",)
+        return tuple(
+            name
+            for column in self.columns
+            for name in ([f"{column}={word}" for word in self.words[column]] if column in self.words else [column])
+        )
+
+    @property
+    def width(self) -> int:
+        """How many features there are."""
+        return sum(self._widths()) or 1
+
+    def _widths(self) -> list[int]:
+        return [len(self.words[column]) if column in self.words else 1 for column in self.columns]
+
+    def assemble(self, n_rows: int, columns: Mapping[str, Coded | Floats]) -> Features:
+        """Put features together from columns that have been read: words as codes, numbers as they are."""
+        if not self.columns:
+            return np.ones((n_rows, 1))
+        starts = np.cumsum([0, *self._widths()])
+        if not self.words:
+            return np.column_stack([np.asarray(columns[name]) for name in self.columns])
+        places = np.empty((n_rows, len(self.columns)), np.int64)
+        values = np.ones((n_rows, len(self.columns)))
+        for k, name in enumerate(self.columns):
+            column = columns[name]
+            if isinstance(column, Coded):
+                place: dict[Any, Any] = {word: starts[k] + i for i, word in enumerate(self.words[name])}
+                # The last entry is for rows without a word, whose code is -1.
+                places[:, k] = np.array([*(place.get(word, -1) for word in column.labels), -1])[column.codes]
+            else:
+                places[:, k], values[:, k] = starts[k], column
+        filled = places >= 0
+        ends = np.concatenate([[0], np.cumsum(filled.sum(axis=1))])
+        return csr_array((values[filled], places[filled], ends), shape=(n_rows, self.width))
+
+    def encode(self, users: Sequence[Mapping[str, Any]]) -> Features:
+        """Encode users, each a mapping of column to value, as those of the log were: for serving later."""
+        columns: dict[str, Coded | Floats] = {}
+        for name in self.columns:
+            given = [user.get(name) for user in users]
+            if name in self.words:
+                labels: list[Any] = list(dict.fromkeys(value for value in given if not is_missing(value)))
+                code = {label: number for number, label in enumerate(labels)}
+                codes = np.array([-1 if is_missing(value) else code[value] for value in given], np.int32)
+                columns[name] = Coded(codes, labels)
+            else:
+                columns[name] = self._numbers(name, given)
+        return self.assemble(len(users), columns)
+
+    @staticmethod
+    def _numbers(name: str, given: list[Any]) -> Floats:
+        try:
+            numbers = np.array([float(value) for value in given])
+        except (TypeError, ValueError):
+            bad = next(value for value in given if not isinstance(value, int | float | np.number))
+            raise ValueError(f"{name} is a number here; got {bad!r}") from None
+        return numbers
+
+    def to_plain(self) -> dict[str, Any]:
+        """Give it as plain values that JSON can hold."""
+        return {"columns": list(self.columns), "words": {name: list(words) for name, words in self.words.items()}}
+
+    @classmethod
+    def from_plain(cls, plain: Mapping[str, Any]) -> Self:
+        """Make it of what `to_plain` gave."""
+        try:
+            words = {str(name): tuple(map(str, known)) for name, known in plain["words"].items()}
+            return cls(tuple(map(str, plain["columns"])), words)
+        except (KeyError, TypeError, AttributeError) as error:
+            raise ValueError(f"these are not the values of an encoder ({error!r})") from None

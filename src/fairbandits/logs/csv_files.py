@@ -1,0 +1,238 @@
+"""Logs in CSV, read in blocks of whole rows."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from fairbandits.logs.errors import LogError, Place, shortened
+from fairbandits.logs.parts import NOTHING, NUMBER, OTHER, TEXT, TIME, TRUTH, WHOLE, Source, kind_of
+
+Bytes = NDArray[np.uint8]
+Block = memoryview
+
+# So much is read at a time.
+BLOCK = 4 << 20
+# A row that is longer than this is no row, but a quote that nobody closed.
+_LONGEST_ROW = 64 << 20
+_QUOTE, _NEWLINE, _RETURN = ord('"'), ord("\n"), ord("\r")
+
+
+@dataclass(frozen=True)
+class CsvPart:
+    """Some rows of a file, from one byte to another."""
+
+    file: str
+    columns: tuple[str, ...]
+    start: int
+    end: int
+    first_in_file: int = 0
+    first_row: int | None = None
+    n_rows: int | None = None
+
+    @property
+    def size(self) -> int:
+        """How large it is beside others: its bytes."""
+        return self.end - self.start
+
+    def batches(self, kinds: Mapping[str, str], rows: int) -> Iterator[tuple[Place, Any]]:
+        """Read some columns; words as numbers with a dictionary."""
+        row = self.first_in_file
+        for _, block, _ in _blocks(self):
+            table = _parse(block, self.columns, kinds, Place(self.file, row))
+            for batch in table.combine_chunks().to_batches(rows):
+                yield Place(self.file, row), batch
+                row += len(batch)
+
+    def pieces(self) -> Iterator[CsvPart]:
+        """Give its blocks one by one, their rows counted."""
+        row = self.first_in_file
+        for start, block, n_rows in _blocks(self):
+            yield replace(self, start=start, end=start + len(block), first_in_file=row, n_rows=n_rows)
+            row += n_rows
+
+
+def open_csv(name: str, files: Sequence[Path]) -> Source:
+    """Look at the files: their columns, and what the first rows hold."""
+    parts = [_look(file) for file in files]
+    for part in parts[1:]:
+        if part.columns != parts[0].columns:
+            raise LogError(f"{part.file}: its columns are not those of {parts[0].file}; keep a log in one form")
+    filled = [part for part in parts if part.size]
+    columns = parts[0].columns
+    kinds = _guess_kinds(filled[0]) if filled else dict.fromkeys(columns, NOTHING)
+    return Source(name, kinds, columns, filled, {})
+
+
+def _look(file: Path) -> CsvPart:
+    """Read the line with the names of the columns."""
+    try:
+        with file.open("rb") as opened:
+            size = opened.seek(0, io.SEEK_END)
+            opened.seek(0)
+            block, _ = _next_block(opened, size, str(file), 0)
+    except OSError as error:
+        raise LogError(f"{file}: cannot be read ({error.strerror})") from None
+    end = _first_row_end(_as_bytes(block)) if block else 0
+    line = _decoded(block[:end], Place(str(file))).removeprefix("\ufeff")
+    columns = next(csv.reader(io.StringIO(line)), [])
+    if not any(columns):
+        raise LogError(f"{file}: it is empty; expected a line with the names of the columns, then the rows")
+    return CsvPart(str(file), tuple(columns), end, size)
+
+
+def _blocks(part: CsvPart) -> Iterator[tuple[int, Block, int]]:
+    """Read whole rows, a block at a time: where it starts, its bytes, and how many rows it has."""
+    row, start = part.first_in_file, part.start
+    try:
+        with Path(part.file).open("rb") as file:
+            while start < part.end:
+                file.seek(start)
+                block, n_rows = _next_block(file, part.end - start, part.file, row)
+                yield start, block, n_rows
+                start, row = start + len(block), row + n_rows
+    except OSError as error:
+        raise LogError(f"{part.file}: cannot be read ({error.strerror})") from None
+
+
+def _next_block(file: BinaryIO, left: int, name: str, row: int) -> tuple[Block, int]:
+    """Read a block and cut it behind its last whole row, which at the end of the file needs no end of line."""
+    read = b""
+    while True:
+        read += file.read(min(BLOCK, left - len(read)))
+        end, n_rows = _last_row_end(_as_bytes(read))
+        if len(read) >= left or not read:
+            return memoryview(read), n_rows + (end < len(read) and bool(read[end:].strip()))
+        if end:
+            return memoryview(read)[:end], n_rows
+        if len(read) > _LONGEST_ROW:
+            raise LogError(f"{name}, row {row + 1:,}: it does not end; is a quote opened and never closed?")
+
+
+def _as_bytes(block: bytes | Block) -> Bytes:
+    return np.frombuffer(block, np.uint8)
+
+
+@njit(cache=True, nogil=True)
+def _last_row_end(block: Bytes) -> tuple[int, int]:
+    """Find where the last whole row ends, and count the rows before it; empty lines are none."""
+    quoted = False
+    end, n_rows, start = 0, 0, 0
+    for i in range(block.size):
+        if block[i] == _QUOTE:
+            quoted = not quoted
+        elif block[i] == _NEWLINE and not quoted:
+            n_rows += i > start and not (i == start + 1 and block[start] == _RETURN)
+            end = start = i + 1
+    return end, n_rows
+
+
+@njit(cache=True, nogil=True)
+def _first_row_end(block: Bytes) -> int:
+    quoted = False
+    for i in range(block.size):
+        if block[i] == _QUOTE:
+            quoted = not quoted
+        elif block[i] == _NEWLINE and not quoted:
+            return i + 1
+    return int(block.size)
+
+
+def _guess_kinds(part: CsvPart) -> dict[str, str]:
+    """Say what the columns hold, by the first rows."""
+    import pyarrow as pa  # noqa: PLC0415 - an extra
+
+    _, block, _ = next(_blocks(part))
+    sample = block[: _last_row_end(_as_bytes(block[: BLOCK // 8]))[0] or None]
+    try:
+        table = _read(sample, part.columns, {}, part.columns)
+    except pa.ArrowInvalid as error:
+        raise _diagnosed(sample, part.columns, {}, Place(part.file), error) from None
+    kinds = {column: kind_of(kind) for column, kind in zip(table.column_names, table.schema.types, strict=True)}
+    # Whatever is no number and no time is words.
+    return {column: TEXT if kind == OTHER else kind for column, kind in kinds.items()}
+
+
+def _parse(block: Block, columns: Sequence[str], kinds: Mapping[str, str], place: Place) -> Any:
+    import pyarrow as pa  # noqa: PLC0415
+
+    # Times are read by as_times, which knows more ways to write them.
+    words = pa.dictionary(pa.int32(), pa.string())
+    known = {
+        TEXT: words,
+        WHOLE: pa.int64(),
+        NUMBER: pa.float64(),
+        TRUTH: pa.bool_(),
+        TIME: pa.string(),
+        NOTHING: words,
+    }
+    try:
+        return _read(block, columns, {name: known[kind] for name, kind in kinds.items()}, list(kinds))
+    except pa.ArrowInvalid as error:
+        raise _diagnosed(block, columns, kinds, place, error) from None
+
+
+def _read(block: Block, columns: Sequence[str], types: Mapping[str, Any], wanted: Sequence[str]) -> Any:
+    import pyarrow as pa  # noqa: PLC0415
+    from pyarrow import csv as arrow_csv  # noqa: PLC0415
+
+    return arrow_csv.read_csv(
+        pa.BufferReader(block),
+        arrow_csv.ReadOptions(column_names=list(columns), block_size=len(block) + 1),
+        arrow_csv.ParseOptions(newlines_in_values=True),
+        # An empty cell is one that is not known. Nothing else is: NA may be Namibia, and a NaN is a mistake.
+        arrow_csv.ConvertOptions(
+            column_types=types, include_columns=list(wanted), null_values=[""], strings_can_be_null=True
+        ),
+    )
+
+
+def _diagnosed(
+    block: Block, columns: Sequence[str], kinds: Mapping[str, str], place: Place, error: Exception
+) -> LogError:
+    """Find the first cell that does not fit, and say what is wrong with it."""
+    rows = csv.reader(io.StringIO(_decoded(block, place), newline=""))
+    places = {name: columns.index(name) for name in kinds}
+    for number, row in enumerate(row for row in rows if row):
+        if len(row) != len(columns):
+            return place.error(f"it has {len(row)} cell(s); expected {len(columns)}, one a column", None, number)
+        for name, at in places.items():
+            problem = _problem(row[at], kinds[name])
+            if problem:
+                return place.error(f"{shortened(row[at])} came; expected {problem}", name, number)
+    return LogError(f"{place.file}, from row {place.row + 1:,} on: cannot be read ({error})")
+
+
+def _problem(cell: str, kind: str) -> str:
+    if not cell:
+        return ""
+    if kind == NUMBER:
+        try:
+            float(cell)
+        except ValueError:
+            return "a number; leave it empty where it is not known"
+    if kind == WHOLE:
+        try:
+            int(cell)
+        except ValueError:
+            return "a whole number, as before in this column; keep one type, or write the log as Parquet"
+    if kind == TRUTH and cell.lower() not in ("true", "false", "0", "1"):
+        return "true or false, as before in this column"
+    return ""
+
+
+def _decoded(block: Block, place: Place) -> str:
+    try:
+        return bytes(block).decode()
+    except UnicodeDecodeError as error:
+        row = error.object.count(b"\n", 0, error.start)
+        wrong = error.object[error.start : error.end]
+        raise place.error(f"{wrong!r} is not UTF-8; write the file in that encoding", None, row) from None

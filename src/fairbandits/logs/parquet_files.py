@@ -1,0 +1,166 @@
+"""Logs in Parquet: a file, a folder of files, a dataset partitioned by folders named column=value."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+import numpy as np
+
+from fairbandits.logs.errors import LogError, Place
+from fairbandits.logs.parts import TEXT, WHOLE, Source, kind_of
+
+# Under this key a file may say itself which column plays which role.
+ROLES_KEY = b"fairbandits.roles"
+# What the folder of rows without a value is called.
+_NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
+# Pages are read through a buffer, so that a row group of any size takes little memory.
+_BUFFER = 1 << 20
+
+
+@dataclass(frozen=True)
+class ParquetPart:
+    """Some row groups of a file, which follow each other."""
+
+    file: str
+    groups: tuple[int, ...]
+    first_row: int
+    first_in_file: int
+    n_rows: int
+    folders: Mapping[str, str | int | None] = field(default_factory=dict)
+
+    @property
+    def size(self) -> int:
+        """How large it is beside others: its rows."""
+        return self.n_rows
+
+    def batches(self, kinds: Mapping[str, str], rows: int) -> Iterator[tuple[Place, Any]]:
+        """Read some columns; words as numbers with a dictionary."""
+        import pyarrow as pa  # noqa: PLC0415 - an extra
+        import pyarrow.parquet as pq  # noqa: PLC0415
+
+        columns = [name for name in kinds if name not in self.folders]
+        words = [name for name in columns if kinds[name] == TEXT]
+        row = self.first_in_file
+        try:
+            there = pq.read_schema(self.file).names
+            if missing := [column for column in columns if column not in there]:
+                raise LogError(f"{self.file}: column {missing[0]!r} is not in this file, but in others of the log")
+            how = {"read_dictionary": words, "buffer_size": _BUFFER, "pre_buffer": False}
+            with pq.ParquetFile(self.file, **how) as file:
+                for batch in file.iter_batches(rows, row_groups=list(self.groups), columns=columns):
+                    yield Place(self.file, row), self._with_folders(batch, kinds)
+                    row += len(batch)
+        except (pa.ArrowException, OSError) as error:
+            raise _damaged(self.file, error, row) from None
+        if row != self.first_in_file + self.n_rows:
+            raise LogError(f"{self.file}, row {row + 1:,}: its rows end here; {self.n_rows:,} were announced")
+
+    def _with_folders(self, batch: Any, kinds: Mapping[str, str]) -> Any:
+        """Add the columns that are written in the names of folders."""
+        import pyarrow as pa  # noqa: PLC0415
+
+        for name, value in self.folders.items():
+            if name in kinds:
+                codes = pa.array(np.zeros(len(batch), np.int32), mask=np.full(len(batch), value is None))
+                values = pa.array([value], pa.int64() if kinds[name] == WHOLE else pa.string())
+                batch = batch.append_column(name, pa.DictionaryArray.from_arrays(codes, values))
+        return batch
+
+    def pieces(self) -> Iterator[ParquetPart]:
+        """Give its row groups one by one."""
+        import pyarrow.parquet as pq  # noqa: PLC0415
+
+        metadata = pq.read_metadata(self.file)
+        start = 0
+        for group in self.groups:
+            n_rows = metadata.row_group(group).num_rows
+            yield ParquetPart(
+                self.file, (group,), self.first_row + start, self.first_in_file + start, n_rows, self.folders
+            )
+            start += n_rows
+
+
+def open_parquet(name: str, files: Sequence[Path], root: Path | None = None) -> Source:
+    """Look at the files: their columns, how many rows they have, and what the names of folders say.
+
+    Parameters
+    ----------
+    name : str
+        What to call the log.
+    files : sequence of Path
+        In their order.
+    root : Path, optional
+        The folder below which names of folders count.
+    """
+    folders = _folder_columns(files, root)
+    parts: list[ParquetPart] = []
+    schema, first_row = None, 0
+    for file, values in zip(files, folders, strict=True):
+        metadata, arrow = _read_footer(file)
+        schema = arrow if schema is None else schema
+        part = ParquetPart(
+            str(file), tuple(range(metadata.num_row_groups)), first_row, 0, metadata.num_rows, values
+        )
+        if part.n_rows:
+            parts.append(part)
+        first_row += part.n_rows
+    assert schema is not None  # noqa: S101 - there is at least one file
+    kinds = {column: kind_of(kind) for column, kind in zip(schema.names, schema.types, strict=True)}
+    columns = [*schema.names, *folders[0]]
+    for column in folders[0]:
+        kinds[column] = TEXT if any(isinstance(values[column], str) for values in folders) else WHOLE
+    roles = json.loads((schema.metadata or {}).get(ROLES_KEY, b"{}"))
+    return Source(name, kinds, columns, parts, roles)
+
+
+def _read_footer(file: Path) -> tuple[Any, Any]:
+    import pyarrow as pa  # noqa: PLC0415
+    import pyarrow.parquet as pq  # noqa: PLC0415
+
+    try:
+        with pq.ParquetFile(file) as opened:
+            return opened.metadata, opened.schema_arrow
+    except (pa.ArrowException, OSError) as error:
+        raise _damaged(str(file), error) from None
+
+
+def _damaged(file: str, error: Exception, row: int | None = None) -> LogError:
+    if isinstance(error, FileNotFoundError):
+        return LogError(f"{file}: there is no such file")
+    where = file if row is None else f"{file}, from row {row + 1:,} on"
+    return LogError(
+        f"{where}: not a Parquet file, or cut short or damaged ({' '.join(str(error).split())}); write it again"
+    )
+
+
+def _folder_columns(files: Sequence[Path], root: Path | None) -> list[dict[str, str | int | None]]:
+    """Read the values that the names of folders give to each file: whole numbers where all are."""
+    if root is None:
+        return [{} for _ in files]
+    found = [
+        dict(part.split("=", 1) for part in file.relative_to(root).parts[:-1] if "=" in part) for file in files
+    ]
+    for file, values in zip(files, found, strict=True):
+        if values.keys() != found[0].keys():
+            raise LogError(
+                f"{file}: its folders name {list(values)}, and those of {files[0]} name {list(found[0])}"
+            )
+    whole = {
+        name for name in found[0] if all(_is_whole(values[name]) for values in found if values[name] != _NO_VALUE)
+    }
+    return [
+        {
+            name: None if value == _NO_VALUE else int(value) if name in whole else unquote(value)
+            for name, value in values.items()
+        }
+        for values in found
+    ]
+
+
+def _is_whole(text: str) -> bool:
+    return text.removeprefix("-").isdecimal() and str(int(text)) == text

@@ -1,0 +1,116 @@
+"""Arrow batches in, chunks out."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairbandits.coded import Coded
+from fairbandits.logs.chunk import Chunk
+from fairbandits.logs.contexts import Encoder, Features
+from fairbandits.logs.errors import Place
+from fairbandits.logs.labels import Labels
+from fairbandits.logs.parts import NOTHING, NUMBER, OTHER, TEXT, TIME, TRUTH, WHOLE, Part
+from fairbandits.logs.roles import Roles
+from fairbandits.logs.values import as_floats, as_propensities, as_times
+
+# What a column of labels is read as, by what it holds.
+_LABELS = {TEXT: TEXT, TRUTH: TEXT, TIME: TEXT, NOTHING: TEXT, OTHER: OTHER, WHOLE: WHOLE, NUMBER: NUMBER}
+
+
+class Reader:
+    """Turns batches into chunks, and remembers labels from one to the next.
+
+    Parameters
+    ----------
+    roles : Roles
+        Which column plays which role.
+    kinds : mapping
+        What each column of the log holds.
+    columns : collection of str, optional
+        The columns wanted beside arm and reward; left out, all that have a role.
+    encoder : Encoder, optional
+        How contexts are encoded; left out, they are not read.
+    """
+
+    def __init__(
+        self, roles: Roles, kinds: Mapping[str, str], columns: Collection[str] | None, encoder: Encoder | None
+    ) -> None:
+        def is_wanted(column: str | None) -> bool:
+            return column is not None and (columns is None or column in columns)
+
+        self._roles = roles
+        self._groups = [column for column in roles.groups if is_wanted(column)]
+        self._propensity = roles.propensity if is_wanted(roles.propensity) else None
+        self._time = roles.time if is_wanted(roles.time) else None
+        self._encoder = encoder
+        # What to read, and as what.
+        self.kinds = {column: _LABELS[kinds[column]] for column in (roles.arm, *self._groups)}
+        numbers = {roles.reward, self._propensity} - {None}
+        self.kinds |= {str(column): _as_number(kinds[str(column)]) for column in numbers}
+        if self._time is not None:
+            self.kinds[self._time] = kinds[self._time]
+        if encoder is not None:
+            for column in encoder.columns:
+                self.kinds[column] = TEXT if column in encoder.words else _as_number(kinds[column])
+        self._labels = {
+            column: Labels(column, kind == TEXT) for column, kind in self.kinds.items() if kind in (TEXT, WHOLE)
+        }
+        self._labels |= {c: Labels(c, False) for c in (roles.arm, *self._groups) if c not in self._labels}
+        self._time_type: Any = None
+
+    def chunk(self, batch: Any, place: Place, first_row: int) -> Chunk:
+        """Make a chunk of a batch."""
+        column = dict(zip(batch.schema.names, batch.columns, strict=True))
+        roles = self._roles
+        arm = self._labels[roles.arm].code(column[roles.arm], place)
+        if (missing := np.flatnonzero(arm.codes < 0)).size:
+            raise place.error("it is empty; expected the arm that was picked", roles.arm, missing[0])
+        reward = as_floats(column[roles.reward], roles.reward, place, "leave it empty where no reward came")
+        propensity = None
+        if self._propensity is not None:
+            propensity = as_propensities(column[self._propensity], self._propensity, place)
+        group = {name: self._labels[name].code(column[name], place) for name in self._groups}
+        contexts = None if self._encoder is None else self._features(self._encoder, column, place, len(batch))
+        return Chunk(first_row, arm, reward, propensity, group, self._times(column, place), contexts)
+
+    def _times(self, column: Mapping[str, Any], place: Place) -> NDArray[Any] | None:
+        if self._time is None:
+            return None
+        times = as_times(column[self._time], self._time, place)
+        if self._time_type not in (None, times.dtype):
+            raise place.error(f"it holds {column[self._time].type} here, and another type before", self._time, 0)
+        self._time_type = times.dtype
+        return times
+
+    def _features(self, encoder: Encoder, column: Mapping[str, Any], place: Place, n_rows: int) -> Features:
+        found: dict[str, Coded | NDArray[np.float64]] = {}
+        for name in encoder.columns:
+            if name in encoder.words:
+                found[name] = self._labels[name].code(column[name], place)
+                continue
+            numbers = as_floats(column[name], name, place)
+            if (missing := np.flatnonzero(np.isnan(numbers))).size:
+                raise place.error("it is empty; fill in features that are numbers", name, missing[0])
+            found[name] = numbers
+        return encoder.assemble(n_rows, found)
+
+
+def find_words(parts: Sequence[Part], roles: Roles, kinds: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
+    """Find the words that each context column with words can hold, in order."""
+    labels = {c: Labels(c, is_text=True) for c in roles.contexts if kinds[c] in (TEXT, NOTHING)}
+    wanted = dict.fromkeys(labels, TEXT)
+    if wanted:
+        for part in parts:
+            for place, batch in part.batches(wanted, 1 << 18):
+                for name, array in zip(batch.schema.names, batch.columns, strict=True):
+                    labels[name].code(array, place)
+    return {name: tuple(sorted(map(str, known.labels))) for name, known in labels.items()}
+
+
+def _as_number(kind: str) -> str:
+    # Yes and no are numbers too, but are written differently in CSV.
+    return kind if kind == TRUTH else NUMBER

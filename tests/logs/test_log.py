@@ -1,0 +1,171 @@
+"""The log: whatever it is kept in, the same chunks come out."""
+
+import datetime
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.dataset as ds
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fairbandits.logs import Log, Roles
+
+N = 1000
+NAMES = {"arm": "arm", "reward": "reward", "propensity": "propensity", "time": "time", "decision": "id"}
+
+
+def make(n=N, seed=0, arms="text"):
+    """Make the columns of a log, with what may be missing missing here and there."""
+    rng = np.random.default_rng(seed)
+
+    def some(values, share=0.1):
+        return [None if hole else value for value, hole in zip(values, rng.random(n) < share, strict=True)]
+
+    start = datetime.datetime(2024, 5, 1)
+    return {
+        "arm": [f'video "{i}", part' if arms == "text" else int(i) for i in rng.integers(0, 7, n)],
+        "reward": some(rng.random(n).round(3).tolist()),
+        "propensity": rng.uniform(0.01, 1.0, n).round(3).tolist(),
+        "sex": some(rng.choice(["female", "male"], n).tolist()),
+        "race": rng.choice(5, n).tolist(),
+        "time": [start + datetime.timedelta(seconds=int(s)) for s in rng.integers(0, 10**6, n).cumsum()],
+        "id": list(range(n)),
+        "context_age": rng.integers(18, 80, n).astype(float).tolist(),
+        "context_city": some(rng.choice(["Paris", "Rome", "São Paulo\nSP"], n).tolist()),
+    }
+
+
+def read(log, **how):
+    """Put the chunks of a log together, labels in place of codes."""
+    chunks = list(log.chunks(**how))
+    row = 0
+    for chunk in chunks:
+        assert chunk.first_row == row
+        row += len(chunk)
+
+    def labels(coded):
+        return [coded.labels[code] if code >= 0 else None for code in coded.codes.tolist()]
+
+    found = {
+        "arm": [label for chunk in chunks for label in labels(chunk.arm)],
+        "reward": [None if np.isnan(r) else r for chunk in chunks for r in chunk.reward.tolist()],
+    }
+    if chunks[0].propensity is not None:
+        found["propensity"] = [p for chunk in chunks for p in chunk.propensity.tolist()]
+    for name in chunks[0].group:
+        found[name] = [label for chunk in chunks for label in labels(chunk.group[name])]
+    if chunks[0].time is not None:
+        found["time"] = [when for chunk in chunks for when in chunk.time.tolist()]
+    if chunks[0].contexts is not None:
+        parts = [chunk.contexts for chunk in chunks]
+        found["contexts"] = np.concatenate([p.toarray() if hasattr(p, "toarray") else p for p in parts])
+    return found
+
+
+def write(folder, columns, kind):
+    """Keep a log in one of the ways that are read."""
+    table, frame = pa.table(columns), pd.DataFrame(columns)
+    stretches = [slice(start, start + 300) for start in range(0, len(frame), 300)]
+    if kind == "csv":
+        frame.to_csv(folder / "log.csv", index=False)
+        return folder / "log.csv"
+    if kind == "parquet":
+        pq.write_table(table, folder / "log.parquet", row_group_size=300)
+        return folder / "log.parquet"
+    for i, rows in enumerate(stretches if "folder" in kind else ()):
+        if kind == "folder":
+            pq.write_table(table[rows], folder / f"part-{i}.parquet", row_group_size=70)
+        else:
+            frame[rows].to_csv(folder / f"part-{i}.csv", index=False)
+    frames = {"pandas": frame, "polars": pl.DataFrame(columns), "lazy": pl.LazyFrame(columns), "arrow": table}
+    return frames.get(kind, folder)
+
+
+KINDS = ["csv", "parquet", "folder", "csv folder", "pandas", "polars", "lazy", "arrow"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("arms", ["text", "whole"])
+@pytest.mark.parametrize("rows", [70, 1 << 18])
+def test_the_same_comes_out_of_whatever_it_is_kept_in(tmp_path, kind, arms, rows):
+    columns = make(arms=arms)
+    log = Log.open(write(tmp_path, columns, kind))
+    found = read(log, rows=rows, contexts=True)
+    contexts = found.pop("contexts")
+    assert log.encoder().features == (
+        "context_age",
+        "context_city=Paris",
+        "context_city=Rome",
+        "context_city=São Paulo\nSP",
+    )
+    assert contexts[:, 0].tolist() == columns["context_age"]
+    words = ["Paris", "Rome", "São Paulo\nSP"]
+    assert contexts[:, 1:].tolist() == [[float(c == word) for word in words] for c in columns["context_city"]]
+    assert found == {name: columns[name] for name in found}
+    assert set(found) == {"arm", "reward", "propensity", "sex", "race", "time"}
+    assert log.guessed == {**NAMES, "groups": ("sex", "race"), "contexts": ("context_age", "context_city")}
+    assert log.roles == Roles(**log.guessed)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_log_in_pieces_is_the_log(tmp_path, monkeypatch, kind):
+    monkeypatch.setattr("fairbandits.logs.csv_files.BLOCK", 5000)
+    monkeypatch.setattr("fairbandits.logs.frames._STEP", 90)
+    columns = make()
+    log = Log.open(write(tmp_path, columns, kind))
+    pieces = log.split(3)
+    assert len(pieces) == 3
+    rows = [sum(map(len, piece.chunks())) for piece in pieces]
+    assert min(rows) > 150
+    assert sum(rows) == N
+    assert [next(piece.chunks()).first_row for piece in pieces] == [0, rows[0], rows[0] + rows[1]]
+    arms = [label for piece in pieces for label in _arms(piece)]
+    assert arms == columns["arm"]
+
+
+def _arms(log):
+    return [chunk.arm.labels[code] for chunk in log.chunks(rows=37) for code in chunk.arm.codes]
+
+
+def test_a_partitioned_dataset(tmp_path):
+    columns = make()
+    table = pa.table(columns)
+    ds.write_dataset(
+        table, tmp_path / "log", format="parquet", partitioning=["sex", "race"], partitioning_flavor="hive"
+    )
+    log = Log.open(tmp_path / "log")
+    found = read(log, rows=100)
+    keys = ("arm", "sex", "race", "propensity")
+
+    def as_set(of):
+        return sorted(zip(*(of[key] for key in keys), strict=True), key=repr)
+
+    assert as_set(found) == as_set(columns)
+    assert isinstance(found["race"][0], int)
+
+
+def test_only_the_columns_asked_for(tmp_path):
+    log = Log.open(write(tmp_path, make(), "parquet"))
+    chunks = list(log.chunks(columns=["sex"]))
+    assert sum(map(len, chunks)) == N
+    for chunk in chunks:
+        assert chunk.propensity is None
+        assert chunk.time is None
+        assert list(chunk.group) == ["sex"]
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    st.lists(st.one_of(st.none(), st.integers(-3, 5), st.integers(-(2**62), 2**62)), min_size=1, max_size=40),
+    st.integers(1, 9),
+)
+def test_labels_that_are_numbers(values, rows):
+    frame = pl.DataFrame({"arm": ["a"] * len(values), "reward": [1.0] * len(values), "group": values})
+    if all(value is None for value in values):
+        frame = frame.with_columns(pl.col("group").cast(pl.Int64))
+    found = read(Log.open(frame), rows=rows)
+    assert found["group"] == values
