@@ -1,10 +1,10 @@
 """Logs of past decisions: who gained what, what another policy would have done, policies that start warm."""
 
-from fairbandits.logs.audit import Audit, audit
+from fairbandits.logs.audit import Audit, audit, metric_frame
 from fairbandits.logs.chunk import Chunk, Coded, Label
 from fairbandits.logs.contexts import Encoder
 from fairbandits.logs.errors import LogError
 from fairbandits.logs.log import Log
 from fairbandits.logs.roles import Roles
 
-__all__ = ["Audit", "Chunk", "Coded", "Encoder", "Label", "Log", "LogError", "Roles", "audit"]
+__all__ = ["Audit", "Chunk", "Coded", "Encoder", "Label", "Log", "LogError", "Roles", "audit", "metric_frame"]

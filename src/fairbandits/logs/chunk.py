@@ -10,8 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from fairbandits.logs.errors import Place
+
 Label = str | int
 Floats = NDArray[np.float64]
+
+_NOWHERE = Place("log")
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,6 +54,8 @@ class Chunk:
         When; NaT or NaN where it is not known.
     contexts : csr_array, array of float, or None
         The user's features, one row per decision, where they were asked for.
+    place : Place
+        Its file, and the number of its first row there: for what is found to be wrong with it.
     """
 
     first_row: int
@@ -59,6 +65,7 @@ class Chunk:
     group: Mapping[str, Coded]
     time: NDArray[Any] | None = None
     contexts: csr_array[Any] | Floats | None = None
+    place: Place = _NOWHERE
 
     def __len__(self) -> int:
         return len(self.reward)

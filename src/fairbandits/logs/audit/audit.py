@@ -22,7 +22,7 @@ from fairbandits.logs.log import Log
 from fairbandits.logs.roles import Roles
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Audit:
     """What an audit of a log found; `print` it, `write` it, or read its parts.
 
@@ -89,6 +89,9 @@ class Audit:
         names = ", ".join(repr(comparison.name) for comparison in self.comparisons)
         raise KeyError(f"nothing was compared by {' x '.join(wanted)!r}; compared were {names}")
 
+    def __repr__(self) -> str:
+        return f"<audit of {self.name}: {self.rows:,} decisions, status {self.status}>"
+
     def __str__(self) -> str:
         return " ".join(filter(None, (self.sentence, self.verdict)))
 
@@ -147,8 +150,11 @@ def audit(
     >>> sex, arm = rng.choice(["female", "male"], 5_000), rng.choice(["algebra", "biology"], 5_000)
     >>> reward = rng.random(5_000) < np.where((sex == "male") & (arm == "algebra"), 0.8, 0.5)
     >>> found = audit(pd.DataFrame({"arm": arm, "reward": reward * 1.0, "sex": sex}), tolerance=0.02)
-    >>> print(found.sentence)
-    >>> found.status
+    >>> gap = found["sex"].difference.gap
+    >>> f"{gap.behind} gains {gap:.3f} less; 95% sure: {gap.low:.3f} to {gap.high:.3f}"
+    'female gains 0.145 less; 95% sure: 0.068 to 0.221'
+    >>> found.status, found.verdict
+    (1, 'Unfair, with confidence: groups are not within 0.02 of each other by sex.')
     """
     settings = Settings(confidence, tolerance, min_rows, seed)
     bounds = as_range(reward_range)

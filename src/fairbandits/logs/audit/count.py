@@ -10,7 +10,6 @@ import numpy as np
 from fairbandits.logs.audit.blocks import Kind
 from fairbandits.logs.audit.cells import Cells
 from fairbandits.logs.chunk import Chunk
-from fairbandits.logs.errors import LogError
 from fairbandits.logs.log import Log
 
 
@@ -39,7 +38,7 @@ def count_cells(log: Log, reward_range: tuple[float, float] = (0.0, 1.0)) -> Cel
                 cells = Cells(log.roles.groups, reward_range, _kind(chunk))
             else:
                 counted.result()
-            counted = counter.submit(_add, cells, chunk, log)
+            counted = counter.submit(_add, cells, chunk, log.roles.reward)
         if counted is not None:
             counted.result()
     return cells
@@ -58,12 +57,13 @@ def _kind(chunk: Chunk) -> Kind:
     return "date" if np.issubdtype(chunk.time.dtype, np.datetime64) else "number"
 
 
-def _add(cells: Cells, chunk: Chunk, log: Log) -> None:
+def _add(cells: Cells, chunk: Chunk, column: str) -> None:
     outside = cells.add(chunk)
     if outside >= 0:
         low, high = cells.reward_range
-        raise LogError(
-            f"{log.name}, column {log.roles.reward!r}, row {chunk.first_row + outside + 1:,}: the reward "
-            f"{chunk.reward[outside]:g} lies outside [{low:g}, {high:g}]; say which rewards are possible: "
-            "reward_range=(lowest, highest) (--reward-range)"
+        raise chunk.place.error(
+            f"{chunk.reward[outside]} came; expected a reward in [{low:g}, {high:g}]. Say which are possible: "
+            "reward_range=(lowest, highest) (--reward-range)",
+            column,
+            outside,
         )

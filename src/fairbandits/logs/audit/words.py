@@ -219,7 +219,8 @@ def moment(when: Moment, width: int = _DAY) -> str:
 
     Examples
     --------
-    >>> moment(np.datetime64("2026-03-03T14:00", "us")), moment(np.datetime64("2026-03-03T14:00", "us"), 1)
+    >>> when = np.datetime64("2026-03-03T14:00", "us")
+    >>> moment(when), moment(when, _DAY // 24)
     ('3 March 2026', '3 March 2026, 14:00')
     """
     if not isinstance(when, np.datetime64):
