@@ -412,3 +412,18 @@ def test_a_policy_that_hides_its_parameters():
 def test_functions(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+@pytest.mark.parametrize("draws", [0, 2.5, "many"])
+def test_a_number_of_draws_that_is_none(draws):
+    with pytest.raises(ValueError, match="draws must be a whole number from 1; got"):
+        LinUCB().probabilities([GOOD], draws=draws)
+
+
+def test_probabilities_of_scores_that_are_no_numbers():
+    class Broken(LinearPolicy):
+        def terms(self, seen):
+            return np.nan, 0.0
+
+    with pytest.raises(ValueError, match="scores must be finite numbers"):
+        Broken().probabilities([GOOD])

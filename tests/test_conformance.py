@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from fairbandits import FairLinUCB, LinearPolicy, LinUCB, NaiveLinUCB, Policy, Uniform
+from fairbandits import EpsilonGreedy, FairLinUCB, LinearPolicy, LinUCB, NaiveLinUCB, Policy, Uniform
 from fairbandits.testing import check_policy, policy_checks
 from helpers import POLICIES, fresh
 
@@ -61,6 +61,11 @@ class Muddled(LinUCB):
         return exploration, np.where(seen.rows >= 0, np.nan, 0.0)
 
 
+class Vague(EpsilonGreedy):
+    def pick(self, scores, rng):
+        return Uniform().pick(scores, rng)
+
+
 class Restless(LinUCB):
     def choose(self, contexts, group=None, arms=None):
         self._rng = np.random.default_rng()
@@ -94,6 +99,7 @@ class Careless(LinUCB):
         (Forgetful(), "two halves merged"),
         (Trusting(), "reward nan must be refused"),
         (Muddled(), "scores.fairness must be finite"),
+        (Vague(epsilon=0.2), "override pick and chances together"),
         (Restless(), "same random_state must pick the same arms"),
         (Repeating(), "the arms of a slate must differ"),
         (Boastful(), "slate .* was picked .* but its probability is stated as 90.0%"),

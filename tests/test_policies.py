@@ -369,3 +369,25 @@ def test_a_matrix_with_duplicate_entries_means_their_sum():
         for arm in range(2):
             np.testing.assert_array_equal(got.row(0, arm).dense(), expected.row(0, arm).dense())
     assert duplicated.nnz == 3, "the caller's matrix stays as it was"
+
+
+def test_probabilities_without_a_closed_form_are_counted():
+    policy, _ = teach(LinTS(alpha=0.5, model="disjoint", random_state=0))
+    contexts = np.array([contexts_for(np.random.default_rng(1))] * 2)
+    exact = policy.probabilities(contexts, ["male", "female"])
+
+    class Secretive(LinTS):
+        def chances(self, scores):
+            return None
+
+    counted = teach(Secretive(alpha=0.5, random_state=0))[0].probabilities(
+        contexts, ["male", "female"], draws=4000
+    )
+    assert np.abs(counted - exact).max() < 5 * np.sqrt(0.25 / 4000)
+    assert np.abs(exact.sum(axis=1) - 1.0).max() < 1e-9
+
+
+def test_ties_share_the_probability():
+    assert LinUCB().probabilities(np.ones((1, 4, 2))).tolist() == [[0.25] * 4]
+    assert Uniform().probabilities(np.ones((2, 5, 1))).tolist() == [[0.2] * 5] * 2
+    assert teach(LinTS(alpha=0.0))[0].probabilities(np.ones((1, 2, 10)), arms=["p", "q"]).tolist() == [[0.5, 0.5]]

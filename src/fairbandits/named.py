@@ -13,6 +13,7 @@ from typing import Any
 from fairbandits import policies, worlds
 from fairbandits.policies import CounterfactualLinUCB, LinearPolicy, NaiveLinUCB, Policy
 from fairbandits.simulate import Run
+from fairbandits.simulate.models import made
 from fairbandits.worlds import PAPER_NAIVE_COLUMNS, LinearWorld, StudentsAndVideos
 
 # Bases, which decide nothing themselves.
@@ -105,6 +106,37 @@ def split_outside(text: str) -> list[str]:
         else:
             parts[-1] += letter
     return [part.strip() for part in parts]
+
+
+def parse_policy(text: str) -> tuple[str, dict[str, Any]]:
+    """Read a policy with its parameters: `Name`, `Name(parameter=value,...)` or `module:Class(...)`.
+
+    Examples
+    --------
+    >>> parse_policy("FairLinUCB(gamma=2, model=shared)")
+    ('FairLinUCB', {'gamma': 2, 'model': 'shared'})
+    """
+    name, bracket, rest = text.strip().partition("(")
+    if bracket and not rest.endswith(")"):
+        raise ValueError(f"{text!r} came; expected a policy such as FairLinUCB(gamma=3)")
+    return name.strip(), parse_params(split_outside(rest[:-1]) if rest[:-1].strip() else ())
+
+
+def as_policy(text: str, seed: int = 0) -> Policy:
+    """Make a policy, which has learned nothing yet, of what `parse_policy` reads.
+
+    Examples
+    --------
+    >>> as_policy("EpsilonGreedy(epsilon=0.2)", seed=7)
+    EpsilonGreedy(epsilon=0.2, random_state=7)
+    """
+    name, params = parse_policy(text)
+    kind = find_policy(name)
+    _refuse_unknown(kind, params)
+    model = params.get("model")
+    if isinstance(model, Mapping) and "feature_map" in model.get("Model", {}):
+        raise ValueError("a feature map is fitted to contexts; make the Model in Python, and hand over the policy")
+    return kind(**{key: made(value, None, seed) for key, value in params.items()}, random_state=seed)
 
 
 def as_run(

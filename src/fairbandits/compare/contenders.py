@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -75,10 +75,6 @@ def as_contenders(texts: Iterable[str]) -> tuple[Contender, ...]:
 
 
 def _contender(text: str) -> Contender:
-    name, bracket, rest = text.partition("(")
-    if bracket and not rest.endswith(")"):
-        raise ValueError(f"{text!r} came; expected a policy such as FairLinUCB(gamma=3)")
-    words: Sequence[str] = named.split_outside(rest[:-1]) if rest[:-1].strip() else ()
-    contender = Contender(text, name.strip(), named.parse_params(words))
+    contender = Contender(text, *named.parse_policy(text))
     contender.run(0, {}).make_policy()  # refuses what is wrong before anything is run
     return contender

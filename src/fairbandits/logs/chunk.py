@@ -10,28 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from fairbandits.coded import Coded
 from fairbandits.logs.errors import Place
 
-Label = str | int
 Floats = NDArray[np.float64]
 
 _NOWHERE = Place("log")
-
-
-@dataclass(frozen=True, eq=False)
-class Coded:
-    """A column of labels as numbers.
-
-    Attributes
-    ----------
-    codes : array of int32
-        The number of each row's label; -1 where the label is missing.
-    labels : list
-        The label of each number. It grows from chunk to chunk: the same number is the same label in the whole log.
-    """
-
-    codes: NDArray[np.int32]
-    labels: list[Label]
 
 
 @dataclass(frozen=True, eq=False)

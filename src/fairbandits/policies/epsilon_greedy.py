@@ -11,7 +11,7 @@ from fairbandits.policies.base import Floats, Seen, Term
 from fairbandits.policies.decision import Scores
 from fairbandits.policies.linear_policy import LinearPolicy
 from fairbandits.policies.params import as_number
-from fairbandits.policies.pick import count_best
+from fairbandits.policies.pick import share_of_best
 
 
 class EpsilonGreedy(LinearPolicy):
@@ -57,13 +57,17 @@ class EpsilonGreedy(LinearPolicy):
 
     def pick(self, scores: Scores, rng: np.random.Generator) -> tuple[int, float | None]:
         """Pick the best arm with probability 1 - epsilon, any arm otherwise."""
-        chances = self._chances(scores.total)
+        chances = self._mixed(share_of_best(scores.total[None])[0])
         index = int(rng.choice(chances.size, p=chances))
         return index, float(chances[index])
 
-    def _chances(self, total: Floats) -> Floats:
-        _, count, bar = count_best(total)
-        return self.epsilon / total.size + (1.0 - self.epsilon) * (total >= bar) / count
+    def chances(self, scores: Scores) -> Floats:
+        """Give the best arms their share of 1 - epsilon, and every arm its share of epsilon."""
+        return self._mixed(share_of_best(scores.total))
+
+    def _mixed(self, best: Floats) -> Floats:
+        mixed: Floats = self.epsilon / best.shape[-1] + (1.0 - self.epsilon) * best
+        return mixed
 
     def _check_params(self) -> None:
         super()._check_params()

@@ -13,7 +13,7 @@ from fairbandits.policies.base import Floats, Seen, Term
 from fairbandits.policies.decision import Scores
 from fairbandits.policies.linear_policy import LinearPolicy
 from fairbandits.policies.params import as_number
-from fairbandits.policies.pick import TIE, pick_best, pick_best_in_order
+from fairbandits.policies.pick import TIE, pick_best, pick_best_in_order, share_of_best
 
 # Beyond this many standard deviations a normal density is 0 to sixteen digits.
 _REACH = 8.5
@@ -82,6 +82,20 @@ class LinTS(LinearPolicy):
         if as_model(self.model).kind != "disjoint":
             return index, None
         return index, probability_of_best(index, scores.mean, self.alpha * scores.width)
+
+    def chances(self, scores: Scores) -> Floats | None:
+        """Give the probability that an arm's draw is the best; None where models are shared."""
+        if self.alpha == 0.0:
+            return share_of_best(scores.total)
+        if as_model(self.model).kind != "disjoint":
+            return None
+        spread = self.alpha * scores.width
+        return np.array(
+            [
+                [probability_of_best(index, mean, sd) for index in range(mean.size)]
+                for mean, sd in zip(scores.mean, spread, strict=True)
+            ]
+        )
 
     def pick_slate(self, scores: Scores, k: int, rng: np.random.Generator) -> tuple[list[int], float | None]:
         """Pick the arms whose draws are best; the probability of their order has no closed form."""

@@ -69,6 +69,21 @@ def pick_best_of_many(total: Floats, rng: np.random.Generator) -> list[tuple[int
     ]
 
 
+def share_of_best(total: Floats) -> Floats:
+    """Give the probability with which `pick_best` picks each arm, for each of many users.
+
+    Examples
+    --------
+    >>> share_of_best(np.array([[0.1, 0.7, 0.3], [0.7, 0.1, 0.7]]))
+    array([[0. , 1. , 0. ],
+           [0.5, 0. , 0.5]])
+    """
+    if not np.isfinite(total).all():
+        raise ValueError("scores must be finite numbers. Look at what the policy's terms return")
+    _, count, bar = count_best_of_many(total)
+    return (total >= bar[:, None]) / count[:, None]
+
+
 def pick_best_in_order(total: Floats, k: int, rng: np.random.Generator) -> tuple[list[int], float]:
     """Pick the k best arms, the best first; return them and the probability with which they came in this order.
 

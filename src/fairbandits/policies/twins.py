@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from fairbandits.arms import ArmId
 from fairbandits.fairness import Group
 from fairbandits.policies.decision import Scores
-from fairbandits.policies.pick import count_best_of_many
+from fairbandits.policies.pick import share_of_best
 
 Floats = NDArray[np.float64]
 
@@ -87,7 +87,5 @@ def reward_of_best(total: Floats, reward: Floats) -> Floats:
     >>> reward_of_best(np.array([[0.9, 0.9, 0.1]]), np.array([[0.2, 0.4, 0.8]])).round(9)
     array([0.3])
     """
-    if not np.isfinite(total).all():
-        raise ValueError("scores must be finite numbers. Look at what the policy's terms return")
-    _, _, bar = count_best_of_many(total)
-    return np.average(np.broadcast_to(reward, total.shape), axis=1, weights=total >= bar[:, None])
+    mean: Floats = (share_of_best(total) * reward).sum(axis=1)
+    return mean

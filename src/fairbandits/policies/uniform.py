@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fairbandits.policies.base import Policy, Seen, Term
+from fairbandits.policies.base import Floats, Policy, Seen, Term
 from fairbandits.policies.decision import Scores
 
 
@@ -33,3 +33,7 @@ class Uniform(Policy):
         """Pick any arm."""
         n = scores.total.size
         return int(rng.integers(n)), 1.0 / n
+
+    def chances(self, scores: Scores) -> Floats:
+        """Give every arm the same."""
+        return np.full(scores.total.shape, 1.0 / scores.total.shape[1])

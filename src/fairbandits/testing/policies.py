@@ -235,6 +235,24 @@ def _assert_true(picks: list[tuple[str, float | None]]) -> None:
         )
 
 
+def _check_probabilities_of_all_arms(make: _Subject) -> None:
+    policy = make.taught(make(random_state=0))
+    before = policy.checksum()
+    rounds = list(make.rounds(6, seed=6))
+    contexts, groups = np.array([contexts for contexts, _, _ in rounds]), [group for _, group, _ in rounds]
+    each = policy.probabilities(contexts, groups, draws=3)
+    assert each.min() >= 0.0, "probabilities must not be negative"
+    assert _close(each.sum(axis=1), np.ones(len(each))), "the probabilities of all arms must add up to 1"
+    assert policy.checksum() == before, "probabilities must not change what was learned"
+    if policy.chances(policy.score(contexts, groups)) is not None:
+        for user, decision in enumerate(policy.choose_many(contexts, groups)):
+            stated = decision.probability
+            assert stated is None or abs(each[user, decision.index] - stated) < 1e-9, (
+                f"an arm was picked with probability {stated:.3g}, but chances gives it "
+                f"{each[user, decision.index]:.3g}; override pick and chances together"
+            )
+
+
 def _check_many_is_one_by_one(make: _Subject) -> None:
     many, single = make.taught(make(random_state=0)), make.taught(make(random_state=0))
     rounds = list(make.rounds(12, seed=5))
@@ -384,6 +402,7 @@ _CHECKS: tuple[Check, ...] = (
     _check_arms_come_and_go,
     _check_any_group,
     _check_probability_is_true,
+    _check_probabilities_of_all_arms,
     _check_many_is_one_by_one,
     _check_saved_and_loaded,
     _check_merged_is_whole,

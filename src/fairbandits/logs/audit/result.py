@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from fairbandits.coded import Label
 from fairbandits.fairness import Gap
 from fairbandits.logs.audit.blocks import Blocks
 from fairbandits.logs.audit.gaps import Estimate, Means
-from fairbandits.logs.chunk import Label
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,73 @@
+"""All that is fixed before the first row judges: the log, the policies, and how they are judged."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from fairbandits.logs.chunk import Chunk
+from fairbandits.logs.contexts import Encoder
+from fairbandits.logs.judge.candidates import Candidate
+from fairbandits.logs.judge.offers import Offers
+from fairbandits.logs.judge.piece import Piece, piece_of
+from fairbandits.logs.judge.survey import Survey
+from fairbandits.logs.log import Log
+
+
+@dataclass(frozen=True)
+class Setting:
+    """How policies are judged.
+
+    Attributes
+    ----------
+    uniform : bool
+        Whether the log, which has no propensities, is said to have shown arms at random.
+    clip : float or None
+        The largest weight that a row may have.
+    confidence : float
+        The confidence of the intervals.
+    seed : int
+        The randomness of named policies and of rejections.
+    """
+
+    uniform: bool
+    clip: float | None
+    confidence: float
+    seed: int
+
+    def check(self, log: Log) -> None:
+        """Refuse what makes no sense, or not for this log."""
+        if self.uniform and log.roles.propensity is not None:
+            raise ValueError(
+                f"{log.name}: it is said to have shown arms at random, but it has propensities, in column "
+                f"{log.roles.propensity!r}; leave out one of the two"
+            )
+        if self.clip is not None and not self.clip > 0.0:
+            raise ValueError(f"clip is the largest weight that a row may have, above 0; got {self.clip!r}")
+        if not 0.0 < self.confidence < 1.0:
+            raise ValueError(
+                f"confidence is a probability between 0 and 1, both excluded; got {self.confidence!r}"
+            )
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """A log, the policies that it judges, and how."""
+
+    log: Log
+    survey: Survey
+    candidates: Sequence[Candidate]
+    setting: Setting
+    encoders: Sequence[Encoder]
+    offers: Offers
+
+    @property
+    def is_weighed(self) -> bool:
+        """Whether propensities are known."""
+        return self.setting.uniform or self.log.roles.propensity is not None
+
+    def read(self) -> Iterator[tuple[Chunk, Piece]]:
+        """Read the log: every chunk, and those of its rows that have a reward."""
+        readers = (self.log.with_encoder(encoder).chunks(contexts=True) for encoder in self.encoders)
+        for chunks in zip(*readers, strict=True):
+            yield chunks[0], piece_of(chunks, self.survey, self.setting.uniform)

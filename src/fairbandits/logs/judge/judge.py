@@ -1,0 +1,133 @@
+"""A log judges policies: what each would have earned, for everybody and for each group, and how sure that is."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from fairbandits.logs.judge import cautions
+from fairbandits.logs.judge.candidates import Candidate, as_candidates
+from fairbandits.logs.judge.case import Case, Setting
+from fairbandits.logs.judge.estimate import Estimate
+from fairbandits.logs.judge.learners import replay_learning
+from fairbandits.logs.judge.offers import Offers
+from fairbandits.logs.judge.passes import Prepared, hear, prepare
+from fairbandits.logs.judge.result import Judged, Judgement, PerGroup
+from fairbandits.logs.judge.survey import survey
+from fairbandits.logs.judge.trial import verdict_of
+from fairbandits.logs.log import Log
+
+
+def judge(
+    log: Any,
+    policies: Any,
+    *,
+    train: float | None = None,
+    learning: bool = False,
+    uniform: bool = False,
+    clip: float | None = None,
+    confidence: float = 0.95,
+    seed: int = 0,
+) -> Judgement:
+    """Judge policies by a log of what another policy decided.
+
+    Parameters
+    ----------
+    log : Log, path or dataframe
+        The log; whatever `Log.open` takes.
+    policies : str, path, Policy, or several of them
+        Names with parameters, `"FairLinUCB(gamma=3)"` or `"module:Class(...)"`; files that policies were saved to;
+        or policies, which are copied. Those that have learned before are judged as they are.
+    train : float, optional
+        The share of the log, its earliest part, from which policies learn that have learned nothing; the rest
+        judges all. Left out, it is a half if there are such policies, and nothing if not.
+    learning : bool
+        Whether policies learn while they are judged: from the rows on which they agree with the log, and from no
+        others. That leaves replay as the one estimator.
+    uniform : bool
+        Says of a log without propensities that it showed all of its arms at random, each as often as the other.
+    clip : float, optional
+        The largest weight that a row may have: a bias in exchange for a smaller error.
+    confidence : float
+        The confidence of the intervals.
+    seed : int
+        The randomness of named policies and of rejections.
+
+    Returns
+    -------
+    Judgement
+        All that was found.
+
+    Examples
+    --------
+    >>> import numpy as np, pandas as pd
+    >>> rng = np.random.default_rng(0)
+    >>> arm = rng.choice(["algebra", "biology"], 2_000)
+    >>> rows = pd.DataFrame({"arm": arm, "reward": np.where(arm == "biology", 0.8, 0.4), "propensity": 0.5,
+    ...                      "sex": rng.choice(["female", "male"], 2_000)})
+    >>> found = judge(rows, "LinUCB")
+    >>> round(found.logged.value.everybody.value, 2)
+    0.6
+    >>> round(found["LinUCB"].verdicts["doubly_robust"].value.everybody.value, 2)
+    0.8
+    """
+    opened = log if isinstance(log, Log) else Log.open(log)
+    candidates = as_candidates(policies, seed)
+    setting = Setting(uniform, clip, confidence, seed)
+    setting.check(opened)
+    if train is None:
+        train = 0.0 if learning or all(candidate.is_trained for candidate in candidates) else 0.5
+    seen = survey(opened, train)
+    encoder = opened.encoder()
+    case = Case(opened, seen, candidates, setting, [encoder], Offers(seen.arms, encoder.width))
+    prepared = prepare(case, with_model=not learning)
+    said = cautions.of_log(case, prepared, learning)
+    judged: list[Judged] = []
+    if learning:
+        judged = [_learned(case, prepared, candidate) for candidate in candidates]
+    else:
+        for candidate, trial in zip(candidates, hear(case, prepared), strict=True):
+            judged.append(trial.judged(candidate.title, _how(candidate, prepared), confidence))
+            said += cautions.of_policy(case, prepared, judged[-1], trial)
+    return _judgement(case, prepared, judged, said)
+
+
+def _how(candidate: Candidate, prepared: Prepared) -> str:
+    learned = candidate.policy.rounds_learned
+    if candidate.is_trained:
+        return f"as it came, having learned {learned:,} rewards"
+    return f"trained on {prepared.account.trained:,} earlier rows" if learned else "having learned nothing"
+
+
+def _learned(case: Case, prepared: Prepared, candidate: Candidate) -> Judged:
+    account = prepared.account
+    before = candidate.policy.rounds_learned
+    sums = replay_learning(candidate.policy, case, account.lowest, account.mean_reward)
+    cells = case.survey.cells
+    verdict = verdict_of(sums, cells, case.setting.confidence)
+    nothing: PerGroup[Estimate | None] = PerGroup.of(cells, lambda _: None)
+    taken = f"{sums.rows():,} of {account.used:,} rows"
+    start = f" after {before:,} rewards" if before else ""
+    return Judged(
+        candidate.title,
+        f"learning from {taken}, those on which it agreed{start}",
+        {"replay": replace(verdict, gain=nothing)},
+        PerGroup.of(cells, lambda cell: float(sums.rows(cell))),
+        None,
+        PerGroup.of(cells, lambda _: 0.0),
+    )
+
+
+def _judgement(case: Case, prepared: Prepared, judged: list[Judged], said: list[str]) -> Judgement:
+    account, cells = prepared.account, case.survey.cells
+    logged = verdict_of(prepared.logged, cells, case.setting.confidence)
+    return Judgement(
+        case.log.name,
+        case.setting.confidence,
+        PerGroup.of(cells, lambda cell: int(account.rows[cell] - account.missing[cell])),
+        account.trained,
+        PerGroup.of(cells, lambda cell: float(account.missing[cell] / max(account.rows[cell], 1))),
+        logged,
+        tuple(judged),
+        tuple(said),
+    )

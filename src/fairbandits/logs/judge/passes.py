@@ -1,0 +1,106 @@
+"""The two passes over a log: in the first policies and the model of the reward learn, the second judges."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from fairbandits.logs.errors import LogError
+from fairbandits.logs.judge.account import Account
+from fairbandits.logs.judge.case import Case
+from fairbandits.logs.judge.learners import learn
+from fairbandits.logs.judge.piece import Piece, features_of
+from fairbandits.logs.judge.reward_model import RewardModel, deal
+from fairbandits.logs.judge.sums import Sums, Terms
+from fairbandits.logs.judge.trial import Trial
+
+_FOLDS = 5
+# A model of the reward that takes more memory than this is left out.
+_LARGEST_MODEL = 1 << 30
+
+
+@dataclass(eq=False)
+class Prepared:
+    """What the first pass leaves behind.
+
+    Attributes
+    ----------
+    account : Account
+        What the rows that judge are like.
+    logged : Sums
+        What the log itself got.
+    model : RewardModel or None
+        What predicts rewards; None where it would be too large.
+    """
+
+    account: Account
+    logged: Sums
+    model: RewardModel | None
+
+
+def prepare(case: Case, with_model: bool) -> Prepared:
+    """Let policies learn that have learned nothing, and the model of the reward, and count."""
+    seen = case.survey
+    width = len(seen.cells) + case.encoders[0].width
+    is_small = RewardModel.bytes_needed(len(seen.arms), width, _FOLDS) <= _LARGEST_MODEL
+    model = RewardModel(len(seen.arms), width, _FOLDS) if with_model and is_small else None
+    prepared = Prepared(Account(seen), Sums(len(seen.cells)), model)
+    for chunk, piece in case.read():
+        prepared.account.add_chunk(chunk)
+        _train(case, piece.where(~piece.judges))
+        _count(case, prepared, piece.where(piece.judges))
+    _check(case, prepared.account)
+    if model is not None:
+        model.solve()
+    return prepared
+
+
+def hear(case: Case, prepared: Prepared) -> list[Trial]:
+    """Let the rows that judge pass by once more, and sum up what they say of each policy."""
+    model, cells = prepared.model, case.survey.cells
+    trials = [Trial(prepared.account, model, case.setting.clip) for _ in case.candidates]
+    columns = max(len(case.survey.arms), model.width if model else 1)
+    for _, piece in case.read():
+        for part in piece.where(piece.judges).parts(columns):
+            features = predicted = None
+            if model is not None:
+                features = features_of(part, cells)
+                predicted = model.predict(features, deal(part.numbers, _FOLDS))
+                model.note(features, part.arm, part.reward - predicted[np.arange(len(part)), part.arm])
+            groups = cells.as_groups(part.cells)
+            offer = case.offers.to_many(part.contexts[0], groups)
+            for candidate, trial in zip(case.candidates, trials, strict=True):
+                trial.add(part, candidate.policy.probabilities(offer, groups), predicted, features)
+    return trials
+
+
+def _train(case: Case, piece: Piece) -> None:
+    fresh = [candidate.policy for candidate in case.candidates if not candidate.is_trained]
+    if fresh and len(piece):
+        groups = case.survey.cells.as_groups(piece.cells)
+        for policy in fresh:
+            learn(policy, case, piece, groups)
+
+
+def _count(case: Case, prepared: Prepared, piece: Piece) -> None:
+    prepared.account.add(piece)
+    one = np.ones(len(piece))
+    prepared.logged.add(Terms(piece.reward, one, one), piece.reward, piece.cells)
+    if prepared.model is not None:
+        for part in piece.parts(prepared.model.width):
+            features = features_of(part, case.survey.cells)
+            prepared.model.learn(features, part.arm, part.reward, deal(part.numbers, _FOLDS))
+
+
+def _check(case: Case, account: Account) -> None:
+    if case.survey.split.share and not account.trained:
+        raise LogError(
+            f"{case.log.name}: no row is left to train on: there are too few, or all have the same time; train on "
+            "more of it, or leave the time out"
+        )
+    if account.used < 2:
+        raise LogError(
+            f"{case.log.name}: {account.used} row(s) with a reward are left to judge by, expected at least two; "
+            "train on less of it"
+        )

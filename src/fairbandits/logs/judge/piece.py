@@ -1,0 +1,111 @@
+"""Rows of a log, ready to be judged: arms and groups as places, those without a reward left out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from fairbandits.logs.chunk import Chunk
+from fairbandits.logs.contexts import Features
+from fairbandits.logs.judge.cells import Cells, recode
+from fairbandits.logs.judge.survey import Survey
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+# So many numbers a matrix has at most, with a line per row: 16 MiB.
+_NUMBERS = 1 << 21
+
+
+@dataclass(frozen=True, eq=False)
+class Piece:
+    """Some rows, as arrays with one entry each.
+
+    Attributes
+    ----------
+    numbers : array of int
+        The numbers of the rows in the log.
+    judges : array of bool
+        Whether a row judges, or trains.
+    arm : array of int
+        The place of the arm among those of the log.
+    reward : array of float
+        What came.
+    propensity : array of float or None
+        The probability with which the arm was shown.
+    cells : array of int, shape (n_rows, 1 + attributes)
+        The cells of its groups.
+    contexts : tuple of matrices
+        The user's features, as each of several encoders has them.
+    """
+
+    numbers: Ints
+    judges: NDArray[np.bool_]
+    arm: Ints
+    reward: Floats
+    propensity: Floats | None
+    cells: Ints
+    contexts: tuple[Features, ...]
+
+    def __len__(self) -> int:
+        return len(self.arm)
+
+    def where(self, rows: Any) -> Piece:
+        """Give some of the rows."""
+        return Piece(
+            self.numbers[rows],
+            self.judges[rows],
+            self.arm[rows],
+            self.reward[rows],
+            None if self.propensity is None else self.propensity[rows],
+            self.cells[rows],
+            tuple(contexts[rows] for contexts in self.contexts),
+        )
+
+    def parts(self, columns: int) -> Iterator[Piece]:
+        """Give the rows in parts, so that a matrix with so many columns stays small."""
+        size = max(_NUMBERS // columns, 1)
+        for start in range(0, len(self), size):
+            yield self.where(slice(start, start + size))
+
+
+def piece_of(chunks: Sequence[Chunk], survey: Survey, uniform: bool) -> Piece:
+    """Make the piece of a chunk that was read with one encoder or with several."""
+    chunk = chunks[0]
+    place = {arm: i for i, arm in enumerate(survey.arms)}
+    propensity = np.full(len(chunk), 1.0 / len(place)) if uniform else chunk.propensity
+    piece = Piece(
+        np.arange(chunk.first_row, chunk.first_row + len(chunk)),
+        survey.split.judges(chunk),
+        recode(chunk.arm, place),
+        chunk.reward,
+        propensity,
+        survey.cells.of(chunk.group, len(chunk)),
+        tuple(one.contexts for one in chunks if one.contexts is not None),
+    )
+    came = ~np.isnan(chunk.reward)
+    return piece if came.all() else piece.where(came)
+
+
+def features_of(piece: Piece, cells: Cells) -> Floats:
+    """Give what the model of the reward knows of users: a constant, their groups, their own features.
+
+    Their groups are among them so that groups with the same features are not taken for one another.
+    """
+    contexts = dense(piece.contexts[0])
+    features = np.zeros((len(piece), len(cells) + contexts.shape[1]))
+    for column in piece.cells.T:
+        known = np.flatnonzero(column >= 0)
+        features[known, column[known]] = 1.0
+    features[:, len(cells) :] = contexts
+    return features
+
+
+def dense(contexts: Features) -> Floats:
+    """Write features as a plain matrix."""
+    return contexts.toarray() if isinstance(contexts, csr_array) else contexts

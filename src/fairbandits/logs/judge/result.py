@@ -1,0 +1,221 @@
+"""What judging a log found."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Generic, TypeVar
+
+from fairbandits.logs.chunk import Label
+from fairbandits.logs.judge.cells import ALL, Cells
+from fairbandits.logs.judge.estimate import Estimate
+
+T = TypeVar("T")
+
+#: The estimators, the one to trust first: by name, as a person reads it.
+TITLES: dict[str, str] = {
+    "doubly_robust": "doubly robust",
+    "snips": "SNIPS",
+    "ips": "IPS",
+    "direct": "direct method",
+    "replay": "replay",
+}
+
+
+@dataclass(frozen=True)
+class PerGroup(Generic[T]):
+    """Something for everybody, and for each group.
+
+    Attributes
+    ----------
+    everybody : any
+        That of all rows.
+    groups : mapping
+        By attribute and group, that of its rows.
+    """
+
+    everybody: T
+    groups: Mapping[str, Mapping[Label, T]]
+
+    @classmethod
+    def of(cls, cells: Cells, what: Callable[[int], T]) -> PerGroup[T]:
+        """Ask for every cell."""
+        groups = {
+            attribute: {label: what(cell) for label, cell in cells.groups(attribute).items()}
+            for attribute in cells.attributes
+        }
+        return PerGroup(what(ALL), groups)
+
+    def to_plain(self, plain: Callable[[T], Any]) -> dict[str, Any]:
+        """Give what JSON holds of it."""
+        groups = {
+            attribute: {str(label): plain(one) for label, one in of.items()}
+            for attribute, of in self.groups.items()
+        }
+        return {"all": plain(self.everybody), "groups": groups}
+
+
+@dataclass(frozen=True)
+class Difference:
+    """How much more one group gets than another.
+
+    Attributes
+    ----------
+    attribute : str
+        What the groups differ in.
+    first, second : label
+        The groups.
+    estimate : Estimate
+        The mean reward of the first less that of the second. With more than two groups, the intervals of all pairs
+        hold together: each is wide enough for that.
+    """
+
+    attribute: str
+    first: Label
+    second: Label
+    estimate: Estimate
+
+    def turned(self) -> Difference:
+        """Give it the other way round, where the second group is ahead."""
+        if self.estimate.value >= 0.0:
+            return self
+        other = replace(self.estimate, value=-self.estimate.value, skew=-self.estimate.skew)
+        return Difference(self.attribute, self.second, self.first, other)
+
+    def to_plain(self) -> dict[str, Any]:
+        """Give what JSON holds of it."""
+        names = {"attribute": self.attribute, "first": self.first, "second": self.second}
+        return names | self.estimate.to_plain() | {"confidence": self.estimate.confidence}
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What one estimator says of a policy.
+
+    Attributes
+    ----------
+    value : PerGroup of Estimate or None
+        The mean reward; None where the rows cannot say.
+    gain : PerGroup of Estimate or None
+        By how much that is above what the log got on the same rows; None also where the estimator cannot say.
+    differences : tuple of Difference
+        Between the groups of each attribute, all pairs.
+    """
+
+    value: PerGroup[Estimate | None]
+    gain: PerGroup[Estimate | None]
+    differences: tuple[Difference, ...]
+
+    def widest(self, attribute: str) -> Difference | None:
+        """Give the largest difference between groups of an attribute, the group ahead first."""
+        mine = [one.turned() for one in self.differences if one.attribute == attribute]
+        return max(mine, key=lambda one: one.estimate.value, default=None)
+
+    def to_plain(self) -> dict[str, Any]:
+        """Give what JSON holds of it."""
+        return {
+            "value": self.value.to_plain(_plain),
+            "gain": self.gain.to_plain(_plain),
+            "differences": [difference.to_plain() for difference in self.differences],
+        }
+
+
+@dataclass(frozen=True)
+class Judged:
+    """What was found of one policy.
+
+    Attributes
+    ----------
+    title : str
+        What it is called.
+    how : str
+        What it had learned when it was judged, in words.
+    verdicts : mapping of str to Verdict
+        By estimator; those that the log does not allow are left out.
+    effective : PerGroup of float
+        The effective number of rows: how many of equal weight would say as much.
+    mean_weight : PerGroup of float, or None
+        The mean weight of the rows; 1 but for chance, where propensities are right. None where there are none.
+    unsupported : PerGroup of float
+        How often it would show an arm that the log never shows to that group: a share from 0 to 1.
+    """
+
+    title: str
+    how: str
+    verdicts: Mapping[str, Verdict]
+    effective: PerGroup[float]
+    mean_weight: PerGroup[float] | None
+    unsupported: PerGroup[float]
+
+    @property
+    def trusted(self) -> str:
+        """The estimator to look at first, of those that there are."""
+        return next(name for name in TITLES if name in self.verdicts)
+
+    def to_plain(self) -> dict[str, Any]:
+        """Give what JSON holds of it."""
+        return {
+            "how": self.how,
+            "trusted": self.trusted,
+            "estimates": {name: verdict.to_plain() for name, verdict in self.verdicts.items()},
+            "effective_rows": self.effective.to_plain(float),
+            "mean_weight": None if self.mean_weight is None else self.mean_weight.to_plain(float),
+            "unsupported": self.unsupported.to_plain(float),
+        }
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """What judging a log found.
+
+    Attributes
+    ----------
+    log : str
+        The log's name.
+    confidence : float
+        The confidence of all intervals.
+    rows : PerGroup of int
+        How many rows judged: those with a reward.
+    trained : int
+        How many rows trained policies, and did not judge.
+    missing : PerGroup of float
+        The share of rows that had no reward, and were left out.
+    logged : Verdict
+        What the log itself got, on the same rows.
+    policies : tuple of Judged
+        The policies, in the order in which they were given.
+    cautions : tuple of str
+        What to know before any of it is believed.
+    """
+
+    log: str
+    confidence: float
+    rows: PerGroup[int]
+    trained: int
+    missing: PerGroup[float]
+    logged: Verdict
+    policies: tuple[Judged, ...]
+    cautions: tuple[str, ...]
+
+    def __getitem__(self, title: str) -> Judged:
+        for policy in self.policies:
+            if policy.title == title:
+                return policy
+        raise KeyError(f"{title!r} was not judged; these were: {', '.join(one.title for one in self.policies)}")
+
+    def to_plain(self) -> dict[str, Any]:
+        """Give what JSON holds of it."""
+        return {
+            "log": self.log,
+            "confidence": self.confidence,
+            "rows": self.rows.to_plain(int),
+            "trained_on": self.trained,
+            "missing_rewards": self.missing.to_plain(float),
+            "logged": self.logged.to_plain(),
+            "policies": {policy.title: policy.to_plain() for policy in self.policies},
+            "cautions": list(self.cautions),
+        }
+
+
+def _plain(estimate: Estimate | None) -> dict[str, float] | None:
+    return None if estimate is None else estimate.to_plain()

@@ -1,0 +1,116 @@
+"""A first look at a log: its arms and groups, and where the part that trains ends."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairbandits.arms import ArmId
+from fairbandits.logs.chunk import Chunk, Label
+from fairbandits.logs.errors import LogError
+from fairbandits.logs.judge.cells import Cells
+from fairbandits.logs.log import Log
+
+# So many times are kept to find the one at which the log is cut.
+_TIMES = 1 << 16
+
+
+@dataclass(frozen=True)
+class Split:
+    """Which rows train policies, and which judge them: all before the cut train.
+
+    Attributes
+    ----------
+    share : float
+        The share of the log that was to train.
+    time : time or None
+        The first time that judges; None where the log has no times, or is not cut.
+    row : int
+        The first row that judges, where the log has no times.
+    """
+
+    share: float
+    time: Any
+    row: int
+
+    def judges(self, chunk: Chunk) -> NDArray[np.bool_]:
+        """Say which rows of a chunk judge. Those without a time do."""
+        if self.time is not None and chunk.time is not None:
+            return np.asarray(~(chunk.time < self.time))
+        return np.arange(chunk.first_row, chunk.first_row + len(chunk)) >= self.row
+
+
+@dataclass(frozen=True)
+class Survey:
+    """What a log has.
+
+    Attributes
+    ----------
+    rows : int
+        How many rows.
+    arms : tuple of ids
+        Its arms, in the order in which they came.
+    cells : Cells
+        Its groups.
+    split : Split
+        Which rows train, and which judge.
+    """
+
+    rows: int
+    arms: tuple[ArmId, ...]
+    cells: Cells
+    split: Split
+
+
+def survey(log: Log, train: float) -> Survey:
+    """Read a log once, without contexts.
+
+    Parameters
+    ----------
+    log : Log
+        The log.
+    train : float
+        The share of it that trains policies, from 0; the rest judges.
+    """
+    if not 0.0 <= train < 1.0:
+        raise ValueError(f"train is the share of the log that trains, from 0 to below 1; got {train!r}")
+    rows, times = 0, _Times()
+    arms: list[Label] = []
+    labels: dict[str, list[Label]] = {attribute: [] for attribute in log.roles.groups}
+    wanted = {*log.roles.groups, *([log.roles.time] if log.roles.time and train else [])}
+    for chunk in log.chunks(columns=wanted):
+        rows += len(chunk)
+        arms = chunk.arm.labels
+        labels |= {attribute: coded.labels for attribute, coded in chunk.group.items()}
+        if chunk.time is not None:
+            times.add(chunk.time)
+    if not rows:
+        raise LogError(f"{log.name}: it holds no rows; expected one for each decision")
+    split = Split(train, times.quantile(train) if train else None, math.floor(train * rows))
+    return Survey(rows, tuple(arms), Cells(labels), split)
+
+
+class _Times:
+    """Every so manieth time of a log, evenly spread over its rows: enough to cut it where one wants."""
+
+    def __init__(self) -> None:
+        self._kept: list[NDArray[Any]] = []
+        self._step = 1
+        self._seen = 0
+
+    def add(self, times: NDArray[Any]) -> None:
+        first = -self._seen % self._step
+        self._seen += len(times)
+        self._kept.append(times[first :: self._step])
+        if sum(map(len, self._kept)) > 2 * _TIMES:
+            self._kept = [np.concatenate(self._kept)[::2]]
+            self._step *= 2
+
+    def quantile(self, share: float) -> Any:
+        known = np.concatenate([*self._kept, np.empty(0, self._kept[0].dtype)]) if self._kept else np.empty(0)
+        known = np.sort(known[known == known])  # noqa: PLR0124  (neither NaN nor NaT is itself)
+        return known[math.floor(share * len(known))] if len(known) else None

@@ -1,0 +1,164 @@
+"""One policy on trial: what each estimator makes of its rows, as sums, and the verdict at the end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairbandits.logs.judge import estimators
+from fairbandits.logs.judge.account import Account
+from fairbandits.logs.judge.cells import ALL, Cells
+from fairbandits.logs.judge.estimate import Estimate
+from fairbandits.logs.judge.piece import Piece
+from fairbandits.logs.judge.result import Difference, Judged, PerGroup, Verdict
+from fairbandits.logs.judge.reward_model import RewardModel, by_slot
+from fairbandits.logs.judge.sums import Sums, Terms
+
+Floats = NDArray[np.float64]
+Doubt = Callable[[int, int | None], float]
+
+
+class Trial:
+    """The sums of one policy.
+
+    Parameters
+    ----------
+    account : Account
+        What the rows that judge are like.
+    model : RewardModel or None
+        What predicts rewards.
+    clip : float, optional
+        The largest weight that a row may have.
+    """
+
+    def __init__(self, account: Account, model: RewardModel | None, clip: float | None) -> None:
+        self._account, self._cells, self._clip, self._model = account, account.survey.cells, clip, model
+        n_cells, n_arms = account.shown.shape
+        self._sums: dict[str, Sums] = {}
+        self.wanted: Floats = np.zeros((n_cells, n_arms))
+        # For the error of the model: the features of those to whom each arm would be shown.
+        self._levers: Floats = np.zeros((n_cells, n_arms, model.width if model else 0))
+        self.clipped = 0
+        self.cut_off = 0.0
+
+    def add(self, piece: Piece, chances: Floats, predicted: Floats | None, features: Floats | None) -> None:
+        """Add rows that judge.
+
+        Parameters
+        ----------
+        piece : Piece
+            The rows.
+        chances : array of shape (n_rows, n_arms)
+            The probability with which the policy would show each arm.
+        predicted : array of shape (n_rows, n_arms) or None
+            The reward that the model predicts.
+        features : array of shape (n_rows, width) or None
+            What the model knows of the users.
+        """
+        for name, terms in self._terms(piece, chances, predicted).items():
+            sums = self._sums.setdefault(name, Sums(len(self._cells), self._account.mean_reward))
+            sums.add(terms, piece.reward, piece.cells)
+        for column in piece.cells.T:
+            for cell, rows in by_slot(column):
+                if cell >= 0:
+                    self.wanted[cell] += chances[rows].sum(axis=0)
+                    if features is not None:
+                        self._levers[cell] += chances[rows].T @ features[rows]
+
+    def _terms(self, piece: Piece, chances: Floats, predicted: Floats | None) -> dict[str, Terms]:
+        chance = chances[np.arange(len(piece)), piece.arm]
+        terms = {"replay": estimators.replay(chance, piece.reward)}
+        if piece.propensity is not None:
+            weighed = chance, piece.reward, piece.propensity, self._clip
+            terms |= {"ips": estimators.ips(*weighed), "snips": estimators.snips(*weighed)}
+            if self._clip is not None:
+                whole = estimators.weights(chance, piece.propensity)
+                self.clipped += int((whole > self._clip).sum())
+                self.cut_off += float(np.maximum(whole - self._clip, 0.0).sum())
+        if predicted is not None:
+            terms["direct"] = estimators.direct(chances, predicted)
+        if predicted is not None and piece.propensity is not None:
+            shown = piece.arm, piece.reward, piece.propensity, self._clip
+            terms["doubly_robust"] = estimators.doubly_robust(chances, predicted, *shown)
+        return terms
+
+    def judged(self, title: str, how: str, confidence: float) -> Judged:
+        """Give what was found."""
+        weighed = self._sums.get("ips", self._sums["replay"])
+        return Judged(
+            title,
+            how,
+            {name: self._verdict(name, confidence) for name in self._sums},
+            PerGroup.of(self._cells, weighed.effective),
+            PerGroup.of(self._cells, weighed.mean_weight) if "ips" in self._sums else None,
+            PerGroup.of(self._cells, self.unsupported),
+        )
+
+    @property
+    def shown(self) -> NDArray[np.int64]:
+        """How often each arm was shown to each group."""
+        return self._account.shown
+
+    def weight(self, cell: int) -> tuple[float, float]:
+        """Give the mean weight of a cell, and the standard error of that."""
+        return self._sums["ips"].mean_weight(cell), self._sums["ips"].weight_error(cell)
+
+    def unsupported(self, cell: int = ALL) -> float:
+        """Give the share of rows in which it would show an arm that the log never shows to that group."""
+        rows = self._account.shown[cell].sum()
+        return float(self.wanted[cell][self._account.shown[cell] == 0].sum() / rows) if rows else 0.0
+
+    def _verdict(self, name: str, confidence: float) -> Verdict:
+        doubt = self._doubt(self._model) if name == "direct" and self._model is not None else None
+        return verdict_of(self._sums[name], self._cells, confidence, doubt)
+
+    def _doubt(self, model: RewardModel) -> Doubt:
+        """Give the variance of the model's own error: in the value of a cell, or in the difference of two."""
+        levers = self._levers / np.maximum(self._account.shown.sum(axis=1), 1)[:, None, None]
+
+        def doubt(first: int, second: int | None) -> float:
+            return model.variance(levers[first] if second is None else levers[first] - levers[second])
+
+        return doubt
+
+
+def verdict_of(sums: Sums, cells: Cells, confidence: float, doubt: Doubt | None = None) -> Verdict:
+    """Give all that sums say: of everybody, of each group, and of each pair of groups.
+
+    Parameters
+    ----------
+    sums : Sums
+        The sums of one estimator.
+    cells : Cells
+        The groups.
+    confidence : float
+        The confidence of the intervals.
+    doubt : callable, optional
+        What adds to the variance: in the value of a cell, or in the difference of two.
+    """
+
+    def value(cell: int) -> Estimate | None:
+        estimate = sums.estimate(cell, confidence)
+        return estimate if estimate is None or doubt is None else estimate.widened(doubt(cell, None))
+
+    def minus(first: int, second: int, level: float) -> Estimate | None:
+        one, two = sums.estimate(first, level), sums.estimate(second, level)
+        if one is None or two is None:
+            return None
+        return one.minus(two) if doubt is None else one.minus(two).widened(doubt(first, second))
+
+    differences: list[Difference] = []
+    for attribute in cells.attributes:
+        pairs, place = cells.pairs(attribute), cells.groups(attribute)
+        # All pairs together (Bonferroni): nobody looks at one of them alone.
+        level = 1.0 - (1.0 - confidence) / max(len(pairs), 1)
+        differences += [
+            Difference(attribute, first, second, difference)
+            for first, second in pairs
+            if (difference := minus(place[first], place[second], level)) is not None
+        ]
+    # How the model's error goes along with the rewards of the log is not known.
+    gain = PerGroup.of(cells, lambda cell: None if doubt else sums.gain(cell, confidence))
+    return Verdict(PerGroup.of(cells, value), gain, tuple(differences))
