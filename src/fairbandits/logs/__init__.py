@@ -4,7 +4,22 @@ from fairbandits.coded import Coded, Label
 from fairbandits.logs.chunk import Chunk
 from fairbandits.logs.contexts import Encoder
 from fairbandits.logs.errors import LogError
+from fairbandits.logs.fitting import Fitted, fit
 from fairbandits.logs.log import Log
+from fairbandits.logs.offers import ArmTable, Offers, read_arms
 from fairbandits.logs.roles import Roles
 
-__all__ = ["Chunk", "Coded", "Encoder", "Label", "Log", "LogError", "Roles"]
+__all__ = [
+    "ArmTable",
+    "Chunk",
+    "Coded",
+    "Encoder",
+    "Fitted",
+    "Label",
+    "Log",
+    "LogError",
+    "Offers",
+    "Roles",
+    "fit",
+    "read_arms",
+]

@@ -10,7 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from fairbandits.coded import Coded
+from fairbandits.coded import Coded, Label
+
+__all__ = ["Chunk", "Coded", "Label"]
 
 Floats = NDArray[np.float64]
 
