@@ -8,6 +8,7 @@ from fairbandits.logs.fitting import Fitted, fit
 from fairbandits.logs.log import Log
 from fairbandits.logs.offers import ArmTable, Offers, read_arms
 from fairbandits.logs.roles import Roles
+from fairbandits.logs.write import write_log
 
 __all__ = [
     "ArmTable",
@@ -22,4 +23,5 @@ __all__ = [
     "Roles",
     "fit",
     "read_arms",
+    "write_log",
 ]
