@@ -1,6 +1,7 @@
 """Logs of past decisions: who gained what, what another policy would have done, policies that start warm."""
 
 from fairbandits.coded import Coded, Label
+from fairbandits.logs.audit import Audit, audit, metric_frame
 from fairbandits.logs.chunk import Chunk
 from fairbandits.logs.contexts import Encoder
 from fairbandits.logs.errors import LogError
@@ -12,6 +13,7 @@ from fairbandits.logs.write import write_log
 
 __all__ = [
     "ArmTable",
+    "Audit",
     "Chunk",
     "Coded",
     "Encoder",
@@ -21,7 +23,9 @@ __all__ = [
     "LogError",
     "Offers",
     "Roles",
+    "audit",
     "fit",
+    "metric_frame",
     "read_arms",
     "write_log",
 ]
