@@ -3,7 +3,8 @@
 from fairbandits.logs.chunk import Chunk, Coded, Label
 from fairbandits.logs.contexts import Encoder
 from fairbandits.logs.errors import LogError
+from fairbandits.logs.judge import judge
 from fairbandits.logs.log import Log
 from fairbandits.logs.roles import Roles
 
-__all__ = ["Chunk", "Coded", "Encoder", "Label", "Log", "LogError", "Roles"]
+__all__ = ["Chunk", "Coded", "Encoder", "Label", "Log", "LogError", "Roles", "judge"]
