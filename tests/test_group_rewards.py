@@ -5,7 +5,7 @@ import pickle
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fairbandits import Gap, GroupRewards
@@ -26,6 +26,7 @@ def recorded(stream):
     return groups
 
 
+@settings(deadline=None)  # the first call compiles
 @given(STREAM)
 def test_counts_means_and_variances(stream):
     groups = recorded(stream)

@@ -9,6 +9,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 
 
 class Moments:
@@ -30,15 +31,22 @@ class Moments:
         """Count one reward in a cell."""
         _add(self.count, self.mean, self.m2, group, arm, reward)
 
+    def add_many(self, groups: Ints, arms: Ints, rewards: Floats) -> None:
+        """Count many rewards, each in a cell; those of group -1 are not counted."""
+        _add_many(self.count, self.mean, self.m2, groups, arms, rewards)
+
     def absorb(self, group: int, arm: int, count: float, mean: float, m2: float) -> None:
-        """Add a cell of another table (Chan et al. 1979)."""
-        if count == 0.0:
-            return
-        at = group, arm
+        """Add a cell of another table."""
+        self.absorb_line(group, np.array([arm]), *(np.array([part], float) for part in (count, mean, m2)))
+
+    def absorb_line(self, group: int, arms: Ints, count: Floats, mean: Floats, m2: Floats) -> None:
+        """Add cells of a line of another table (Chan et al. 1979)."""
+        came = count > 0.0
+        at, count, mean, m2 = (group, arms[came]), count[came], mean[came], m2[came]
         ours = self.count[at]
         both = ours + count
-        shift = mean - self.mean[at] if ours else 0.0
-        self.mean[at] = self.mean[at] + shift * count / both if ours else mean
+        shift = np.where(ours > 0.0, mean - self.mean[at], 0.0)
+        self.mean[at] = np.where(ours > 0.0, self.mean[at] + shift * count / both, mean)
         self.m2[at] += m2 + shift**2 * ours * count / both
         self.count[at] = both
 
@@ -46,6 +54,10 @@ class Moments:
         """Read count, mean and squared deviations."""
         at = group, arm
         return float(self.count[at]), float(self.mean[at]), float(self.m2[at])
+
+    def line(self, group: int, arms: Ints) -> tuple[Floats, Floats, Floats]:
+        """Read counts, means and squared deviations of a group from some arms."""
+        return self.count[group, arms], self.mean[group, arms], self.m2[group, arms]
 
     def blank(self, where: Any) -> None:
         """Empty the cells at an index."""
@@ -94,3 +106,10 @@ def _add(count: Floats, mean: Floats, m2: Floats, group: int, arm: int, reward: 
     surprise = reward - mean[group, arm]
     mean[group, arm] += surprise / count[group, arm]
     m2[group, arm] += surprise * (reward - mean[group, arm])
+
+
+@njit(cache=True, nogil=True)
+def _add_many(count: Floats, mean: Floats, m2: Floats, groups: Ints, arms: Ints, rewards: Floats) -> None:
+    for i in range(rewards.size):
+        if groups[i] >= 0:
+            _add(count, mean, m2, groups[i], arms[i], rewards[i])

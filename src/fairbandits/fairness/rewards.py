@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fairbandits.arms import ArmId, ArmIndex, as_arm
+from fairbandits.coded import Coded
 from fairbandits.fairness.estimates import Gap, Standing
 from fairbandits.fairness.groups import Group, GroupKey, GroupValue, as_group
 from fairbandits.fairness.moments import Moments
@@ -102,6 +104,14 @@ class GroupRewards:
                 if row >= 0:
                     self._by_arm.add(number, row, reward)
 
+    def record_many(self, rewards: Floats, groups: Mapping[str, Coded], rows: NDArray[np.int64]) -> None:
+        """Record many rewards that have been checked: the users' groups by attribute, and the rows of the arms."""
+        self._by_arm.widen(1 + int(rows.max(initial=-1)))
+        for attribute, coded in groups.items():
+            lines = coded.renumbered(partial(self._claim, attribute))
+            self._totals.add_many(lines, np.zeros_like(lines), rewards)
+            self._by_arm.add_many(lines, rows, rewards)
+
     def restart(self) -> None:
         """Start the means of the groups anew; what each arm gave each group stays.
 
@@ -120,14 +130,14 @@ class GroupRewards:
             raise ValueError(
                 f"records of different reward ranges do not add up: {self.reward_range} and {other.reward_range}"
             )
-        rows = [(self._arms.claim(arm), row) for arm, row in other._arms.rows.items()]
-        self._by_arm.widen(1 + max((row for row, _ in rows), default=-1))
-        for theirs, (attribute, value) in enumerate(other._names):
-            ours = self._claim(attribute, value)
-            self._totals.absorb(ours, 0, *other._totals.cell(theirs, 0))
-            self._before[ours] += other._before[theirs]
-            for row, their_row in rows:
-                self._by_arm.absorb(ours, row, *other._by_arm.cell(theirs, their_row))
+        theirs = np.fromiter(other._arms.rows.values(), np.int64, len(other._arms))
+        ours = np.fromiter((self._arms.claim(arm) for arm in other._arms.rows), np.int64, len(other._arms))
+        self._by_arm.widen(1 + int(ours.max(initial=-1)))
+        for line, (attribute, value) in enumerate(other._names):
+            number = self._claim(attribute, value)
+            self._totals.absorb(number, 0, *other._totals.cell(line, 0))
+            self._by_arm.absorb_line(number, ours, *other._by_arm.line(line, theirs))
+            self._before[number] += other._before[line]
 
     # -- asking ----------------------------------------------------------------------------------------
 

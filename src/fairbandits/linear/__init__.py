@@ -24,6 +24,7 @@ from fairbandits.linear.rows import (
     refuse_unusable,
     stack_rows,
 )
+from fairbandits.linear.sums import RowSums
 
 __all__ = [
     "Bank",
@@ -33,6 +34,7 @@ __all__ = [
     "Model",
     "RidgeBank",
     "Row",
+    "RowSums",
     "Rows",
     "SparseRows",
     "alpha_from_delta",

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from fairbandits.linear import learning, scoring
 from fairbandits.linear.rows import Row, Rows, SparseRows, checked_entries, refuse_outside
 from fairbandits.linear.solve import identity, invert, solve, unpacked
+from fairbandits.linear.sums import RowSums
 from fairbandits.linear.threads import over_arms
 
 Floats = NDArray[np.float64]
@@ -245,10 +246,16 @@ class RidgeBank:
         """Add to A and b of a slot, and solve afresh."""
         if slot >= self.n_slots:
             self._grow(slot + 1)
-        self.gram[slot] += gram
-        self.moment[slot] += moment
+        gram, moment = self.gram[slot] + gram, self.moment[slot] + moment
+        solution = solve(gram, moment)  # which may refuse: nothing has changed so far
+        self.gram[slot], self.moment[slot] = gram, moment
         self.rows_learned[slot] += n_rows
-        self.refresh(slot)
+        self._take(slot, *solution)
+
+    def add_rows(self, sums: RowSums, pairs: Iterable[tuple[int, int]]) -> None:
+        """Learn rows that have been summed up, slot by slot: pairs of a slot of ours and one of theirs."""
+        for slot, theirs in pairs:
+            self.add_sums(slot, sums.gram[theirs], sums.moment[theirs], int(sums.count[theirs]))
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Give the state as arrays, without the slots at the end that hold nothing."""

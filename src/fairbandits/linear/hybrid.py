@@ -14,6 +14,7 @@ from fairbandits.linear.hybrid_scoring import score_hybrid
 from fairbandits.linear.kernels import Floats, Ints, times
 from fairbandits.linear.rows import Row, Rows, checked_entries
 from fairbandits.linear.solve import identity
+from fairbandits.linear.sums import RowSums
 from fairbandits.linear.threads import over_arms
 
 
@@ -92,6 +93,15 @@ class HybridBank:
         for slot, other_slot in pairs:
             changes += [(-1.0, self._passed_up(slot)), (-1.0, other._passed_up(other_slot))]
             ours.absorb(theirs, [(slot, other_slot)])
+            changes.append((1.0, self._passed_up(slot)))
+        self._exchange(changes)
+
+    def add_rows(self, sums: RowSums, pairs: Iterable[tuple[int, int]]) -> None:
+        """Learn rows that have been summed up; what beta has from an arm is worked out anew."""
+        changes = []
+        for slot, theirs in pairs:
+            changes.append((-1.0, self._passed_up(slot)))
+            self.arms.add_rows(sums, [(slot, theirs)])
             changes.append((1.0, self._passed_up(slot)))
         self._exchange(changes)
 

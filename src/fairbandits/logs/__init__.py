@@ -1,6 +1,7 @@
 """Logs of past decisions: who gained what, what another policy would have done, policies that start warm."""
 
-from fairbandits.logs.chunk import Chunk, Coded, Label
+from fairbandits.coded import Coded, Label
+from fairbandits.logs.chunk import Chunk
 from fairbandits.logs.contexts import Encoder
 from fairbandits.logs.errors import LogError
 from fairbandits.logs.judge import judge

@@ -10,24 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-Label = str | int
+from fairbandits.coded import Coded
+
 Floats = NDArray[np.float64]
-
-
-@dataclass(frozen=True, eq=False)
-class Coded:
-    """A column of labels as numbers.
-
-    Attributes
-    ----------
-    codes : array of int32
-        The number of each row's label; -1 where the label is missing.
-    labels : list
-        The label of each number. It grows from chunk to chunk: the same number is the same label in the whole log.
-    """
-
-    codes: NDArray[np.int32]
-    labels: list[Label]
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from fairbandits.coded import Coded
 from fairbandits.fairness.groups import is_missing
-from fairbandits.logs.chunk import Coded
 
 Floats = NDArray[np.float64]
 Features = csr_array[Any] | Floats

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fairbandits.logs.chunk import Coded, Label
+from fairbandits.coded import Coded, Label
 from fairbandits.logs.errors import Place, shortened
 
 Codes = NDArray[np.int32]

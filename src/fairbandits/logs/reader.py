@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fairbandits.logs.chunk import Chunk, Coded
+from fairbandits.coded import Coded
+from fairbandits.logs.chunk import Chunk
 from fairbandits.logs.contexts import Encoder, Features
 from fairbandits.logs.errors import Place
 from fairbandits.logs.labels import Labels

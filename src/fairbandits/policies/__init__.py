@@ -9,6 +9,7 @@ from fairbandits.policies.equal_regret_linucb import EqualRegretLinUCB
 from fairbandits.policies.even_linucb import EvenLinUCB
 from fairbandits.policies.fair_linucb import FairLinUCB
 from fairbandits.policies.files import FileError
+from fairbandits.policies.lessons import Lessons
 from fairbandits.policies.linear_policy import LinearPolicy
 from fairbandits.policies.lints import LinTS
 from fairbandits.policies.linucb import LinUCB
@@ -28,6 +29,7 @@ __all__ = [
     "EvenLinUCB",
     "FairLinUCB",
     "FileError",
+    "Lessons",
     "LinTS",
     "LinUCB",
     "LinearPolicy",

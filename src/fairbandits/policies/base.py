@@ -13,14 +13,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairbandits.arms import ArmId, ArmIndex, as_arm
+from fairbandits.coded import Coded
 from fairbandits.contexts import Offer
 from fairbandits.fairness import Group, GroupKey, GroupRewards, as_group
 from fairbandits.fairness.rewards import as_range, as_reward
-from fairbandits.linear import MapError, Row, Rows, as_rows, check_width, stack_rows
+from fairbandits.linear import MapError, Row, Rows, RowSums, as_rows, check_width, stack_rows
 from fairbandits.policies import files
 from fairbandits.policies.decision import Decision, Scores
 from fairbandits.policies.decisions import Decisions
 from fairbandits.policies.ledger import Ledger
+from fairbandits.policies.lessons import Lessons, as_lesson_rows, group_keys
 from fairbandits.policies.params import Parameters
 from fairbandits.policies.pick import (
     pick_best,
@@ -97,6 +99,8 @@ class Policy(Parameters):
         self.groups = GroupRewards(reward_range, self._arms)
         self.n_features_in_: int | None = None
         self.rounds_learned = 0
+        # Plain values that go into the policy's file and come back with it: how its contexts are encoded, say.
+        self.notes: dict[str, Any] = {}
 
     # -- what a subclass says --------------------------------------------------------------------------
 
@@ -303,7 +307,7 @@ class Policy(Parameters):
     @property
     def _width(self) -> int | None:
         """The width that contexts must have: any, while nothing has been learned."""
-        return self.n_features_in_ if self.rounds_learned else None
+        return self._learned_width
 
     def _score(self, rows: Rows, at: Ints, keys: tuple[GroupKey, ...]) -> Scores:
         mean, width = self._predict(rows, at)
@@ -446,6 +450,65 @@ class Policy(Parameters):
     def _update(self, at: int, row: Row, reward: float) -> None:
         """Learn nothing: for policies without a model."""
 
+    def learn_lessons(self, lessons: Lessons) -> None:
+        """Learn what decisions of a log teach, which may be those of another policy: summed up, solved once.
+
+        The same as learning them one by one, and much faster. For models to which the order matters use
+        `learn_logged`.
+        """
+        if not self.lessons_add_up:
+            raise ValueError(
+                f"the order of rewards matters to {self!r}, so that they cannot be summed up; use learn_logged"
+            )
+        self._check_alike(lessons.policy)
+        if lessons.width is None:
+            return
+        check_width(lessons.width, self._learned_width)
+        self.n_features_in_ = lessons.width
+        if lessons.sums is not None:
+            self._learn_sums(lessons.sums, *lessons.places(self._arms))
+        self.groups.merge(lessons.groups)
+        self.rounds_learned += lessons.rounds
+
+    def learn_logged(self, contexts: Any, arms: Coded, rewards: Floats, groups: Mapping[str, Coded]) -> None:
+        """Learn decisions of a log, which may be those of another policy, in their order.
+
+        Takes what `Lessons.add` takes.
+        """
+        if self.lessons_add_up:
+            lessons = Lessons(self)
+            lessons.add(contexts, arms, rewards, groups)
+            self.learn_lessons(lessons)
+            return
+        rows = as_lesson_rows(self, contexts, rewards)
+        self.n_features_in_ = rows.width
+        picked = [as_arm(arm) for arm in arms.labels]
+        for i, (code, reward, key) in enumerate(
+            zip(arms.codes, rewards, group_keys(groups, len(rewards)), strict=True)
+        ):
+            arm, gain = picked[code], float(reward)
+            self._update(self._arms.row_for(arm), rows.row(i, 0), gain)
+            self.groups.record(gain, key, self._arms.claim(arm))
+            self.rounds_learned += 1
+
+    @property
+    def lessons_add_up(self) -> bool:
+        """Whether what a log teaches can be summed up: not where order matters, or a subclass learns its way."""
+        return not self.order_matters and type(self)._update is Policy._update
+
+    @property
+    def _pooled(self) -> bool | None:
+        """Whether all arms share one regression; None where there is no regression."""
+        return None
+
+    @property
+    def _learned_width(self) -> int | None:
+        """The width of what has been learned; None while that is nothing."""
+        return self.n_features_in_ if self.rounds_learned else None
+
+    def _learn_sums(self, sums: RowSums, ours: Ints, theirs: Ints) -> None:
+        """Learn nothing: for policies without a model."""
+
     def forget_arm(self, arm: ArmId) -> None:
         """Retire an arm: what was learned of it is dropped, what its users received stays counted.
 
@@ -533,13 +596,16 @@ class Policy(Parameters):
         merged.rounds_learned += other.rounds_learned
         return merged
 
-    def _check_mergeable(self, other: Self) -> None:
+    def _check_alike(self, other: Policy) -> None:
         if type(other) is not type(self):
             raise ValueError(f"cannot merge a {type(self).__name__} with a {type(other).__name__}")
         ours, theirs = (params_to_plain(policy.get_params()) | {"random_state": None} for policy in (self, other))
         if ours != theirs:
             different = [name for name in ours if ours[name] != theirs[name]]
             raise ValueError(f"policies with different parameters do not merge; these differ: {different}")
+
+    def _check_mergeable(self, other: Self) -> None:
+        self._check_alike(other)
         if None not in (self.n_features_in_, other.n_features_in_) and self.n_features_in_ != other.n_features_in_:
             raise ValueError(
                 "policies of different width do not merge: "
@@ -564,6 +630,7 @@ class Policy(Parameters):
             "groups": self.groups.to_json(),
             "width": self.n_features_in_,
             "rounds_learned": self.rounds_learned,
+            "notes": self.notes,
         }
         arrays: dict[str, NDArray[Any]] = {f"groups.{name}": a for name, a in self.groups.arrays().items()}
         arrays |= {f"ledger.{name}": a for name, a in self._ledger.arrays().items()}
@@ -577,6 +644,7 @@ class Policy(Parameters):
         self.groups.restore(header["groups"], part(arrays, "groups."))
         self.n_features_in_ = None if header["width"] is None else int(header["width"])
         self.rounds_learned = int(header["rounds_learned"])
+        self.notes = dict(header.get("notes", {}))  # older files have none
 
     # -- parameters ------------------------------------------------------------------------------------
 

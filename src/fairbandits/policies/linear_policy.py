@@ -7,7 +7,7 @@ from typing import Any, Self
 from numpy.typing import NDArray
 
 from fairbandits.arms import ArmId, as_arm
-from fairbandits.linear import Bank, Model, Row, Rows, as_model, features, logistic, look
+from fairbandits.linear import Bank, Model, Row, Rows, RowSums, as_model, features, logistic, look
 from fairbandits.policies.base import Floats, Ints, Policy, Seen
 from fairbandits.policies.params import as_number
 from fairbandits.policies.plain import part
@@ -126,6 +126,18 @@ class LinearPolicy(Policy):
             low, high = self.reward_range
             reward, weight = logistic.working_row(*look(self.bank, slot, row), (reward - low) / (high - low))
         self.bank.learn(slot, row, reward, weight)
+
+    @property
+    def lessons_add_up(self) -> bool:
+        """Whether what a log teaches can be summed up."""
+        return not self.order_matters and type(self)._update is LinearPolicy._update
+
+    @property
+    def _pooled(self) -> bool:
+        return as_model(self.model).kind == "shared"
+
+    def _learn_sums(self, sums: RowSums, ours: Ints, theirs: Ints) -> None:
+        self.bank.add_rows(sums, zip(ours.tolist(), theirs.tolist(), strict=True))
 
     def _forget(self, at: int) -> None:
         if self._bank is not None and as_model(self.model).kind != "shared":
