@@ -1,10 +1,10 @@
 """How often the intervals of `fairbandits judge` cover the truth: logs with known truth, judged from end to end.
 
 Every repeat draws a log of its own, hands it to `fairbandits.logs.judge`, and looks whether the interval of each
-estimator covers the exact value of the policy: for everybody, for each of two groups, and for their difference. Users
-have two features of 0 or 1 and a group, so that the exact value is a sum over eight kinds of users.
+estimator covers the exact value of the policy: for everybody, for each of two groups, and for their difference.
+Users have two features of 0 or 1 and a group, so that the exact value is a sum over eight kinds of users.
 
-Usage: python benchmarks/coverage.py [--repeats 1000] [--rows 2000]
+Usage: python benchmarks/coverage.py [--repeats 1000] [--rows 3000]
 """
 
 from __future__ import annotations
@@ -133,7 +133,7 @@ def main() -> None:
     """Measure, and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--repeats", type=int, default=1000)
-    parser.add_argument("--rows", type=int, default=2000)
+    parser.add_argument("--rows", type=int, default=3000)
     given = parser.parse_args()
     start: Callable[[], float] = time.perf_counter
     for name, world in worlds().items():

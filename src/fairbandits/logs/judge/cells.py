@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fairbandits.logs.chunk import Coded, Label
+from fairbandits.coded import Coded, Label
 
 Ints = NDArray[np.int64]
 

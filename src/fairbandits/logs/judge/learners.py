@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from fairbandits.logs.chunk import Label
+from fairbandits.coded import Label
 from fairbandits.logs.judge.case import Case
-from fairbandits.logs.judge.piece import Piece, dense
+from fairbandits.logs.judge.piece import Piece
 from fairbandits.logs.judge.sums import Sums, Terms
 from fairbandits.policies import Policy
 
@@ -19,7 +19,8 @@ _FIRST, _MOST = 16, 4096
 
 def learn(policy: Policy, case: Case, piece: Piece, groups: Sequence[Mapping[str, Label]]) -> None:
     """Let a policy learn rows as if it had decided itself what was shown."""
-    contexts = dense(piece.contexts[0])
+    contexts = piece.contexts[0]
+    contexts = contexts if isinstance(contexts, np.ndarray) else contexts.toarray()
     for row, (arm, reward) in enumerate(zip(piece.arm.tolist(), piece.reward.tolist(), strict=True)):
         offer = case.offers.of_arm(contexts[row], case.survey.arms[arm])
         policy.learn(policy.choose(offer, groups[row]), reward)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, hstack
 
 from fairbandits.logs.chunk import Chunk
 from fairbandits.logs.contexts import Features
@@ -92,20 +92,15 @@ def piece_of(chunks: Sequence[Chunk], survey: Survey, uniform: bool) -> Piece:
     return piece if came.all() else piece.where(came)
 
 
-def features_of(piece: Piece, cells: Cells) -> Floats:
+def features_of(piece: Piece, cells: Cells) -> Features:
     """Give what the model of the reward knows of users: a constant, their groups, their own features.
 
     Their groups are among them so that groups with the same features are not taken for one another.
     """
-    contexts = dense(piece.contexts[0])
-    features = np.zeros((len(piece), len(cells) + contexts.shape[1]))
-    for column in piece.cells.T:
-        known = np.flatnonzero(column >= 0)
-        features[known, column[known]] = 1.0
-    features[:, len(cells) :] = contexts
-    return features
-
-
-def dense(contexts: Features) -> Floats:
-    """Write features as a plain matrix."""
-    return contexts.toarray() if isinstance(contexts, csr_array) else contexts
+    known = piece.cells >= 0
+    ends = np.concatenate([[0], np.cumsum(known.sum(axis=1))])
+    groups = csr_array((np.ones(ends[-1]), piece.cells[known], ends), shape=(len(piece), len(cells)))
+    contexts = piece.contexts[0]
+    if isinstance(contexts, csr_array):
+        return csr_array(hstack([groups, contexts], format="csr"))
+    return np.hstack([groups.toarray(), contexts])

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
 
-from fairbandits.logs.chunk import Label
+from fairbandits.coded import Label
 from fairbandits.logs.judge.cells import ALL, Cells
 from fairbandits.logs.judge.estimate import Estimate
 

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairbandits.arms import ArmId
-from fairbandits.logs.chunk import Chunk, Label
+from fairbandits.coded import Label
+from fairbandits.logs.chunk import Chunk
 from fairbandits.logs.errors import LogError
 from fairbandits.logs.judge.cells import Cells
 from fairbandits.logs.log import Log
