@@ -1,11 +1,25 @@
 """Logs of past decisions: who gained what, what another policy would have done, policies that start warm."""
 
 from fairbandits.coded import Coded, Label
+from fairbandits.logs.audit import Audit, audit, metric_frame
 from fairbandits.logs.chunk import Chunk
 from fairbandits.logs.contexts import Encoder
 from fairbandits.logs.errors import LogError
-from fairbandits.logs.judge import judge
+from fairbandits.logs.judge import Judgement, judge
 from fairbandits.logs.log import Log
 from fairbandits.logs.roles import Roles
 
-__all__ = ["Chunk", "Coded", "Encoder", "Label", "Log", "LogError", "Roles", "judge"]
+__all__ = [
+    "Audit",
+    "Chunk",
+    "Coded",
+    "Encoder",
+    "Judgement",
+    "Label",
+    "Log",
+    "LogError",
+    "Roles",
+    "audit",
+    "judge",
+    "metric_frame",
+]

@@ -75,7 +75,7 @@ class Reader:
             propensity = as_propensities(column[self._propensity], self._propensity, place)
         group = {name: self._labels[name].code(column[name], place) for name in self._groups}
         contexts = None if self._encoder is None else self._features(self._encoder, column, place, len(batch))
-        return Chunk(first_row, arm, reward, propensity, group, self._times(column, place), contexts)
+        return Chunk(first_row, arm, reward, propensity, group, self._times(column, place), contexts, place)
 
     def _times(self, column: Mapping[str, Any], place: Place) -> NDArray[Any] | None:
         if self._time is None:
