@@ -96,7 +96,7 @@ def _how(candidate: Candidate, prepared: Prepared) -> str:
     learned = candidate.policy.rounds_learned
     if candidate.is_trained:
         return f"as it came, having learned {learned:,} rewards"
-    return f"trained on {prepared.account.trained:,} earlier rows" if learned else "having learned nothing"
+    return f"after training on {prepared.account.trained:,} earlier rows" if learned else "as it starts"
 
 
 def _learned(case: Case, prepared: Prepared, candidate: Candidate) -> Judged:
@@ -110,7 +110,7 @@ def _learned(case: Case, prepared: Prepared, candidate: Candidate) -> Judged:
     start = f" after {before:,} rewards" if before else ""
     return Judged(
         candidate.title,
-        f"learning from {taken}, those on which it agreed{start}",
+        f"while it learned from {taken}, those on which it agreed{start}",
         {"replay": replace(verdict, gain=nothing)},
         PerGroup.of(cells, lambda cell: float(sums.rows(cell))),
         None,

@@ -76,9 +76,7 @@ class Difference:
     estimate: Estimate
 
     def turned(self) -> Difference:
-        """Give it the other way round, where the second group is ahead."""
-        if self.estimate.value >= 0.0:
-            return self
+        """Give it the other way round."""
         other = replace(self.estimate, value=-self.estimate.value, skew=-self.estimate.skew)
         return Difference(self.attribute, self.second, self.first, other)
 
@@ -108,7 +106,11 @@ class Verdict:
 
     def widest(self, attribute: str) -> Difference | None:
         """Give the largest difference between groups of an attribute, the group ahead first."""
-        mine = [one.turned() for one in self.differences if one.attribute == attribute]
+        mine = [
+            one if one.estimate.value >= 0.0 else one.turned()
+            for one in self.differences
+            if one.attribute == attribute
+        ]
         return max(mine, key=lambda one: one.estimate.value, default=None)
 
     def to_plain(self) -> dict[str, Any]:
