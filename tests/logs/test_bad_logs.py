@@ -161,6 +161,10 @@ def test_guesses_can_be_refused():
     assert Log.open(frame, Roles("arm", "reward")).guessed == {}
     assert Log.open(frame, Roles("arm", "reward"), groups="sex").roles.groups == ("sex",)
     assert Log.open(frame.rename(columns=str.upper)).roles.reward == "REWARD"
+    # A group may be a feature too; whatever is named by hand is nothing else.
+    assert Log.open(frame, contexts=["sex"]).guessed["groups"] == ("sex",)
+    assert "groups" not in Log.open(frame, time="sex").guessed
+    assert "time" not in Log.open(frame, contexts=["time"]).guessed
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from fairbandits.logs.errors import LogError
 from fairbandits.logs.frames import open_frame
 from fairbandits.logs.parquet_files import open_parquet
 from fairbandits.logs.parts import SUFFIXES, Part, Source, find_files
-from fairbandits.logs.reader import Reader, find_words
+from fairbandits.logs.reader import Reader, make_encoder
 from fairbandits.logs.roles import Roles, checked_roles, find_roles
 
 
@@ -69,7 +69,7 @@ class Log:
         **named_roles
             Roles one by one: `arm="video", groups=["sex", "race"]`. They go before those of `roles`.
         """
-        found = _look(source)
+        found = look(source)
         given = dict(found.roles)
         if roles is not None:
             given = {f.name: getattr(roles, f.name) for f in fields(roles)}
@@ -112,7 +112,7 @@ class Log:
 
     @cached_property
     def _encoder(self) -> Encoder:
-        return Encoder(self.roles.contexts, find_words(self.parts, self.roles, self.kinds))
+        return make_encoder(self.parts, self.roles.contexts, self.kinds)
 
     def with_encoder(self, encoder: Encoder) -> Log:
         """Give the same log with another encoder: that of a policy, say, which knows other words."""
@@ -145,7 +145,8 @@ def _numbered(parts: Sequence[Part]) -> list[Part]:
     return pieces
 
 
-def _look(source: Any) -> Source:
+def look(source: Any) -> Source:
+    """Look at what is kept in files or in a dataframe, before its columns have roles."""
     if not isinstance(source, str | os.PathLike):
         return open_frame(source)
     path = Path(source)
