@@ -10,7 +10,7 @@ import typer
 from fairbandits.cli.log_options import reads_log
 from fairbandits.cli.options import OutOption
 from fairbandits.cli.say import console, make_folder, say, table
-from fairbandits.logs import Judgement, Log
+from fairbandits.logs import Judgement, Log, read_arms
 from fairbandits.logs import judge as judge_policies
 from fairbandits.logs.judge.estimate import Estimate
 from fairbandits.logs.judge.files import write_report
@@ -31,6 +31,10 @@ def judge(
             show_default=False,
         ),
     ],
+    catalogue: Annotated[
+        Path | None,
+        typer.Option(help="What is known of arms: ids, features, and match:GROUP columns; a file as LOG is."),
+    ] = None,
     train: Annotated[
         float | None,
         typer.Option(
@@ -57,6 +61,7 @@ def judge(
     found = judge_policies(
         log,
         [text for texts in policy for text in split_outside(texts)],
+        table=None if catalogue is None else read_arms(catalogue, log),
         train=train,
         learning=learning,
         uniform=uniform,
