@@ -319,9 +319,9 @@ def test_folders_that_do_not_fit(tmp_path):
 
 def test_arguments_that_make_no_sense():
     log = Log.open(pd.DataFrame(FINE))
-    with pytest.raises(ValueError, match=r"^rows=0 came; expected how many rows a chunk has at most"):
+    with pytest.raises(ValueError, match=r"^rows=0 came; expected a whole number of at least 1"):
         log.chunks(rows=0)
-    with pytest.raises(ValueError, match=r"^n=0 came; expected into how many logs"):
+    with pytest.raises(ValueError, match=r"^n=0 came; expected a whole number of at least 1"):
         log.split(0)
 
 

@@ -11,7 +11,7 @@ from sklearn.linear_model import Ridge
 
 from fairbandits import EpsilonGreedy, FairLinUCB, LinUCB, Policy, Uniform
 from fairbandits.logs import Log, fit, judge, read_arms
-from fairbandits.logs.judge import estimators
+from fairbandits.logs.judge import estimators, passes
 from fairbandits.logs.judge.files import write_report
 from fairbandits.logs.judge.reward_model import RewardModel, deal
 
@@ -126,7 +126,9 @@ def test_the_model_of_the_reward_is_a_cross_fitted_ridge(frame, trained, found):
 def test_the_truth_is_where_the_intervals_say(trained, found):
     # Users are of four kinds, each as frequent as the other.
     kinds = logged(40).drop_duplicates(["sex", "x_high"])
-    means = np.array([MEAN[int(sex == "male"), int(x)] for sex, x in zip(kinds["sex"], kinds["x_high"], strict=True)])
+    means = np.array(
+        [MEAN[int(sex == "male"), int(x)] for sex, x in zip(kinds["sex"], kinds["x_high"], strict=True)]
+    )
     value = (chances_of(trained, kinds) * means).sum(axis=1)
     truth = {sex: value[kinds["sex"] == sex].mean() for sex in ("female", "male")}
     for name in ("ips", "snips", "direct", "doubly_robust"):
@@ -229,7 +231,9 @@ def test_a_policy_that_knows_other_words(frame):
 
 def test_arms_with_features_of_their_own(frame):
     log = Log.open(frame)
-    table = read_arms(pd.DataFrame({"arm": ARMS, "level": [1.0, 2.0, 3.0], "match:sex": ["male", "female", "male"]}), log)
+    table = read_arms(
+        pd.DataFrame({"arm": ARMS, "level": [1.0, 2.0, 3.0], "match:sex": ["male", "female", "male"]}), log
+    )
     found = judge(log, "LinUCB(alpha=0.1, model=shared)", table=table)
     assert found.policies[0].verdicts["doubly_robust"].value.everybody.value > found.logged.value.everybody.value
     fitted = fit(log, LinUCB(random_state=0), table=table).policy
@@ -239,7 +243,7 @@ def test_arms_with_features_of_their_own(frame):
     with pytest.raises(ValueError, match="it was fitted without a catalogue of arms; leave it out"):
         judge(frame, plain, table=table)
     short = read_arms(pd.DataFrame({"arm": ARMS[:2]}), log)
-    with pytest.raises(ValueError, match="these of its arms are not in the catalogue: .'chemistry'."):
+    with pytest.raises(ValueError, match=r"these of its arms are not in the catalogue: \['chemistry'\]"):
         judge(log, "Uniform", table=short)
 
 
@@ -307,7 +311,9 @@ def test_without_propensities(frame, trained):
 def test_tiny_propensities_and_clipping(frame, trained):
     tiny = frame.assign(propensity=np.where(np.arange(len(frame)) == 7, 1e-4, frame["propensity"]))
     found = judge(tiny, trained)
-    assert said(found, "of the propensities are tiny, below 0.033, the smallest 0.0001: a single row can weigh as much")
+    assert said(
+        found, "of the propensities are tiny, below 0.033, the smallest 0.0001: a single row can weigh as much"
+    )
     clipped = judge(frame, trained, clip=1.0)
     assert said(clipped, "clipping at 1 changed")
     low, high = (f.policies[0].verdicts["ips"].value.everybody.value for f in (clipped, judge(frame, trained)))
@@ -316,7 +322,7 @@ def test_tiny_propensities_and_clipping(frame, trained):
 
 def test_propensities_that_are_wrong(frame, trained):
     found = judge(frame.assign(propensity=0.5 * frame["propensity"]), trained)
-    assert said(found, "the weights of users have mean 2.0")
+    assert said(found, "the weights of users have mean 1.9")
 
 
 def test_few_effective_rows(frame, trained):
@@ -332,7 +338,9 @@ def test_arms_that_a_group_never_saw(frame, trained):
     assert said(found, "would show sex female in")
     log = Log.open(frame)
     table = read_arms(pd.DataFrame({"arm": [*ARMS, "dance"]}), log)
-    assert said(judge(log, "Uniform", table=table), "would show users in 25.0% of the rows an arm that the log never")
+    assert said(
+        judge(log, "Uniform", table=table), "would show users in 25.0% of the rows an arm that the log never"
+    )
 
 
 def test_rewards_and_groups_that_are_missing(frame, trained):
@@ -341,7 +349,7 @@ def test_rewards_and_groups_that_are_missing(frame, trained):
         sex=frame["sex"].mask(np.arange(len(frame)) % 10 == 0),
     )
     found = judge(holes, trained)
-    assert said(found, "of the rows have no reward and are left out (sex female 5")
+    assert said(found, "of the rows have no reward and are left out (sex female 4")
     assert said(found, "sex is not known in 10.0% of the rows")
     assert found.missing.groups["sex"]["male"] == 0.0
     assert found.rows.everybody == holes["reward"].notna().sum()
@@ -363,7 +371,7 @@ def test_rows_that_it_has_learned(frame):
 
 
 def test_a_model_that_would_be_too_large(frame, trained, monkeypatch):
-    monkeypatch.setattr("fairbandits.logs.judge.passes._LARGEST_MODEL", 1)
+    monkeypatch.setattr(passes, "_LARGEST_MODEL", 1)
     found = judge(frame, trained)
     assert set(found.policies[0].verdicts) == {"replay", "ips", "snips"}
     assert found.policies[0].trusted == "snips"
@@ -458,11 +466,15 @@ def test_what_is_refused(frame, policies, how, message):
 
 
 def test_logs_that_cannot_judge(frame, trained):
-    with pytest.raises(ValueError, match="no row is left to train on: there are too few, or all have the same time"):
+    with pytest.raises(
+        ValueError, match="no row is left to train on: there are too few, or all have the same time"
+    ):
         judge(frame.assign(time=7.0), "Uniform")
     with pytest.raises(ValueError, match=r"1 row\(s\) with a reward are left to judge by, expected at least two"):
         judge(frame[:2], "Uniform")
     with pytest.raises(ValueError, match=r"it has learned arms such as '\w+' \(str\), and none of those on offer"):
         judge(frame.assign(arm=frame["arm"].str.len()), trained)
-    with pytest.raises(ValueError, match="column 'reward', row 1 of the log: 7.0 came; the policy takes rewards"):
+    with pytest.raises(
+        ValueError, match=r"column 'reward', row 1 of the log: 7\.0 came; the policy takes rewards"
+    ):
         judge(frame.assign(reward=7.0), "LinUCB")

@@ -10,6 +10,7 @@ from fairbandits.logs.judge import Judgement, judge
 from fairbandits.logs.log import Log
 from fairbandits.logs.offers import ArmTable, Offers, read_arms
 from fairbandits.logs.roles import Roles
+from fairbandits.logs.write import write_log
 
 __all__ = [
     "ArmTable",
@@ -29,4 +30,5 @@ __all__ = [
     "judge",
     "metric_frame",
     "read_arms",
+    "write_log",
 ]
