@@ -12,7 +12,6 @@ from sklearn.linear_model import Ridge
 from fairbandits import EpsilonGreedy, FairLinUCB, LinUCB, Policy, Uniform
 from fairbandits.logs import Log, fit, judge, read_arms
 from fairbandits.logs.judge import estimators, passes
-from fairbandits.logs.judge.files import write_report
 from fairbandits.logs.judge.reward_model import RewardModel, deal
 
 ARMS = ("algebra", "biology", "chemistry")
@@ -390,7 +389,7 @@ def test_a_policy_that_never_agrees(tmp_path, frame):
     table = read_arms(pd.DataFrame({"arm": [*ARMS, "dance"]}), log)
     found = judge(log, Stubborn(), table=table, learning=True)
     assert found.policies[0].verdicts["replay"].value.everybody is None
-    page = write_report(found, tmp_path).read_text()
+    page = found.write(tmp_path).read_text()
     assert "they never agree with it" in page
     assert "cannot say" in page
 
@@ -400,7 +399,7 @@ def test_a_policy_that_never_agrees(tmp_path, frame):
 
 def test_the_page_and_the_numbers(tmp_path, frame):
     found = judge(frame, ["FairLinUCB(gamma=2)", "Uniform"])
-    page = write_report(found, tmp_path).read_text()
+    page = found.write(tmp_path).read_text()
     assert "<script" not in page
     assert "http://" not in page.replace("http://www.w3.org", "")
     for text in ("At a glance", "Before you believe it", "FairLinUCB(gamma=2)", "apart by sex", "doubly robust"):

@@ -13,7 +13,6 @@ from fairbandits.cli.say import console, make_folder, say, table
 from fairbandits.logs import Judgement, Log, read_arms
 from fairbandits.logs import judge as judge_policies
 from fairbandits.logs.judge.estimate import Estimate
-from fairbandits.logs.judge.files import write_report
 from fairbandits.logs.judge.result import TITLES, Judged
 from fairbandits.logs.judge.words import Words
 from fairbandits.named import split_outside
@@ -69,7 +68,7 @@ def judge(
         confidence=confidence,
         seed=seed,
     )
-    page = write_report(found, out)
+    page = found.write(out)
     _print_judgement(found)
     say(f"written: {page} and {page.with_name('judge.json').name}")
 

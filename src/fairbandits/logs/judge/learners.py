@@ -73,7 +73,7 @@ def replay_learning(candidate: Candidate, case: Case, lowest: float, origin: flo
     sums = Sums(len(case.survey.cells), origin)
     size = _FIRST
     for _, piece in case.read():
-        rows = piece.where(piece.judges)
+        rows = piece.judging()
         coin = rng.random(len(rows))
         fair = np.ones(len(rows), bool) if rows.propensity is None else coin * rows.propensity < lowest
         size = _replay(candidate, case, rows, fair, sums, size)

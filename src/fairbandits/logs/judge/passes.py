@@ -52,7 +52,7 @@ def prepare(case: Case, with_model: bool) -> Prepared:
         trains = ~seen.split.judges(chunk) & ~np.isnan(chunk.reward)
         for pupil in pupils if trains.any() else ():
             pupil.hear(chunk, trains)
-        _count(case, prepared, piece.where(piece.judges))
+        _count(case, prepared, piece.judging())
     _check(case, prepared.account)
     for pupil in pupils:
         pupil.finish()
@@ -67,7 +67,7 @@ def hear(case: Case, prepared: Prepared) -> list[Trial]:
     trials = [Trial(prepared.account, model, case.setting.clip) for _ in case.candidates]
     columns = max(len(case.survey.arms), model.width if model else 1)
     for _, piece in case.read():
-        for part in piece.where(piece.judges).parts(columns):
+        for part in piece.judging().parts(columns):
             features = predicted = None
             if model is not None:
                 features = features_of(part, cells)

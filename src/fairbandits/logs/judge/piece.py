@@ -12,7 +12,7 @@ from scipy.sparse import csr_array, hstack
 
 from fairbandits.logs.chunk import Chunk
 from fairbandits.logs.contexts import Features
-from fairbandits.logs.judge.cells import Cells, recode
+from fairbandits.logs.judge.cells import Cells
 from fairbandits.logs.judge.survey import Survey
 
 Floats = NDArray[np.float64]
@@ -67,6 +67,10 @@ class Piece:
             tuple(contexts[rows] for contexts in self.contexts),
         )
 
+    def judging(self) -> Piece:
+        """Give the rows that judge."""
+        return self if self.judges.all() else self.where(self.judges)
+
     def parts(self, columns: int) -> Iterator[Piece]:
         """Give the rows in parts, so that a matrix with so many columns stays small."""
         size = max(_NUMBERS // columns, 1)
@@ -82,7 +86,7 @@ def piece_of(chunks: Sequence[Chunk], survey: Survey, uniform: bool) -> Piece:
     piece = Piece(
         np.arange(chunk.first_row, chunk.first_row + len(chunk)),
         survey.split.judges(chunk),
-        recode(chunk.arm, place),
+        chunk.arm.renumbered(place),
         chunk.reward,
         propensity,
         survey.cells.of(chunk.group, len(chunk)),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from fairbandits.coded import Label
@@ -204,6 +205,12 @@ class Judgement:
             if policy.title == title:
                 return policy
         raise KeyError(f"{title!r} was not judged; these were: {', '.join(one.title for one in self.policies)}")
+
+    def write(self, folder: str | Path) -> Path:
+        """Write `judge.html` and `judge.json` into a folder, each whole; give the path of the page."""
+        from fairbandits.logs.judge.files import write_report  # noqa: PLC0415 - it draws, which needs an extra
+
+        return write_report(self, Path(folder))
 
     def to_plain(self) -> dict[str, Any]:
         """Give what JSON holds of it."""

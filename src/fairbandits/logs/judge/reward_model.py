@@ -120,7 +120,8 @@ def by_slot(slot: Ints) -> Iterator[tuple[int, Ints]]:
     >>> [(number, rows.tolist()) for number, rows in by_slot(np.array([7, 2, 7]))]
     [(2, [1]), (7, [0, 2])]
     """
-    order = np.argsort(slot, kind="stable")
+    small = slot.astype(np.int16) if slot.size and slot.max() < 2**15 else slot  # which is sorted much faster
+    order = np.argsort(small, kind="stable")
     numbers, starts = np.unique(slot[order], return_index=True)
     yield from zip(numbers.tolist(), np.split(order, starts)[1:], strict=True)
 
