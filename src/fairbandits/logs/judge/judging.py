@@ -86,6 +86,7 @@ def judge(
     judged: list[Judged] = []
     if learning:
         judged = [_learned(case, prepared, candidate) for candidate in candidates]
+        said += [caution for one in judged for caution in cautions.of_rows(one)]
     else:
         for candidate, trial in zip(candidates, hear(case, prepared), strict=True):
             judged.append(trial.judged(candidate.title, _how(candidate, prepared), confidence))
