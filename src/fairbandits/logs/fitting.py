@@ -114,8 +114,8 @@ class _Pupil:
         """Give the decisions that have a reward, a chunk at a time, and how many have none."""
         columns = {*log.roles.groups, *log.roles.contexts}
         for chunk in log.chunks(contexts=True, columns=columns):
-            self._check_rewards(log, chunk)
-            contexts, arm, reward, group = rewarded(chunk)
+            check_rewards(self.policy, log, chunk)
+            contexts, arm, reward, group = taken(chunk, ~np.isnan(chunk.reward))
             if self.offers is not None and len(reward):
                 try:
                     contexts = self.offers.picked(contexts, arm, group)
@@ -123,20 +123,21 @@ class _Pupil:
                     raise LogError(f"{log.name}: {error}") from None
             yield (contexts, arm, reward, group), len(chunk) - len(reward)
 
-    def _check_rewards(self, log: Log, chunk: Chunk) -> None:
-        low, high = self.policy.reward_range
-        outside = np.flatnonzero((chunk.reward < low) | (chunk.reward > high))
-        if outside.size:
-            raise LogError(
-                f"{log.name}, column {log.roles.reward!r}, row {chunk.first_row + outside[0] + 1:,} of the log: "
-                f"{chunk.reward[outside[0]].item()!r} came; the policy takes rewards from {low:g} to {high:g}. "
-                "Rescale them, or declare the range: reward_range=[lowest, highest]"
-            )
+
+def check_rewards(policy: Policy, log: Log, chunk: Chunk) -> None:
+    """Refuse rewards that the policy does not take."""
+    low, high = policy.reward_range
+    outside = np.flatnonzero((chunk.reward < low) | (chunk.reward > high))
+    if outside.size:
+        raise LogError(
+            f"{log.name}, column {log.roles.reward!r}, row {chunk.first_row + outside[0] + 1:,} of the log: "
+            f"{chunk.reward[outside[0]].item()!r} came; the policy takes rewards from {low:g} to {high:g}. "
+            "Rescale them, or declare the range: reward_range=[lowest, highest]"
+        )
 
 
-def rewarded(chunk: Chunk) -> Decisions:
-    """Give the decisions of a chunk that have a reward."""
-    rows = ~np.isnan(chunk.reward)
+def taken(chunk: Chunk, rows: NDArray[np.bool_]) -> Decisions:
+    """Give some decisions of a chunk."""
     contexts: Any = chunk.contexts
     if rows.all():
         return contexts, chunk.arm, chunk.reward, chunk.group

@@ -78,7 +78,7 @@ def _as_arrow(frame: Any, place: Place) -> Any:
     import pyarrow as pa  # noqa: PLC0415
 
     try:
-        return frame.to_arrow()
+        return frame.to_arrow().select(frame.columns)  # without an index that pandas may add
     except (pa.ArrowException, TypeError) as error:
         for column in frame.columns:
             _refuse_mixed(frame[column].to_list(), column, place)

@@ -51,7 +51,9 @@ def of_log(case: Case, prepared: Prepared, learning: bool) -> list[str]:
 
 def of_policy(case: Case, prepared: Prepared, judged: Judged, trial: Trial) -> list[str]:
     """Say what to know of a policy's estimates."""
-    said = [*_unsupported(case, judged, trial), *_few(judged), *_clipped(case, prepared.account, judged, trial)]
+    account = prepared.account
+    said = [*_seen_before(case, account, judged), *_unsupported(case, judged, trial), *_few(judged)]
+    said += _clipped(case, account, judged, trial)
     if judged.mean_weight is not None and case.setting.clip is None:
         said += _weights(case, judged, trial)
     return said
@@ -97,6 +99,23 @@ def _missing(case: Case, account: Account) -> Iterator[str]:
         f"{_share(account.missing[ALL], account.rows[ALL])} of the rows have no reward and are left out"
         f"{f' ({by_group})' if by_group else ''}: where rewards are missing for a reason, estimates are off."
     )
+
+
+def _seen_before(case: Case, account: Account, judged: Judged) -> Iterator[str]:
+    candidate = next(one for one in case.candidates if one.title == judged.title)
+    if not candidate.is_trained:
+        return
+    learned = candidate.policy.rounds_learned
+    if learned == account.used and not account.trained:
+        yield (
+            f"{judged.title} has learned {learned:,} rewards, as many as the log has: it seems to be judged by "
+            "the rows that it learned, and looks better than it is. Judge it by others."
+        )
+    else:
+        yield (
+            f"{judged.title} came with {learned:,} rewards learned. If rows of this log are among them, it looks "
+            "better than it is."
+        )
 
 
 def _unsupported(case: Case, judged: Judged, trial: Trial) -> Iterator[str]:

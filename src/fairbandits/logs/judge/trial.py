@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from fairbandits.logs.contexts import Features
 from fairbandits.logs.judge import estimators
 from fairbandits.logs.judge.account import Account
 from fairbandits.logs.judge.cells import ALL, Cells
@@ -43,7 +44,7 @@ class Trial:
         self.clipped = 0
         self.cut_off = 0.0
 
-    def add(self, piece: Piece, chances: Floats, predicted: Floats | None, features: Floats | None) -> None:
+    def add(self, piece: Piece, chances: Floats, predicted: Floats | None, features: Features | None) -> None:
         """Add rows that judge.
 
         Parameters
@@ -54,7 +55,7 @@ class Trial:
             The probability with which the policy would show each arm.
         predicted : array of shape (n_rows, n_arms) or None
             The reward that the model predicts.
-        features : array of shape (n_rows, width) or None
+        features : array or scipy sparse of shape (n_rows, width), or None
             What the model knows of the users.
         """
         for name, terms in self._terms(piece, chances, predicted).items():
