@@ -10,8 +10,6 @@ from its start to its report, are measured in processes of their own. Writes the
 from __future__ import annotations
 
 import argparse
-import itertools
-import json
 import statistics
 import subprocess
 import sys
@@ -32,13 +30,8 @@ from fairbandits.logs import audit
 
 ROW_GROUP = 1_000_000
 ARMS, SEXES, RACES = [f"video {i}" for i in range(100)], ["female", "male"], ["Asian", "Black", "White", "other"]
-# Prints the most memory that an audit took, in a process that did nothing else.
-_PEAK = """
-import json, resource, sys
-from fairbandits.logs import audit
-audit(sys.argv[1])
-print(json.dumps(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024))
-"""
+# In a process that does nothing else, and without polars.
+_PEAK = "import sys, measure, fairbandits.logs as logs; logs.audit(sys.argv[1]); print(measure.peak_bytes())"
 
 
 def write_log(path: Path, rows: int) -> None:
@@ -87,8 +80,8 @@ def in_turns(works: dict[str, Callable[[], Any]], turns: int) -> dict[str, float
 
 def peak_bytes(path: Path) -> int:
     """Give the most memory that an audit takes in a process of its own."""
-    done = subprocess.run([sys.executable, "-c", _PEAK, str(path)], check=True, capture_output=True, text=True)
-    return int(json.loads(done.stdout))
+    command = [sys.executable, "-c", _PEAK, str(path)]
+    return int(subprocess.run(command, check=True, capture_output=True, text=True, cwd=results.ROOT).stdout)
 
 
 def whole_seconds(path: Path, out: Path) -> float:
@@ -110,7 +103,7 @@ def main() -> int:
         for rows in (options.rows // 100, options.rows // 10, options.rows):
             path = Path(folder) / f"{rows}.parquet"
             write_log(path, rows)
-            works = {
+            works: dict[str, Callable[[], Any]] = {
                 "audit": partial(audit, path),
                 "polars, by sex": by_polars(path, "sex"),
                 "polars, by sex and race": by_polars(path, "sex", "race"),
@@ -121,10 +114,8 @@ def main() -> int:
         peak, whole = peak_bytes(path), whole_seconds(path, Path(folder))
     last = seconds[options.rows]
     ratios = {name: last["audit"] / value for name, value in last.items() if name != "audit"}
-    each = _nanoseconds_a_row({rows: found["audit"] for rows, found in seconds.items()})
     print("the audit takes " + ", ".join(f"{ratio:.2f} times {name}" for name, ratio in ratios.items()))
     print(f"most memory: {peak / 2**20:.0f} MiB; the whole command: {whole:.1f} s")
-    print(f"nanoseconds for each further row: {', '.join(f'{value:.0f}' for value in each)}")
     results.keep(
         "audit",
         {
@@ -134,16 +125,9 @@ def main() -> int:
             "ratios": ratios,
             "peak_bytes": peak,
             "whole_command_s": whole,
-            "ns_each_row": each,
         },
     )
     return 0
-
-
-def _nanoseconds_a_row(seconds: dict[int, float]) -> list[float]:
-    """Give what each row more costs, between one size and the next: the same where cost grows linearly."""
-    sizes = sorted(seconds)
-    return [1e9 * (seconds[more] - seconds[fewer]) / (more - fewer) for fewer, more in itertools.pairwise(sizes)]
 
 
 if __name__ == "__main__":

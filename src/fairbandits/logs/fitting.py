@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache, partial
 from operator import or_
 from typing import Any
 
@@ -71,11 +72,13 @@ def fit(log: Log, policy: Policy, *, table: ArmTable | None = None, cluster: Clu
     if cluster is not None and not policy.lessons_add_up:
         raise ValueError(f"the order of rewards matters to {policy!r}; fit it without a cluster")
     with connected(cluster) as client:
-        encoder = map_reduce(log.split, Log.encoder, or_, client)
+        cut = cache(log.split)  # once: where rows have to be counted, that takes as long as reading them
+        encoder = map_reduce(cut, Log.encoder, or_, client)
         pupil = _Pupil(policy, None if table is None else Offers(table.arms, encoder.width, table))
         log = log.with_encoder(encoder)
         if policy.lessons_add_up:
-            lessons, skipped = map_reduce(log.split, pupil.hear, _merged, client)
+            hear = partial(pupil.hear, encoder=encoder)
+            lessons, skipped = map_reduce(cut, hear, _merged, client)
             policy.learn_lessons(lessons)
         else:
             skipped = pupil.learn(log)
@@ -92,10 +95,10 @@ class _Pupil:
     policy: Policy
     offers: Offers | None
 
-    def hear(self, log: Log) -> tuple[Lessons, int]:
+    def hear(self, log: Log, encoder: Encoder) -> tuple[Lessons, int]:
         """Sum up what a log teaches; and count the decisions that have no reward."""
         lessons, skipped = Lessons(self.policy), 0
-        for decisions, missing in self._decisions(log):
+        for decisions, missing in self._decisions(log.with_encoder(encoder)):
             if len(decisions[2]):
                 lessons.add(*decisions)
             skipped += missing

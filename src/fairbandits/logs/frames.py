@@ -68,6 +68,8 @@ def open_frame(frame: Any) -> Source:
         ) from None
     if isinstance(known, nw.LazyFrame):
         known = known.collect()
+    if wrong := [column for column in known.columns if not isinstance(column, str)]:
+        raise LogError(f"{NAME}: columns have words as names; got {wrong[0]!r}. Rename them")
     schema = _as_arrow(known.head(1000), Place(NAME)).schema
     kinds = {column: kind_of(kind) for column, kind in zip(schema.names, schema.types, strict=True)}
     parts = [FramePart(known, 0, len(known))] if len(known) else []

@@ -115,9 +115,11 @@ def head(figure: Figure, data_source: str, remark: str) -> None:
     figure.suptitle(text, fontsize=6.5, color="0.25", linespacing=1.4)
 
 
-def legend(figure: Figure, lines: Mapping[str, Any]) -> None:
-    """Write below a figure what its lines are."""
+def legend(figure: Figure, lines: Mapping[str, Any], longest: int = 1000) -> None:
+    """Write below a figure what its lines are: one below the other where a name is longer than `longest`."""
     columns = 2 if len(lines) in (2, 4, 6) else min(3, len(lines))
+    if max(map(len, lines), default=0) > longest:
+        columns = 1
     figure.legend(
         lines.values(), lines.keys(), loc="outside lower center", ncols=columns, frameon=False, handlelength=2.8
     )

@@ -1,10 +1,13 @@
 """The findings of an audit, beside what a textbook computes from the rows."""
 
+import pickle
+import sys
+
 import numpy as np
 import pandas as pd
 import pytest
 
-from fairbandits import GroupRewards
+from fairbandits import GroupRewards, cluster
 from fairbandits.fairness import confidence_radius
 from fairbandits.logs import LogError, audit
 from fairbandits.logs.audit.compared import Sums, compared_by
@@ -176,15 +179,26 @@ def test_the_same_seed_gives_the_same_audit():
     assert one != three
 
 
-def test_on_two_workers_it_is_the_same(tmp_path):
-    frame = logs.dated(logs.make(4_000))
+@pytest.mark.parametrize("is_dated", [False, True])
+def test_in_parts_it_is_the_same(tmp_path, monkeypatch, is_dated):
+    # As a cluster does it, which has tests of its own.
+    frame = logs.make(4_000)
     path = tmp_path / "log.parquet"
-    frame.to_parquet(path, row_group_size=300)
-    here, there = audit(path).to_plain(), audit(path, cluster="local").to_plain()
+    (logs.dated(frame) if is_dated else frame).to_parquet(path, row_group_size=300)
+    here = audit(path).to_plain()
+    whole = cluster.map_reduce
+
+    def in_five(cut, partial, merge, _):
+        return whole(lambda _: pickle.loads(pickle.dumps(cut(5))), partial, merge)  # noqa: S301 - our own
+
+    monkeypatch.setattr(sys.modules[audit.__module__], "map_reduce", in_five)
+    there = audit(path).to_plain()
     for one, other in zip(here["comparisons"], there["comparisons"], strict=True):
         assert one["word"] == other["word"]
+        assert one["since"] == other["since"]
         assert [group["rewards"] for group in one["groups"]] == [group["rewards"] for group in other["groups"]]
         assert one["gap"]["value"] == pytest.approx(other["gap"]["value"], abs=1e-12)
+        assert one["decomposition"]["shown"] == pytest.approx(other["decomposition"]["shown"], abs=1e-12)
         assert one["timeline"]["gap_low"] == pytest.approx(other["timeline"]["gap_low"], abs=1e-12)
 
 

@@ -61,17 +61,18 @@ def over_time(found: Difference) -> Figure:
             if group.labels not in drawn_groups:
                 continue
             colour, dashes = looks[group.labels]
-            mean = timeline.means.mean[:, i]
+            [line] = axes.plot(ends, timeline.means.mean[:, i], color=colour, linestyle=dashes)
+            if colour == _OTHERS:
+                continue
             low, high = timeline.means.low[:, i], timeline.means.high[:, i]
             axes.fill_between(ends, low, high, color=colour, alpha=0.15, linewidth=0)
-            lines[_short(group.name)] = axes.plot(ends, mean, color=colour, linestyle=dashes)[0]
+            lines[_short(group.name)] = line
         _zoom(axes, found, groups)
         _mark_since(axes, found, ends)
         axes.set_ylabel("mean reward so far")
         _label_time(axes, found)
         _plain(axes)
-        shown = list(lines) if len(lines) <= _COLOURED else [_short(found.behind.name), _short(found.ahead.name)]
-        drawing.legend(figure, {name: lines[name] for name in shown})
+        drawing.legend(figure, lines, longest=_LONGEST // 2)
     return figure
 
 
@@ -164,4 +165,6 @@ def _plain(axes: Axes) -> None:
 
 
 def _short(name: str) -> str:
-    return name if len(name) <= _LONGEST else f"{name[: _LONGEST - 1]}…"
+    # Names that begin alike may end differently.
+    half = _LONGEST // 2
+    return name if len(name) <= _LONGEST else f"{name[: half - 1].rstrip()}…{name[-half:].lstrip()}"

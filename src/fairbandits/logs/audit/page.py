@@ -101,18 +101,18 @@ def _pictures(audit: Audit, found: Difference) -> str:
     lines = "What each group had gained on average up to then, and where its true mean might have been."
     if shows(found):
         lines += " From the dashed line on the difference has shown."
-    return '<div class="figures drawn">{}{}</div>'.format(
-        drawn(
-            as_svg(figures.gains(found, audit.settings.tolerance)),
-            f"Mean reward per decision of each group, with its interval: {means}",
-            dots,
-        ),
-        drawn(
+    shown = drawn(
+        as_svg(figures.gains(found, audit.settings.tolerance)),
+        f"Mean reward per decision of each group, with its interval: {means}",
+        dots,
+    )
+    if found.has_times:
+        shown += drawn(
             as_svg(figures.over_time(found)),
             f"Mean reward so far of each group over time, with its interval. {audit.words.about_time(found)}",
             lines,
-        ),
-    )
+        )
+    return f'<div class="figures drawn">{shown}</div>'
 
 
 def _groups(audit: Audit, comparison: Comparison) -> str:

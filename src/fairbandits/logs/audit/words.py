@@ -110,7 +110,8 @@ class Words:
         if _is_something(same, number):
             got = "less" if same > 0.0 else "more"
             second = f"From the same arms {found.behind.name} got {got}: that {_makes(same, number)}."
-        return f"{first} {second}"
+        chance = " As the difference may be chance, so may this." if found.gap.low <= 0.0 else ""
+        return f"{first} {second}{chance}"
 
     def carriers(self, found: Difference) -> str:
         """Say which arms carry the gap."""
