@@ -377,6 +377,12 @@ def test_one_group_and_no_group(frame, trained):
     assert nobody.rows.groups == {}
 
 
+def test_policies_that_look_at_who_is_behind(frame):
+    found = judge(frame, ["FairLinUCB", "EvenLinUCB", "LinUCB"])
+    assert said(found, "FairLinUCB, EvenLinUCB: what fairness adds depends on who is behind")
+    assert not said(judge(frame, "LinUCB"), "what fairness adds")
+
+
 def test_rows_that_it_has_learned(frame):
     policy = fit(Log.open(frame), LinUCB(random_state=0)).policy
     assert said(judge(frame, policy), "as many as the log has: it seems to be judged by the rows that it learned")

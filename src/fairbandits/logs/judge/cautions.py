@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -47,6 +47,18 @@ def of_log(case: Case, prepared: Prepared, learning: bool) -> list[str]:
         if len(places) < 2:
             said.append(f"{attribute} has one group only: there is no difference to judge.")
     return said
+
+
+def of_frozen(case: Case, trials: Sequence[Trial]) -> Iterator[str]:
+    """Say which policies would look at who is behind, and are judged as if nothing changed there."""
+    both = zip(case.candidates, trials, strict=True)
+    titles = [candidate.title for candidate, trial in both if trial.looks_at_groups]
+    if titles:
+        yield (
+            f"{', '.join(titles)}: what fairness adds depends on who is behind, and is judged as it stood before "
+            "the first of these rows. A policy that pays a group back what it is owed pays on and on here; live it "
+            "would stop. --learning lets policies go on learning."
+        )
 
 
 def of_policy(case: Case, prepared: Prepared, judged: Judged, trial: Trial) -> list[str]:
