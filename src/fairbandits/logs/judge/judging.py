@@ -128,6 +128,7 @@ def _judgement(case: Case, prepared: Prepared, judged: list[Judged], said: list[
     return Judgement(
         case.log.name,
         case.setting.confidence,
+        case.survey.rows,
         PerGroup.of(cells, lambda cell: int(account.rows[cell] - account.missing[cell])),
         account.trained,
         PerGroup.of(cells, lambda cell: float(account.missing[cell] / max(account.rows[cell], 1))),
