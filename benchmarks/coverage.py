@@ -12,7 +12,7 @@ from __future__ import annotations
 import argparse
 import itertools
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -102,16 +102,20 @@ def estimates(verdict: Verdict) -> Iterator[tuple[str, Estimate | None]]:
     yield CELLS[-1], verdict.differences[0].estimate
 
 
-def measure(world: World, rows: int, repeats: int, seed: int = 0) -> tuple[dict[str, dict[str, float]], float]:
-    """Give the share of intervals that cover the truth, by estimator and cell; and the mean effective rows."""
+def measure(
+    world: World, rows: int, repeats: int, seed: int = 0
+) -> tuple[dict[str, dict[str, float]], dict[str, float]]:
+    """Give the share of intervals that cover the truth, by estimator and cell; and the effective rows, by cell."""
     policy = trained(world)
     truth = world.truth(policy)
     covered: dict[str, dict[str, float]] = {}
-    effective = 0.0
+    effective = dict.fromkeys(("all", *GROUPS), 0.0)
     rng = np.random.default_rng(seed)
     for _ in range(repeats):
         found = judge(Log.open(world.log(rows, rng), ROLES), policy).policies[0]
-        effective += found.effective.everybody / repeats
+        effective["all"] += found.effective.everybody / repeats
+        for name in GROUPS:
+            effective[name] += found.effective.groups["sex"][name] / repeats
         for name, verdict in found.verdicts.items():
             of_name = covered.setdefault(name, dict.fromkeys(CELLS, 0.0))
             for cell, estimate in estimates(verdict):
@@ -135,13 +139,13 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=1000)
     parser.add_argument("--rows", type=int, default=3000)
     given = parser.parse_args()
-    start: Callable[[], float] = time.perf_counter
     for name, world in worlds().items():
-        began = start()
+        began = time.perf_counter()
         covered, effective = measure(world, given.rows, given.repeats)
         lines = "\n".join(table(covered))
-        about = f"{given.repeats:,} logs of {given.rows:,} rows, {effective:,.0f} effective rows"
-        print(f"{name}: {about}, {start() - began:.0f} s\n\n{lines}\n", flush=True)
+        worth = ", ".join(f"{cell} {count:,.0f}" for cell, count in effective.items())
+        about = f"{given.repeats:,} logs of {given.rows:,} rows (effective: {worth})"
+        print(f"{name}: {about}, {time.perf_counter() - began:.0f} s\n\n{lines}\n", flush=True)
 
 
 if __name__ == "__main__":

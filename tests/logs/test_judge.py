@@ -325,8 +325,22 @@ def test_propensities_that_are_wrong(frame, trained):
 
 
 def test_few_effective_rows(frame, trained):
-    assert said(judge(frame[:120], trained), "few effective rows")
     assert not said(judge(frame, trained), "few effective rows")
+    small = judge(frame[:150], trained)
+    assert said(small, "few effective rows, all 3")
+    assert said(small, "Below 100, intervals are narrower than they should be")
+
+
+def test_groups_that_are_too_small(frame, trained):
+    rare = frame.assign(race=np.where(np.arange(len(frame)) % 200 == 0, "rare", frame["sex"].str[:1]))
+    found = judge(rare, trained).policies[0]
+    assert said(judge(rare, trained), "too few effective rows to say anything, below 30: race rare")
+    verdict = found.verdicts["doubly_robust"]
+    assert verdict.value.groups["race"]["rare"] is None
+    assert verdict.gain.groups["race"]["rare"] is None
+    (only,) = [one for one in verdict.differences if one.attribute == "race"]
+    assert (only.first, only.second) == ("f", "m")
+    assert only.estimate.confidence == 0.95
 
 
 def test_arms_that_a_group_never_saw(frame, trained):
@@ -363,6 +377,12 @@ def test_one_group_and_no_group(frame, trained):
     assert nobody.rows.groups == {}
 
 
+def test_policies_that_look_at_who_is_behind(frame):
+    found = judge(frame, ["FairLinUCB", "EvenLinUCB", "LinUCB"])
+    assert said(found, "FairLinUCB, EvenLinUCB: what fairness adds depends on who is behind")
+    assert not said(judge(frame, "LinUCB"), "what fairness adds")
+
+
 def test_rows_that_it_has_learned(frame):
     policy = fit(Log.open(frame), LinUCB(random_state=0)).policy
     assert said(judge(frame, policy), "as many as the log has: it seems to be judged by the rows that it learned")
@@ -390,7 +410,7 @@ def test_a_policy_that_never_agrees(tmp_path, frame):
     found = judge(log, Stubborn(), table=table, learning=True)
     assert found.policies[0].verdicts["replay"].value.everybody is None
     page = found.write(tmp_path).read_text()
-    assert "they never agree with it" in page
+    assert "they hardly ever agree with it" in page
     assert "cannot say" in page
 
 

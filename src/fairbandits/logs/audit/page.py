@@ -8,9 +8,10 @@ from html import escape
 from fairbandits.logs.audit import figures
 from fairbandits.logs.audit.audit import Audit
 from fairbandits.logs.audit.gaps import Estimate
+from fairbandits.logs.audit.phrases import percent
 from fairbandits.logs.audit.result import Comparison, Difference
 from fairbandits.logs.audit.verdict import FAIR, UNFAIR
-from fairbandits.logs.audit.words import percent, shows
+from fairbandits.logs.audit.words import shows
 from fairbandits.report.drawing import as_svg
 from fairbandits.report.page import drawn, page, table
 

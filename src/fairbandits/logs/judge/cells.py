@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,10 +56,6 @@ class Cells:
         for attribute, places in self._places.items():
             for label, cell in places.items():
                 yield attribute, label, cell
-
-    def pairs(self, attribute: str) -> list[tuple[Label, Label]]:
-        """Give all pairs of groups of an attribute."""
-        return list(combinations(self._places[attribute], 2))
 
     def of(self, group: Mapping[str, Coded], n_rows: int) -> Ints:
         """Give the cells of rows: an array of shape (n_rows, 1 + attributes), -1 where a group is not known."""

@@ -86,8 +86,11 @@ def judge(
     judged: list[Judged] = []
     if learning:
         judged = [_learned(case, prepared, candidate) for candidate in candidates]
+        said += [caution for one in judged for caution in cautions.of_rows(one)]
     else:
-        for candidate, trial in zip(candidates, hear(case, prepared), strict=True):
+        trials = hear(case, prepared)
+        said += cautions.of_frozen(case, trials)
+        for candidate, trial in zip(candidates, trials, strict=True):
             judged.append(trial.judged(candidate.title, _how(candidate, prepared), confidence))
             said += cautions.of_policy(case, prepared, judged[-1], trial)
     return _judgement(case, prepared, judged, said)
