@@ -56,8 +56,8 @@ def of_frozen(case: Case, trials: Sequence[Trial]) -> Iterator[str]:
     if titles:
         yield (
             f"{', '.join(titles)}: what fairness adds depends on who is behind, and is judged as it stood before "
-            "the first of these rows. A policy that pays a group back what it is owed pays on and on here; live it "
-            "would stop. --learning lets policies go on learning."
+            "the first of these rows. A policy that pays a group back what it is owed pays on and on here; live, "
+            "it would stop. --learning lets policies go on learning."
         )
 
 
