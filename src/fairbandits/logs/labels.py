@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numba import njit
 from numpy.typing import NDArray
 
 from fairbandits.coded import Coded, Label
@@ -67,8 +68,8 @@ class Labels:
         _, table, is_same = self._last
         if numbers.null_count:
             numbers = numbers.cast("int32").fill_null(-1)
-        codes: Codes = numbers.to_numpy(zero_copy_only=False)
-        return codes if is_same and codes.dtype == np.int32 else table[codes]
+        codes: Codes = numbers.to_numpy(zero_copy_only=False).astype(np.int32, copy=False)
+        return codes if is_same else _looked_up(table, codes)
 
     def _by_value(self, array: Any) -> Codes:
         """Give the numbers of labels that are whole numbers: by a table, where they lie close together."""
@@ -112,6 +113,15 @@ class Labels:
         if code == len(self.labels):
             self.labels.append(label)
         return code
+
+
+@njit(cache=True, nogil=True)
+def _looked_up(table: Codes, codes: Codes) -> Codes:
+    """Give `table[codes]`: NumPy would turn the numbers into wider ones first."""
+    found = np.empty_like(codes)
+    for i in range(codes.size):
+        found[i] = table[codes[i]]
+    return found
 
 
 def as_whole(array: Any, column: str, place: Place) -> Any:

@@ -215,6 +215,14 @@ def test_blocks_hold_all_times_and_are_few(kind, data):
         np.testing.assert_array_equal(other.places_in(at_once)[other.places(half)], at_once.places(half))
 
 
+@given(st.integers(0, 10**7), st.integers(1, 5_000), st.integers(0, 10**7))
+def test_rows_that_follow_each_other(first, n, before):
+    blocks = Blocks("row").covering(before, before).covering(first, first + n - 1)
+    rows = np.arange(first, first + n)
+    np.testing.assert_array_equal(blocks.row_places(first, n), blocks.places(rows))
+    np.testing.assert_array_equal(blocks.places(rows), rows // blocks.width - blocks.first)
+
+
 def test_blocks_of_dates_are_those_of_the_calendar():
     two_months = [np.datetime64(day, "us").astype(np.int64) for day in ("2026-01-10", "2026-03-10")]
     days = Blocks("date").covering(*two_months)

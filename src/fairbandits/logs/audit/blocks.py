@@ -96,8 +96,17 @@ class Blocks:
 
     def places(self, ticks: NDArray[Any]) -> NDArray[np.int64]:
         """Give the block of each time, counted from 0."""
-        index: NDArray[np.int64] = _index(self.kind, self._rung, ticks)
-        return index - self.first
+        if self.kind == "number":
+            index: NDArray[np.int64] = _index(self.kind, self._rung, ticks)
+            return index - self.first
+        return (ticks - (_origin(self.kind) + self.first * int(self.width))) // int(self.width)
+
+    def row_places(self, first: int, n: int) -> NDArray[np.int64]:
+        """Give the block of each of so many rows that follow each other."""
+        width = int(self.width)
+        numbers = np.arange(first // width, (first + n - 1) // width + 1)
+        edges = np.clip(np.append(numbers, numbers[-1:] + 1) * width, first, first + n)
+        return np.repeat(numbers - self.first, np.diff(edges))
 
     def places_in(self, other: Blocks) -> NDArray[np.int64]:
         """Say into which of longer blocks each of these goes."""
@@ -132,4 +141,8 @@ def _index(kind: Kind, rung: int, ticks: NDArray[Any]) -> Any:
     if kind == "number":
         # Beyond what int64 holds the blocks are too short in any case: `covering` takes longer ones.
         return np.clip(np.floor(ticks / width), -2.0 * _LARGEST_INDEX, 2.0 * _LARGEST_INDEX).astype(np.int64)
-    return (ticks - (_MONDAY if kind == "date" else 0)) // width
+    return (ticks - _origin(kind)) // width
+
+
+def _origin(kind: Kind) -> int:
+    return _MONDAY if kind == "date" else 0
