@@ -432,6 +432,16 @@ def test_the_page_and_the_numbers(tmp_path, frame):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["judge.html", "judge.json"]
 
 
+def test_rewards_far_from_zero_keep_their_digits(frame):
+    far = frame.assign(reward=1e6 + frame["reward"])
+    near, there = (judge(f, Uniform(reward_range=(0, 2e6))) for f in (frame, far))
+    for name in ("snips", "replay"):
+        one, two = (found.policies[0].verdicts[name].value.everybody for found in (near, there))
+        assert two.value - 1e6 == pytest.approx(one.value, abs=1e-6)
+        assert two.error == pytest.approx(one.error, rel=1e-6)
+    assert there.logged.value.everybody.error == pytest.approx(near.logged.value.everybody.error, rel=1e-6)
+
+
 @pytest.mark.parametrize("scale", [1.0, 100.0])
 def test_large_rewards_are_written_with_fewer_digits(frame, scale):
     from fairbandits.logs.judge.words import Words

@@ -47,7 +47,7 @@ def prepare(case: Case, with_model: bool) -> Prepared:
     width = len(seen.cells) + case.encoders[0].width
     is_small = RewardModel.bytes_needed(len(seen.arms), width, _FOLDS) <= _LARGEST_MODEL
     model = RewardModel(len(seen.arms), width, _FOLDS) if with_model and is_small else None
-    prepared = Prepared(Account(seen), Sums(len(seen.cells)), model)
+    prepared = Prepared(Account(seen), Sums(len(seen.cells), seen.mean_reward), model)
     pupils = [Pupil(candidate, case) for candidate in case.candidates if not candidate.is_trained]
     for chunk, piece in case.read():
         prepared.account.add_chunk(chunk)

@@ -65,7 +65,7 @@ class Trial:
             What the model knows of the users.
         """
         for name, terms in self._terms(piece, chances, predicted).items():
-            sums = self._sums.setdefault(name, Sums(len(self._cells), self._account.mean_reward))
+            sums = self._sums.setdefault(name, Sums(len(self._cells), self._account.survey.mean_reward))
             sums.add(terms, piece.reward, piece.cells)
         for column in piece.cells.T:
             for cell, rows in by_slot(column):
