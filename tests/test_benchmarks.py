@@ -70,3 +70,9 @@ def test_wrong_arms_are_found_to_be_wrong(folder):
 
 def test_the_table_of_the_readme_is_that_of_the_results():
     assert run("report.py", "--table").strip() in (ROOT / "README.md").read_text()
+
+
+def test_coverage_of_intervals_is_measured():
+    told = run("judge_coverage.py", "--repeats", "2", "--rows", "300")
+    assert told.count("| doubly robust |") == 3
+    assert "2 logs of 300 rows (effective: all " in told

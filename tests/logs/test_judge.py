@@ -377,6 +377,12 @@ def test_one_group_and_no_group(frame, trained):
     assert nobody.rows.groups == {}
 
 
+def test_policies_that_look_at_who_is_behind(frame):
+    found = judge(frame, ["FairLinUCB", "EvenLinUCB", "LinUCB"])
+    assert said(found, "FairLinUCB, EvenLinUCB: what fairness adds depends on who is behind")
+    assert not said(judge(frame, "LinUCB"), "what fairness adds")
+
+
 def test_rows_that_it_has_learned(frame):
     policy = fit(Log.open(frame), LinUCB(random_state=0)).policy
     assert said(judge(frame, policy), "as many as the log has: it seems to be judged by the rows that it learned")
@@ -424,6 +430,16 @@ def test_the_page_and_the_numbers(tmp_path, frame):
     assert {one["first"] for one in verdict["differences"]} == {"female"}
     assert plain["trained_on"] == 2_000
     assert sorted(path.name for path in tmp_path.iterdir()) == ["judge.html", "judge.json"]
+
+
+def test_rewards_far_from_zero_keep_their_digits(frame):
+    far = frame.assign(reward=1e6 + frame["reward"])
+    near, there = (judge(f, Uniform(reward_range=(0, 2e6))) for f in (frame, far))
+    for name in ("snips", "replay"):
+        one, two = (found.policies[0].verdicts[name].value.everybody for found in (near, there))
+        assert two.value - 1e6 == pytest.approx(one.value, abs=1e-6)
+        assert two.error == pytest.approx(one.error, rel=1e-6)
+    assert there.logged.value.everybody.error == pytest.approx(near.logged.value.everybody.error, rel=1e-6)
 
 
 @pytest.mark.parametrize("scale", [1.0, 100.0])

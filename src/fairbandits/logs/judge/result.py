@@ -177,6 +177,8 @@ class Judgement:
         The log's name.
     confidence : float
         The confidence of all intervals.
+    read : int
+        How many rows the log has.
     rows : PerGroup of int
         How many rows judged: those with a reward.
     trained : int
@@ -193,6 +195,7 @@ class Judgement:
 
     log: str
     confidence: float
+    read: int
     rows: PerGroup[int]
     trained: int
     missing: PerGroup[float]
@@ -217,6 +220,7 @@ class Judgement:
         return {
             "log": self.log,
             "confidence": self.confidence,
+            "read": self.read,
             "rows": self.rows.to_plain(int),
             "trained_on": self.trained,
             "missing_rewards": self.missing.to_plain(float),
