@@ -52,10 +52,10 @@ class Writer:
         """Append what a request wants, and give its answer once that is on disk and applied."""
         if self.broken is not None:
             raise RefusedError(500, "Internal error", "the log could not be applied; the server's log says why")
-        if len(self._waiting) >= _MOST_WAITING or not self._is_open:
-            raise UnavailableError(
-                "too many requests wait for the log; try again" if self._is_open else "stopping"
-            )
+        if not self._is_open:
+            raise UnavailableError("this server is stopping; try another")
+        if len(self._waiting) >= _MOST_WAITING:
+            raise UnavailableError("too many requests wait for the log; try again")
         future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
         self._waiting.append((write, future))
         self._wake.set()

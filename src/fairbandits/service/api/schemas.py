@@ -111,21 +111,26 @@ class Schemas:
     """
 
     def __init__(self, config: Config) -> None:
-        decision: Any = _decision_type(config)
-        value = Annotated[
+        decision = _decision_type(config)
+        value: Any = Annotated[
             float, Field(ge=config.reward.low, le=config.reward.high, strict=True, allow_inf_nan=False)
         ]
-        values = Annotated[list[value | None], Field(min_length=1)]  # type: ignore[valid-type]
-        reward = closed_dict("RewardRequest", {"decision": DecisionId, "reward": value | values})
-        self.decision = TypeAdapter[Any](decision)
-        self.decisions = TypeAdapter[Any](
-            closed_dict("DecisionsRequest", {"decisions": Annotated[list[decision], Field(min_length=1)]})  # type: ignore[valid-type]
-        )
-        self.reward = TypeAdapter[Any](reward)
-        self.rewards = TypeAdapter[Any](Annotated[list[reward], Field(min_length=1)])  # type: ignore[valid-type]
-        self.arm = TypeAdapter[Any](config.arm_type)
-        self.arms = TypeAdapter[Any](Annotated[list[config.arm_type], Field(min_length=1)])  # type: ignore[name-defined]
-        self.change = TypeAdapter[Any](_change_type(config))
+        reward = closed_dict("RewardRequest", {"decision": DecisionId, "reward": value | _several(value | None)})
+        self.decision = _adapter(decision)
+        self.decisions = _adapter(closed_dict("DecisionsRequest", {"decisions": _several(decision)}))
+        self.reward = _adapter(reward)
+        self.rewards = _adapter(_several(reward))
+        self.arm = _adapter(config.arm_type)
+        self.arms = _adapter(_several(config.arm_type))
+        self.change = _adapter(_change_type(config))
+
+
+def _adapter(kind: Any) -> TypeAdapter[Any]:
+    return TypeAdapter(kind)
+
+
+def _several(kind: Any) -> Any:
+    return Annotated[list[kind], Field(min_length=1)]
 
 
 def _decision_type(config: Config) -> Any:
