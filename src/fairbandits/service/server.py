@@ -28,7 +28,7 @@ def serve(path: Path | None, host: str | None = None, port: int | None = None, w
     workers : int
         How many processes serve.
     """
-    config = demo_config() if path is None else load_config(path)
+    config = read_config(path)
     listening = _listen(config, host, port)
     if workers == 1:
         server = uvicorn.Server(uvicorn.Config(create_app(config), log_level="warning"))
@@ -43,6 +43,11 @@ def serve(path: Path | None, host: str | None = None, port: int | None = None, w
         fd=listening.fileno(),
         log_level="warning",
     )
+
+
+def read_config(path: Path | None) -> Config:
+    """Read a configuration; without a path, give that of the demo."""
+    return demo_config() if path is None else load_config(path)
 
 
 def _listen(config: Config, host: str | None, port: int | None) -> socket.socket:
