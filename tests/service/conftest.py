@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 import warnings
+from contextlib import contextmanager
 from pathlib import Path
 
 import httpx
@@ -171,27 +172,33 @@ def students():
     return DemoStudents()
 
 
-@pytest.fixture
-def serving(tmp_path):
-    """Start servers, each in the folder that it is given; all are ended afterwards."""
+@contextmanager
+def _serving(folder):
     started = []
 
-    def start(folder=None, *arguments, **changed):
-        folder = Path(folder or tmp_path)
-        folder.mkdir(exist_ok=True)
-        server = Server(folder, str(write_config(folder, **changed)), *arguments)
+    def start(*arguments, **changed):
+        own = Path(folder) / f"server{len(started)}"
+        own.mkdir()
+        server = Server(own, str(write_config(own, **changed)), *arguments)
         started.append(server)
         return server.start().wait()
 
-    yield start
-    for server in started:
-        server.stop()
+    try:
+        yield start
+    finally:
+        for server in started:
+            server.stop()
+
+
+@pytest.fixture
+def serving(tmp_path):
+    """Start servers, each in a folder of its own; all are ended afterwards."""
+    with _serving(tmp_path) as start:
+        yield start
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory):
-    """One server of the demo, for all tests of a file."""
-    folder = tmp_path_factory.mktemp("server")
-    server = Server(folder, str(write_config(folder))).start().wait()
-    yield server
-    server.stop()
+def serving_module(tmp_path_factory):
+    """Start servers for all tests of a file."""
+    with _serving(tmp_path_factory.mktemp("servers")) as start:
+        yield start
