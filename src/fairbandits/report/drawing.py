@@ -26,7 +26,11 @@ STYLES: tuple[tuple[str, Any], ...] = (
 _EXTRA_DASHES: tuple[Any, ...] = ((0, (10, 1, 2, 1)), (0, (2, 3)), (0, (6, 1, 1, 1, 1, 1, 1, 1)))
 # What as_svg turns over; both are those of the page.
 INK = "#1c1e21"
-_INKS = f":root{{--ink:{INK}}}@media(prefers-color-scheme:dark){{:root{{--ink:#e7e9ec}}}}text{{fill:var(--ink)}}"
+# The reader's letters may be wider than those that were measured here, and stand out.
+_INKS = (
+    f":root{{--ink:{INK}}}@media(prefers-color-scheme:dark){{:root{{--ink:#e7e9ec}}}}"
+    "svg{overflow:visible}text{fill:var(--ink)}"
+)
 _STYLE: Any = {  # older versions of matplotlib take names, newer ones a type of their own
     "font.size": 7.5,
     "axes.titlesize": 8,
