@@ -11,6 +11,8 @@ from typing import Any, TypeVar
 
 Part = TypeVar("Part")
 State = TypeVar("State")
+# Where something runs: a word, as `connected` takes it; a client that is connected; or here.
+Cluster = Any
 
 LOCAL = "local"
 _HERE = "127.0.0.1"
@@ -21,19 +23,23 @@ _PARTS_EACH = 4
 
 
 @contextmanager
-def connected(cluster: str) -> Iterator[Any]:
+def connected(cluster: Cluster) -> Iterator[Any]:
     """Connect to a cluster.
 
     Parameters
     ----------
-    cluster : str
-        "local" starts one process for each core, here; anything else is the address of a Dask scheduler.
+    cluster : str, distributed.Client or None
+        "local" starts one process for each core, here; any other word is the address of a Dask scheduler. None,
+        and a client that is connected already, stay as they are.
 
     Yields
     ------
-    distributed.Client
+    distributed.Client or None
         What to hand tasks to.
     """
+    if not isinstance(cluster, str):
+        yield cluster
+        return
     try:
         import distributed  # noqa: PLC0415 - an extra
     except ImportError:
@@ -56,7 +62,7 @@ def connected(cluster: str) -> Iterator[Any]:
 
 
 @contextmanager
-def runs_on(cluster: str | None) -> Iterator[None]:
+def runs_on(cluster: Cluster) -> Iterator[None]:
     """Let what joblib would run in processes here run on a cluster; None leaves it here."""
     if cluster is None:
         yield
@@ -72,7 +78,7 @@ def map_reduce(
     cut: Callable[[int], Sequence[Part]],
     partial: Callable[[Part], State],
     merge: Callable[[State, State], State],
-    cluster: str | None = None,
+    cluster: Cluster = None,
 ) -> State:
     """Make a state of each part, and merge them two by two, neighbours first, until one is left.
 
@@ -87,7 +93,7 @@ def map_reduce(
         Makes the state of a part: a function of a module, as other processes have to find it.
     merge : callable
         Makes one state of two neighbours, and changes neither: a worker may die, and another one do it again.
-    cluster : str, optional
+    cluster : str or distributed.Client, optional
         Where: "local", or the address of a scheduler; left out, in this process, one part.
 
     Examples

@@ -161,6 +161,10 @@ def test_guesses_can_be_refused():
     assert Log.open(frame, Roles("arm", "reward")).guessed == {}
     assert Log.open(frame, Roles("arm", "reward"), groups="sex").roles.groups == ("sex",)
     assert Log.open(frame.rename(columns=str.upper)).roles.reward == "REWARD"
+    # A group may be a feature too; whatever is named by hand is nothing else.
+    assert Log.open(frame, contexts=["sex"]).guessed["groups"] == ("sex",)
+    assert "groups" not in Log.open(frame, time="sex").guessed
+    assert "time" not in Log.open(frame, contexts=["time"]).guessed
 
 
 @pytest.mark.parametrize(
@@ -315,9 +319,9 @@ def test_folders_that_do_not_fit(tmp_path):
 
 def test_arguments_that_make_no_sense():
     log = Log.open(pd.DataFrame(FINE))
-    with pytest.raises(ValueError, match=r"^rows=0 came; expected how many rows a chunk has at most"):
+    with pytest.raises(ValueError, match=r"^rows=0 came; expected a whole number of at least 1"):
         log.chunks(rows=0)
-    with pytest.raises(ValueError, match=r"^n=0 came; expected into how many logs"):
+    with pytest.raises(ValueError, match=r"^n=0 came; expected a whole number of at least 1"):
         log.split(0)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -107,8 +106,12 @@ class GroupRewards:
     def record_many(self, rewards: Floats, groups: Mapping[str, Coded], rows: NDArray[np.int64]) -> None:
         """Record many rewards that have been checked: the users' groups by attribute, and the rows of the arms."""
         self._by_arm.widen(1 + int(rows.max(initial=-1)))
+        # Groups are numbered in the order in which they appear, as if rewards had come one by one.
+        first = [(row, name, value) for name, coded in groups.items() for row, value in coded.first_rows()]
+        for _, attribute, value in sorted(first, key=lambda found: found[0]):
+            self._claim(attribute, value)
         for attribute, coded in groups.items():
-            lines = coded.renumbered(partial(self._claim, attribute))
+            lines = coded.renumbered(self._number.get(attribute, {}))
             self._totals.add_many(lines, np.zeros_like(lines), rewards)
             self._by_arm.add_many(lines, rows, rewards)
 

@@ -23,6 +23,11 @@ class FramePart:
     end: int
 
     @property
+    def file(self) -> str:
+        """What errors call it."""
+        return NAME
+
+    @property
     def first_row(self) -> int:
         """The number of its first row."""
         return self.start
