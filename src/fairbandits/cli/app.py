@@ -15,11 +15,12 @@ from fairbandits.cli.fit import fit
 from fairbandits.cli.reproduce import reproduce
 from fairbandits.cli.sample import sample
 from fairbandits.cli.say import say
+from fairbandits.cli.serve import serve
 from fairbandits.cli.simulate import simulate
 from fairbandits.worlds import DataError
 
 app = typer.Typer(help="Contextual bandits that treat their users fairly.", add_completion=False)
-for command in (reproduce, compare, simulate, data, sample, fit, audit):
+for command in (reproduce, compare, simulate, data, sample, fit, audit, serve):
     app.command()(command)
 
 # Whatever is wrong with what somebody typed: no command, no such option, a word for a number.
