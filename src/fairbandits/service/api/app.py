@@ -14,6 +14,8 @@ from fairbandits.service.api.schemas import Schemas
 from fairbandits.service.config import Config, load_config
 from fairbandits.service.demo import demo_config
 from fairbandits.service.engine import Engine
+from fairbandits.service.page import Live
+from fairbandits.service.page import routes as page
 
 #: Where a worker process finds its configuration; without it, the demo's.
 CONFIG_VARIABLE = "FAIRBANDITS_CONFIG"
@@ -28,10 +30,12 @@ def create_app(config: Config) -> FastAPI:
         What it is told.
     """
     engine = Engine(config)
+    live = Live(engine)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         await engine.start()
+        live.end_with_process()
         try:
             yield
         finally:
@@ -45,6 +49,7 @@ def create_app(config: Config) -> FastAPI:
         rewards.routes(engine, schemas),
         arms.routes(engine, schemas),
         operations.routes(engine),
+        page.routes(live),
     ):
         app.include_router(router)
     openapi.describe(app, schemas)
