@@ -103,7 +103,7 @@ def main() -> int:
         for rows in (options.rows // 100, options.rows // 10, options.rows):
             path = Path(folder) / f"{rows}.parquet"
             write_log(path, rows)
-            works = {
+            works: dict[str, Callable[[], Any]] = {
                 "audit": partial(audit, path),
                 "polars, by sex": by_polars(path, "sex"),
                 "polars, by sex and race": by_polars(path, "sex", "race"),

@@ -46,7 +46,10 @@ def connected(cluster: Cluster) -> Iterator[Any]:
         raise ImportError("a cluster needs Dask: pip install 'fairbandits[dask]'") from None
     dask: Any = distributed  # which has types in some places, and none in others
     if cluster == LOCAL:
-        workers = dask.LocalCluster(host=_HERE, processes=True, threads_per_worker=1, dashboard_address=None)
+        # Its page is for nobody else; a port that is taken must not matter.
+        workers = dask.LocalCluster(
+            host=_HERE, processes=True, threads_per_worker=1, dashboard_address=f"{_HERE}:0"
+        )
         with workers, dask.Client(workers) as client:
             yield client
         return
@@ -58,6 +61,10 @@ def connected(cluster: Cluster) -> Iterator[Any]:
             f"{LOCAL!r} or an address such as tcp://10.0.0.1:8786"
         ) from None
     with client:
+        try:
+            client.wait_for_workers(1, timeout=_PATIENCE)
+        except TimeoutError:
+            raise ValueError(f"cluster={cluster!r} came, and it has no workers; start some") from None
         yield client
 
 
@@ -107,12 +114,22 @@ def map_reduce(
         return here
     with connected(cluster) as client:
         n_threads = max(1, sum(client.nthreads().values()))
-        # Not pure: two parts that look alike are still two.
-        states = client.map(partial, cut(_PARTS_EACH * n_threads), pure=False)
+        # The function may hold much, such as what is known of all arms: it goes to each worker once. Not pure: two
+        # parts that look alike are still two.
+        how = client.submit(_same, partial, pure=False)
+        states = client.map(_done, cut(_PARTS_EACH * n_threads), how=how, pure=False)
         last = _folded(states, lambda a, b: client.submit(merge, a, b, pure=False))
         del states  # what has been merged is let go of
         result: State = _result(last)
         return result
+
+
+def _same(thing: Any) -> Any:
+    return thing
+
+
+def _done(part: Part, how: Callable[[Part], State]) -> State:
+    return how(part)
 
 
 def _result(future: Any) -> Any:

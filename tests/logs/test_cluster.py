@@ -24,7 +24,7 @@ from logs.test_fit import assert_alike, make
 
 @pytest.fixture(scope="module")
 def two_workers():
-    how = {"host": "127.0.0.1", "n_workers": 2, "threads_per_worker": 1, "dashboard_address": None}
+    how = {"host": "127.0.0.1", "n_workers": 2, "threads_per_worker": 1, "dashboard_address": "127.0.0.1:0"}
     with distributed.LocalCluster(**how, processes=True) as workers:
         yield workers.scheduler_address
 
@@ -143,6 +143,16 @@ def test_nobody_answers(monkeypatch, address):
     monkeypatch.setattr(cluster, "_PATIENCE", 0.5)
     with pytest.raises(ValueError, match=f"^cluster='{address}' came, and no Dask scheduler answers there"):
         cluster.map_reduce(cut, sum, operator.add, address)
+
+
+def test_a_cluster_without_workers(monkeypatch):
+    monkeypatch.setattr(cluster, "_PATIENCE", 0.5)
+    how = {"host": "127.0.0.1", "n_workers": 0, "dashboard_address": "127.0.0.1:0"}
+    with (
+        distributed.LocalCluster(**how) as nobody,
+        pytest.raises(ValueError, match="came, and it has no workers; start some"),
+    ):
+        cluster.map_reduce(cut, sum, operator.add, nobody.scheduler_address)
 
 
 def test_without_dask_it_says_what_to_install(monkeypatch):

@@ -1,5 +1,7 @@
 """The commands that read and write logs: what they print, what they write, how they refuse."""
 
+import sys
+
 import pandas as pd
 import pytest
 
@@ -86,3 +88,12 @@ def test_refused_in_one_line_and_nothing_is_written(capsys, monkeypatch, tmp_pat
     assert message in refused(capsys, *arguments)
     made = {path.name for path in tmp_path.iterdir() if path.is_file()}
     assert made == {"log.csv", "bad.csv"}
+
+
+@pytest.mark.parametrize("missing", ["pyarrow", "narwhals"])
+def test_without_the_extra_it_says_what_to_install(capsys, monkeypatch, tmp_path, missing):
+    (tmp_path / "log.csv").write_text("arm,reward,sex\na,1,f\n")
+    monkeypatch.setitem(sys.modules, missing, None)
+    expected = f"error: logs need {missing}, which is not installed: pip install 'fairbandits[logs]'"
+    assert refused(capsys, "fit", "log.csv") == expected
+    assert refused(capsys, "sample", "new.csv") == expected

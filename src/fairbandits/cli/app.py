@@ -12,6 +12,7 @@ from fairbandits.cli.audit import audit
 from fairbandits.cli.compare import compare
 from fairbandits.cli.data import data
 from fairbandits.cli.fit import fit
+from fairbandits.cli.judge import judge
 from fairbandits.cli.reproduce import reproduce
 from fairbandits.cli.sample import sample
 from fairbandits.cli.say import say
@@ -20,7 +21,7 @@ from fairbandits.cli.simulate import simulate
 from fairbandits.worlds import DataError
 
 app = typer.Typer(help="Contextual bandits that treat their users fairly.", add_completion=False)
-for command in (reproduce, compare, simulate, data, sample, fit, audit, serve):
+for command in (reproduce, compare, simulate, data, sample, fit, audit, judge, serve):
     app.command()(command)
 
 # Whatever is wrong with what somebody typed: no command, no such option, a word for a number.

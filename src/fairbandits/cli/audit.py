@@ -12,8 +12,8 @@ from fairbandits.cli.options import ClusterOption, OutOption
 from fairbandits.cli.say import console, make_folder, say, table
 from fairbandits.logs import Audit, Log
 from fairbandits.logs import audit as audit_log
+from fairbandits.logs.audit.phrases import percent
 from fairbandits.logs.audit.result import Comparison, Difference
-from fairbandits.logs.audit.words import percent
 from fairbandits.report import drawing
 
 _MOST_ROWS = 20

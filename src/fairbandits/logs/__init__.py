@@ -6,6 +6,7 @@ from fairbandits.logs.chunk import Chunk
 from fairbandits.logs.contexts import Encoder
 from fairbandits.logs.errors import LogError
 from fairbandits.logs.fitting import Fitted, fit
+from fairbandits.logs.judge import Judgement, judge
 from fairbandits.logs.log import Log
 from fairbandits.logs.offers import ArmTable, Offers, read_arms
 from fairbandits.logs.roles import Roles
@@ -18,6 +19,7 @@ __all__ = [
     "Coded",
     "Encoder",
     "Fitted",
+    "Judgement",
     "Label",
     "Log",
     "LogError",
@@ -25,6 +27,7 @@ __all__ = [
     "Roles",
     "audit",
     "fit",
+    "judge",
     "metric_frame",
     "read_arms",
     "write_log",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache, partial
 from operator import or_
 from typing import Any
 
@@ -71,11 +72,13 @@ def fit(log: Log, policy: Policy, *, table: ArmTable | None = None, cluster: Clu
     if cluster is not None and not policy.lessons_add_up:
         raise ValueError(f"the order of rewards matters to {policy!r}; fit it without a cluster")
     with connected(cluster) as client:
-        encoder = map_reduce(log.split, Log.encoder, or_, client)
+        cut = cache(log.split)  # once: where rows have to be counted, that takes as long as reading them
+        encoder = map_reduce(cut, Log.encoder, or_, client)
         pupil = _Pupil(policy, None if table is None else Offers(table.arms, encoder.width, table))
         log = log.with_encoder(encoder)
         if policy.lessons_add_up:
-            lessons, skipped = map_reduce(log.split, pupil.hear, _merged, client)
+            hear = partial(pupil.hear, encoder=encoder)
+            lessons, skipped = map_reduce(cut, hear, _merged, client)
             policy.learn_lessons(lessons)
         else:
             skipped = pupil.learn(log)
@@ -92,10 +95,10 @@ class _Pupil:
     policy: Policy
     offers: Offers | None
 
-    def hear(self, log: Log) -> tuple[Lessons, int]:
+    def hear(self, log: Log, encoder: Encoder) -> tuple[Lessons, int]:
         """Sum up what a log teaches; and count the decisions that have no reward."""
         lessons, skipped = Lessons(self.policy), 0
-        for decisions, missing in self._decisions(log):
+        for decisions, missing in self._decisions(log.with_encoder(encoder)):
             if len(decisions[2]):
                 lessons.add(*decisions)
             skipped += missing
@@ -114,8 +117,8 @@ class _Pupil:
         """Give the decisions that have a reward, a chunk at a time, and how many have none."""
         columns = {*log.roles.groups, *log.roles.contexts}
         for chunk in log.chunks(contexts=True, columns=columns):
-            self._check_rewards(log, chunk)
-            contexts, arm, reward, group = rewarded(chunk)
+            check_rewards(self.policy, log, chunk)
+            contexts, arm, reward, group = taken(chunk, ~np.isnan(chunk.reward))
             if self.offers is not None and len(reward):
                 try:
                     contexts = self.offers.picked(contexts, arm, group)
@@ -123,20 +126,21 @@ class _Pupil:
                     raise LogError(f"{log.name}: {error}") from None
             yield (contexts, arm, reward, group), len(chunk) - len(reward)
 
-    def _check_rewards(self, log: Log, chunk: Chunk) -> None:
-        low, high = self.policy.reward_range
-        outside = np.flatnonzero((chunk.reward < low) | (chunk.reward > high))
-        if outside.size:
-            raise LogError(
-                f"{log.name}, column {log.roles.reward!r}, row {chunk.first_row + outside[0] + 1:,} of the log: "
-                f"{chunk.reward[outside[0]].item()!r} came; the policy takes rewards from {low:g} to {high:g}. "
-                "Rescale them, or declare the range: reward_range=[lowest, highest]"
-            )
+
+def check_rewards(policy: Policy, log: Log, chunk: Chunk) -> None:
+    """Refuse rewards that the policy does not take."""
+    low, high = policy.reward_range
+    outside = np.flatnonzero((chunk.reward < low) | (chunk.reward > high))
+    if outside.size:
+        raise LogError(
+            f"{log.name}, column {log.roles.reward!r}, row {chunk.first_row + outside[0] + 1:,} of the log: "
+            f"{chunk.reward[outside[0]].item()!r} came; the policy takes rewards from {low:g} to {high:g}. "
+            "Rescale them, or declare the range: reward_range=[lowest, highest]"
+        )
 
 
-def rewarded(chunk: Chunk) -> Decisions:
-    """Give the decisions of a chunk that have a reward."""
-    rows = ~np.isnan(chunk.reward)
+def taken(chunk: Chunk, rows: NDArray[np.bool_]) -> Decisions:
+    """Give some decisions of a chunk."""
     contexts: Any = chunk.contexts
     if rows.all():
         return contexts, chunk.arm, chunk.reward, chunk.group

@@ -13,6 +13,7 @@ from fairbandits.logs.chunk import Chunk
 from fairbandits.logs.contexts import Encoder
 from fairbandits.logs.csv_files import open_csv
 from fairbandits.logs.errors import LogError
+from fairbandits.logs.extra import need_arrow
 from fairbandits.logs.frames import open_frame
 from fairbandits.logs.parquet_files import open_parquet
 from fairbandits.logs.parts import SUFFIXES, Part, Source, find_files
@@ -145,6 +146,7 @@ def _numbered(parts: Sequence[Part]) -> list[Part]:
 
 def look(source: Any) -> Source:
     """Look at what is kept in files or in a dataframe, before its columns have roles."""
+    need_arrow()
     if not isinstance(source, str | os.PathLike):
         return open_frame(source)
     path = Path(source)

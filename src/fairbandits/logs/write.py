@@ -14,6 +14,7 @@ import numpy as np
 
 from fairbandits.coded import Coded
 from fairbandits.logs.errors import LogError
+from fairbandits.logs.extra import need_arrow
 from fairbandits.logs.parquet_files import ROLES_KEY
 from fairbandits.logs.parts import SUFFIXES
 from fairbandits.logs.roles import Roles
@@ -57,6 +58,7 @@ def write_log(
     >>> rows, log.roles, log.guessed
     (100, Roles(arm='arm', reward='reward', groups=('group',), propensity='propensity', decision='decision'), {})
     """
+    need_arrow()
     target = Path(path)
     kind = SUFFIXES.get(target.suffix.lower())
     if kind is None:

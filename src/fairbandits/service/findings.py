@@ -12,9 +12,10 @@ from fairbandits.logs.audit import verdict
 from fairbandits.logs.audit.assess import Settings, assess_one
 from fairbandits.logs.audit.cells import COUNT, SQUARES, TOTAL
 from fairbandits.logs.audit.compared import Compared, Sums
+from fairbandits.logs.audit.phrases import listed, percent
 from fairbandits.logs.audit.plain import comparison_as_plain
 from fairbandits.logs.audit.result import Comparison
-from fairbandits.logs.audit.words import Words, listed, percent
+from fairbandits.logs.audit.words import Words
 from fairbandits.service.config import Config
 from fairbandits.service.monitor import Monitor
 

@@ -155,6 +155,16 @@ def test_a_reward_outside_the_range_is_refused_with_its_row():
     )
 
 
+def test_an_id_is_no_attribute():
+    frame = logs.make(20_002).assign(sex=np.arange(20_002) // 2)
+    message = "more than 10,000 combinations of groups by sex, race; an attribute has few, an id is none"
+    with pytest.raises(LogError, match=f"dataframe: {message}"):
+        count(frame)
+    parts = [count(frame.iloc[start : start + 5_000]) for start in (0, 5_000, 10_000)]
+    with pytest.raises(LogError, match=message):
+        merged(merged(*parts[:2]), parts[2])
+
+
 # -- pairs and blocks -----------------------------------------------------------------------------------
 
 

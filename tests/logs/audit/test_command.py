@@ -1,8 +1,10 @@
 """The command: its status is the verdict, and what is no log leaves nothing behind."""
 
 import json
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
@@ -141,3 +143,17 @@ def test_what_is_too_small_is_said(capsys, folder, tmp_path):
     said = capsys.readouterr().out
     assert "too small" in said
     assert "Too small to say anything, with fewer than 1,000 rewards: Asian" in said
+
+
+def test_the_readme_shows_what_the_commands_say(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    readme = (Path(__file__).parents[3] / "README.md").read_text()
+    commands = re.findall(
+        r"^fairbandits (sample log.parquet.*|audit log.parquet --tolerance.*)$", readme, re.MULTILINE
+    )
+    assert [main(command.split()) for command in commands] == [0, 1]
+    said = capsys.readouterr().out
+    quoted = re.search(r"^> .*(?:\n> .*)*", readme[readme.index("## Are we unfair today?") :], re.MULTILINE)
+    assert " ".join(quoted[0].replace("> ", "").split()) in said
+    shown, same = re.search(r"\(here ([\d.]+)\) and who got\nmore from the same arm \(([\d.]+)\)", readme).groups()
+    assert f"that makes {shown} of the difference. From the same arms female got less: that makes {same}" in said

@@ -145,6 +145,13 @@ def test_nothing_to_draw(tmp_path):
     assert "no group has 100 rewards" in page
 
 
+def test_no_times_are_no_picture(tmp_path):
+    frame = logs.make(1_000).assign(time=np.datetime64("NaT", "us"))
+    page = audit(frame, groups=["sex"]).write(tmp_path).read_text()
+    assert len(images(page)) == 2
+    assert "so far" not in page
+
+
 # -- Fairlearn -----------------------------------------------------------------------------------------
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from fairbandits.logs import audit
 from fairbandits.logs.audit.blocks import Blocks
-from fairbandits.logs.audit.words import since
+from fairbandits.logs.audit.phrases import since
 
 from . import logs
 
@@ -179,13 +179,13 @@ def test_missing_rewards():
 def test_since_when(blocks, expected):
     kind, low, high = blocks
     ends = [np.datetime64(end, "us").astype(np.int64) if kind == "date" else end for end in (low, high)]
+    assert since(Blocks(kind).covering(*ends), 2) == expected
 
-    class Timeline:
-        pass
 
-    timeline = Timeline()
-    timeline.blocks = Blocks(kind).covering(*ends)
-    assert since(timeline, 2) == expected
+def test_what_is_sure_never_looks_like_nothing():
+    found = audit(frame_of({"f": (10_000, 10_000), "m": (9_426, 10_574)}))
+    assert 0.0 < found["sex"].difference.gap.low < 0.0005
+    assert "between 0.000 and" not in found.sentence
 
 
 def test_numbers_have_the_digits_that_they_need():

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from fairbandits.logs.audit.blocks import Blocks, Kind
 from fairbandits.logs.audit.pairs import Codes, Pairs
+from fairbandits.logs.errors import LogError
 
 if TYPE_CHECKING:
     from fairbandits.logs.chunk import Chunk
@@ -25,6 +26,8 @@ Places = NDArray[np.int64]
 
 # The columns of the sums. Rewards are counted from the lowest possible one, so that their squares lose no digits.
 COUNT, TOTAL, SQUARES, MISSING = range(4)
+# Beyond this many combinations of groups nobody compares them, and memory would grow with the log.
+MOST_GROUPS = 10_000
 
 
 class Cells:
@@ -73,6 +76,8 @@ class Cells:
         self.arms = chunk.arm.labels
         self.labels = {attribute: chunk.group[attribute].labels for attribute in self.labels}
         combination = self._combine([chunk.group[attribute].codes for attribute in self.labels])
+        if len(self._steps[-1]) > MOST_GROUPS:
+            raise chunk.place.error(self._too_many())
         arm = self._pairs.numbers(chunk.arm.codes, combination)
         block = self._place(chunk)
         self.rows += len(chunk)
@@ -89,6 +94,8 @@ class Cells:
             self.labels[attribute], code = _united(self.labels[attribute], other.labels[attribute])
             columns.append(code[codes])
         combination = self._combine(columns)
+        if len(self._steps[-1]) > MOST_GROUPS:
+            raise LogError(self._too_many())
         ours = self._pairs.numbers(arm_code[other.arm], combination[other.combination])
         before = other.blocks
         self._make_room(self.blocks.joined(before))
@@ -125,6 +132,12 @@ class Cells:
         return self._by_arm[: len(self._pairs)]
 
     # -- inside ----------------------------------------------------------------------------------------
+
+    def _too_many(self) -> str:
+        return (
+            f"more than {MOST_GROUPS:,} combinations of groups by {', '.join(self.labels)}; an attribute has few, "
+            "an id is none, and numbers are to be binned first"
+        )
 
     def _form(self) -> tuple[Any, ...]:
         return tuple(self.labels), self.reward_range, self.blocks.kind

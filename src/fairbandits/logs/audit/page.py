@@ -8,9 +8,10 @@ from html import escape
 from fairbandits.logs.audit import figures
 from fairbandits.logs.audit.audit import Audit
 from fairbandits.logs.audit.gaps import Estimate
+from fairbandits.logs.audit.phrases import percent
 from fairbandits.logs.audit.result import Comparison, Difference
 from fairbandits.logs.audit.verdict import FAIR, UNFAIR
-from fairbandits.logs.audit.words import percent, shows
+from fairbandits.logs.audit.words import shows
 from fairbandits.report.drawing import as_svg
 from fairbandits.report.page import drawn, page, table
 
@@ -101,18 +102,18 @@ def _pictures(audit: Audit, found: Difference) -> str:
     lines = "What each group had gained on average up to then, and where its true mean might have been."
     if shows(found):
         lines += " From the dashed line on the difference has shown."
-    return '<div class="figures drawn">{}{}</div>'.format(
-        drawn(
-            as_svg(figures.gains(found, audit.settings.tolerance)),
-            f"Mean reward per decision of each group, with its interval: {means}",
-            dots,
-        ),
-        drawn(
+    shown = drawn(
+        as_svg(figures.gains(found, audit.settings.tolerance)),
+        f"Mean reward per decision of each group, with its interval: {means}",
+        dots,
+    )
+    if found.has_times:
+        shown += drawn(
             as_svg(figures.over_time(found)),
             f"Mean reward so far of each group over time, with its interval. {audit.words.about_time(found)}",
             lines,
-        ),
-    )
+        )
+    return f'<div class="figures drawn">{shown}</div>'
 
 
 def _groups(audit: Audit, comparison: Comparison) -> str:

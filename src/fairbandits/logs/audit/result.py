@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from fairbandits.coded import Label
 from fairbandits.fairness import Gap
 from fairbandits.logs.audit.blocks import Blocks
@@ -180,6 +182,11 @@ class Difference:
     timeline: Timeline
     decomposition: Decomposition
     missing: MissingRewards
+
+    @property
+    def has_times(self) -> bool:
+        """Whether there is anything to show over time."""
+        return self.timeline.blocks.n > 1 and not bool(np.isnan(self.timeline.means.mean).all())
 
     @property
     def behind(self) -> GroupGains:

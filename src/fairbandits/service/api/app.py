@@ -11,9 +11,11 @@ from fastapi import FastAPI
 from fairbandits import __version__
 from fairbandits.service.api import arms, decisions, openapi, operations, problems, rewards
 from fairbandits.service.api.schemas import Schemas
+from fairbandits.service.api.timing import Timing
 from fairbandits.service.config import Config, load_config
 from fairbandits.service.demo import demo_config
 from fairbandits.service.engine import Engine
+from fairbandits.service.metrics import Metrics
 from fairbandits.service.page import Live
 from fairbandits.service.page import routes as page
 
@@ -41,19 +43,20 @@ def create_app(config: Config) -> FastAPI:
         finally:
             await engine.stop()
 
-    schemas = Schemas(config)
+    schemas, metrics = Schemas(config), Metrics(engine)
     app = FastAPI(title=config.title, version=__version__, lifespan=lifespan, redoc_url=None)
     app.state.engine = engine
     for router in (
         decisions.routes(engine, schemas),
         rewards.routes(engine, schemas),
         arms.routes(engine, schemas),
-        operations.routes(engine),
+        operations.routes(engine, metrics),
         page.routes(live),
     ):
         app.include_router(router)
     openapi.describe(app, schemas)
     problems.install(app)
+    app.add_middleware(Timing, metrics=metrics)
     return app
 
 

@@ -1,4 +1,4 @@
-"""Simulated students, so that the demo's page is alive at once: they come, are shown a video, and mostly answer."""
+"""Simulated students, so that the page of the demo is alive at once: they come, see a video, mostly answer."""
 
 from __future__ import annotations
 
