@@ -50,7 +50,7 @@ def create_app(config: Config) -> FastAPI:
         decisions.routes(engine, schemas),
         rewards.routes(engine, schemas),
         arms.routes(engine, schemas),
-        operations.routes(engine, metrics),
+        operations.routes(engine, metrics, live),
         page.routes(live),
     ):
         app.include_router(router)

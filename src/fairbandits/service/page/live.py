@@ -29,17 +29,20 @@ _MOST_STREAMS = 100
 
 @dataclass(frozen=True)
 class View:
-    """What is found at one moment, written.
+    """What is found at one moment.
 
     Attributes
     ----------
     seq : int
         The last entry of the log that is in it.
+    findings : Findings
+        What it is.
     body : bytes
-        The findings; JSON.
+        The same, written as JSON.
     """
 
     seq: int
+    findings: Findings
     body: bytes
 
 
@@ -126,7 +129,8 @@ class Live:
 
 
 def _view(monitor: Monitor, config: Config) -> View:
-    return View(monitor.seq, to_json(Findings(monitor, config).to_plain()))
+    findings = Findings(monitor, config)
+    return View(monitor.seq, findings, to_json(findings.to_plain()))
 
 
 def _event(view: View) -> bytes:
