@@ -9,14 +9,16 @@ from pathlib import Path
 import uvicorn
 
 from fairbandits.service.api import create_app
-from fairbandits.service.api.app import CONFIG_VARIABLE
+from fairbandits.service.api.app import CONFIG_VARIABLE, DEMO_VARIABLE
 from fairbandits.service.config import Config, load_config
 from fairbandits.service.demo import demo_config
 
 _BACKLOG = 2048
 
 
-def serve(path: Path | None, host: str | None = None, port: int | None = None, workers: int = 1) -> None:
+def serve(
+    path: Path | None, host: str | None = None, port: int | None = None, workers: int = 1, demo: bool = False
+) -> None:
     """Serve until told to stop.
 
     Parameters
@@ -27,15 +29,21 @@ def serve(path: Path | None, host: str | None = None, port: int | None = None, w
         Where to listen, rather than where the configuration says.
     workers : int
         How many processes serve.
+    demo : bool
+        Whether simulated students come, which only those of the demo can.
     """
+    if demo and path is not None:
+        raise ValueError("--demo sends students to the demo's own catalogue; leave out the configuration")
     config = demo_config() if path is None else load_config(path)
     listening = _listen(config, host, port)
     if workers == 1:
-        server = uvicorn.Server(uvicorn.Config(create_app(config), log_level="warning"))
+        server = uvicorn.Server(uvicorn.Config(create_app(config, demo), log_level="warning"))
         server.run(sockets=[listening])
         return
     if path is not None:
         os.environ[CONFIG_VARIABLE] = str(path.resolve())
+    if demo:
+        os.environ[DEMO_VARIABLE] = "1"
     uvicorn.run(
         "fairbandits.service.api:app_from_environment",
         factory=True,
