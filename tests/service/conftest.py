@@ -6,6 +6,8 @@ import signal
 import subprocess
 import sys
 import time
+import warnings
+from contextlib import contextmanager
 from pathlib import Path
 
 import httpx
@@ -113,33 +115,90 @@ def _inline(value):
     return json.dumps(value)
 
 
+class Postgres:
+    """A real PostgreSQL, in a folder of its own, that can be stopped and started again."""
+
+    def __init__(self, folder):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # about folders that it finds elsewhere then
+            import pgserver
+
+            self._pgserver = pgserver
+            self.server = pgserver.get_server(folder, cleanup_mode="stop")
+        self._databases = 0
+
+    def new_database(self):
+        """Make an empty database; give its URL."""
+        self._databases += 1
+        name = f"test{self._databases}"
+        self.server.psql(f"CREATE DATABASE {name};")
+        return self.server.get_uri(name).replace("postgres:@", "postgres@")
+
+    def stop(self):
+        """Stop it, whatever is connected."""
+        self._ctl("-w", "-m", "fast", "stop")
+
+    def start(self):
+        """Start it again, where it was."""
+        self.server.ensure_postgres_running()
+
+    def close(self):
+        """Stop it for good."""
+        self.server.cleanup()
+
+    def _ctl(self, *arguments):
+        self._pgserver.pg_ctl(list(arguments), pgdata=self.server.pgdata, user=self.server.system_user)
+
+
+@pytest.fixture(scope="session")
+def postgres(tmp_path_factory):
+    """One PostgreSQL for all tests."""
+    server = Postgres(tmp_path_factory.mktemp("postgres"))
+    yield server
+    server.close()
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def store_url(request, tmp_path):
+    """The URL of an empty store, of either kind."""
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path}/log.db"
+    return request.getfixturevalue("postgres").new_database()
+
+
 @pytest.fixture(scope="session")
 def students():
     """The students of the demo."""
     return DemoStudents()
 
 
-@pytest.fixture
-def serving(tmp_path):
-    """Start servers, each in the folder that it is given; all are ended afterwards."""
+@contextmanager
+def _serving(folder):
     started = []
 
-    def start(folder=None, *arguments, **changed):
-        folder = Path(folder or tmp_path)
-        folder.mkdir(exist_ok=True)
-        server = Server(folder, str(write_config(folder, **changed)), *arguments)
+    def start(*arguments, **changed):
+        own = Path(folder) / f"server{len(started)}"
+        own.mkdir()
+        server = Server(own, str(write_config(own, **changed)), *arguments)
         started.append(server)
         return server.start().wait()
 
-    yield start
-    for server in started:
-        server.stop()
+    try:
+        yield start
+    finally:
+        for server in started:
+            server.stop()
+
+
+@pytest.fixture
+def serving(tmp_path):
+    """Start servers, each in a folder of its own; all are ended afterwards."""
+    with _serving(tmp_path) as start:
+        yield start
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory):
-    """One server of the demo, for all tests of a file."""
-    folder = tmp_path_factory.mktemp("server")
-    server = Server(folder, str(write_config(folder))).start().wait()
-    yield server
-    server.stop()
+def serving_module(tmp_path_factory):
+    """Start servers for all tests of a file."""
+    with _serving(tmp_path_factory.mktemp("servers")) as start:
+        yield start

@@ -53,9 +53,7 @@ class Metrics:
         yield CounterMetricFamily("fairbandits_decisions", "Decisions in the log.", recommender.decided)
         yield CounterMetricFamily("fairbandits_rewards", "Rewards in the log.", recommender.rewarded)
         yield GaugeMetricFamily("fairbandits_arms", "Arms that can be recommended.", len(recommender.shelf.arms))
-        yield GaugeMetricFamily(
-            "fairbandits_log_seq", "The last entry of the log applied.", recommender.seq
-        )
+        yield GaugeMetricFamily("fairbandits_log_seq", "The last entry of the log applied.", recommender.seq)
         yield GaugeMetricFamily("fairbandits_store_up", "Whether the log can be written: 1 or 0.", int(up))
         if self._findings is not None:
             yield from self._groups(self._findings)

@@ -34,7 +34,7 @@ def serve(
     """
     if demo and path is not None:
         raise ValueError("--demo sends students to the demo's own catalogue; leave out the configuration")
-    config = demo_config() if path is None else load_config(path)
+    config = read_config(path)
     listening = _listen(config, host, port)
     if workers == 1:
         server = uvicorn.Server(uvicorn.Config(create_app(config, demo), log_level="warning"))
@@ -51,6 +51,11 @@ def serve(
         fd=listening.fileno(),
         log_level="warning",
     )
+
+
+def read_config(path: Path | None) -> Config:
+    """Read a configuration; without a path, give that of the demo."""
+    return demo_config() if path is None else load_config(path)
 
 
 def _listen(config: Config, host: str | None, port: int | None) -> socket.socket:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from fastapi import FastAPI
@@ -10,6 +11,7 @@ from pydantic import TypeAdapter
 
 from fairbandits.service.api import problems
 from fairbandits.service.api import schemas as known
+from fairbandits.service.api.found import FairnessAnswer
 from fairbandits.service.api.schemas import Schemas
 
 _REF = "#/components/schemas/{model}"
@@ -22,6 +24,7 @@ _ANSWERS = (
     known.ArmsAnswer,
     known.Ready,
     known.Problem,
+    FairnessAnswer,
 )
 _TITLES = {
     400: "The body is no JSON",
@@ -69,6 +72,7 @@ def describe(app: FastAPI, schemas: Schemas) -> None:
                 title=app.title, version=app.version, description=app.description, routes=app.routes
             )
             spec.setdefault("components", {}).setdefault("schemas", {}).update(_components(schemas))
+            _add_examples(spec, schemas.examples)
             app.openapi_schema = spec
         return app.openapi_schema
 
@@ -92,6 +96,15 @@ def _components(schemas: Schemas) -> dict[str, Any]:
         name: schema for (name, _), schema in by_name.items() if schema.get("$ref") != _REF.format(model=name)
     }
     return {**shared.get("$defs", {}), **found}
+
+
+def _add_examples(spec: dict[str, Any], examples: Mapping[str, Any]) -> None:
+    for operations in spec["paths"].values():
+        for operation in operations.values():
+            content = operation.get("requestBody", {}).get("content", {}).get("application/json")
+            if content is not None:
+                schema = content["schema"].get("oneOf", [content["schema"]])[0]
+                content["example"] = examples[schema["$ref"].rsplit("/", 1)[1]]
 
 
 def _ref(name: str) -> dict[str, Any]:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
 from pydantic import ValidationError
 from pydantic_core import to_json
 from starlette.exceptions import HTTPException
@@ -19,6 +21,7 @@ def install(app: FastAPI) -> None:
     """Let an app answer all errors as problems."""
     app.add_exception_handler(RefusedError, _refused)
     app.add_exception_handler(HTTPException, _http)
+    app.add_exception_handler(RequestValidationError, _parameters)
     app.add_exception_handler(Exception, _unexpected)
 
 
@@ -45,6 +48,10 @@ def invalid(error: ValidationError) -> RefusedError:
     found = error.errors(include_url=False, include_context=False, include_input=False)
     if found[0]["type"] == "json_invalid":
         return RefusedError(400, "Malformed JSON", found[0]["msg"])
+    return _listed(found)
+
+
+def _listed(found: Sequence[Mapping[str, Any]]) -> RefusedError:
     errors = [
         {"where": ".".join(str(part) for part in line["loc"]), "what": line["msg"].removeprefix("Value error, ")}
         for line in found[:20]
@@ -62,6 +69,11 @@ async def _refused(_: Request, error: Exception) -> Response:
 async def _http(_: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)  # noqa: S101
     return problem(RefusedError(error.status_code, error.detail, error.detail, headers=error.headers))
+
+
+async def _parameters(_: Request, error: Exception) -> Response:
+    assert isinstance(error, RequestValidationError)  # noqa: S101
+    return problem(_listed(error.errors()))
 
 
 async def _unexpected(_: Request, error: Exception) -> Response:
