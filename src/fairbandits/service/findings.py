@@ -6,6 +6,7 @@ import time
 from typing import Any
 
 import numpy as np
+import scipy.special  # noqa: F401 - loaded now, so that the first to look need not wait for it
 from numpy.typing import NDArray
 
 from fairbandits.logs.audit import verdict
