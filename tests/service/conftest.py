@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 import warnings
 from contextlib import contextmanager
@@ -69,8 +70,8 @@ class Server:
         self._reap()
 
     def stop(self):
-        """Ask it to end."""
-        if self.process is not None and self.process.poll() is None:
+        """Ask it to end, where it has not ended yet."""
+        if self.process is not None and not self.log.closed:
             self.process.send_signal(signal.SIGTERM)
             self._reap()
 
@@ -151,11 +152,14 @@ class Postgres:
 
 
 @pytest.fixture(scope="session")
-def postgres(tmp_path_factory):
+def postgres():
     """One PostgreSQL for all tests."""
-    server = Postgres(tmp_path_factory.mktemp("postgres"))
-    yield server
-    server.close()
+    # Not in pytest's folder: where root runs the tests, PostgreSQL runs as somebody else, who may not look there.
+    with tempfile.TemporaryDirectory(prefix="fairbandits-postgres-") as folder:
+        Path(folder).chmod(0o755)
+        server = Postgres(Path(folder) / "data")
+        yield server
+        server.close()
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
