@@ -12,11 +12,12 @@ from fairbandits.cli.compare import compare
 from fairbandits.cli.data import data
 from fairbandits.cli.reproduce import reproduce
 from fairbandits.cli.say import say
+from fairbandits.cli.serve import serve
 from fairbandits.cli.simulate import simulate
 from fairbandits.worlds import DataError
 
 app = typer.Typer(help="Contextual bandits that treat their users fairly.", add_completion=False)
-for command in (reproduce, compare, simulate, data):
+for command in (reproduce, compare, simulate, data, serve):
     app.command()(command)
 
 # Whatever is wrong with what somebody typed: no command, no such option, a word for a number.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -441,11 +440,51 @@ class Policy(Parameters):
 
         Its reward still tells what its user received.
         """
-        if self._ledger.is_gone(decision, arm):
+        return self._learn_one(None if self._ledger.is_gone(decision, arm) else arm, row, reward)
+
+    def _learn_one(self, arm: ArmId | None, row: Row, reward: float) -> int:
+        if arm is None:
             self._update(-1, row, reward)
             return -1
         self._update(self._arms.row_for(arm), row, reward)
         return self._arms.claim(arm)
+
+    def learn_kept(self, gain: float, group: GroupKey, items: Iterable[tuple[ArmId | None, Row, float]]) -> None:
+        """Learn one decision that somebody else keeps account of, such as a service that has a log.
+
+        The same decisions in the same order lead to the same state to the bit, whoever made them and whatever was
+        chosen in between. Whether it was learned before is not asked. Policies that note more of a decision than
+        this (`notes_more`) cannot learn it so.
+
+        Parameters
+        ----------
+        gain : float
+            What the user gained in all, within `reward_range`.
+        group : tuple of (attribute, value) pairs
+            The user's group.
+        items : iterable of (arm, row, reward)
+            Each arm that was looked at, None for one that was forgotten since, with its context and its
+            reward. A row that the model refuses (`RidgeBank.learn` says which) counts for the groups alone.
+        """
+        if self.notes_more:
+            raise ValueError(
+                f"{type(self).__name__} notes more of a decision than is kept; let it learn decisions"
+            )
+        learned = []
+        for arm, row, reward in items:
+            check_width(row.width, self._learned_width)
+            self.n_features_in_ = row.width
+            try:
+                learned.append((self._learn_one(arm, row, reward), reward))
+            except ValueError:
+                learned.append((-1, reward))
+        self.groups.record_slate(gain, group, learned)
+        self.rounds_learned += 1
+
+    @property
+    def notes_more(self) -> bool:
+        """Whether the policy keeps a record of its own of each decision that it learned."""
+        return type(self)._note is not Policy._note
 
     def _update(self, at: int, row: Row, reward: float) -> None:
         """Learn nothing: for policies without a model."""
@@ -532,18 +571,19 @@ class Policy(Parameters):
 
         The file is safetensors with a JSON header and a checksum; it is written whole or not at all.
         """
-        header, arrays = self._state()
-        files.write(path, header, arrays)
+        files.write(path, files.State(*self._state()))
 
     def checksum(self) -> str:
         """Give a fingerprint of what has been learned: equal to the bit, equal checksum.
 
         It leaves out where the randomness stands and which decisions are still open.
         """
+        return files.State(*self._state()).checksum()
+
+    def state(self) -> files.State:
+        """Copy all of it, to be written or compared while the policy goes on."""
         header, arrays = self._state()
-        kept = {name: header[name] for name in ("kind", "arms", "groups", "rounds_learned")}
-        learned = {name: array for name, array in arrays.items() if not name.startswith("ledger.")}
-        return files.checksum(json.dumps(kept, sort_keys=True), learned)
+        return files.State(header, {name: array.copy() for name, array in arrays.items()})
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], *, feature_map: Any = None) -> Self:
@@ -556,25 +596,30 @@ class Policy(Parameters):
         feature_map : fitted transformer, optional
             That of the policy's `Model`, where it has one. Files do not hold it, but can tell if it is the same.
         """
-        header, arrays = files.read(path)
+        return cls.from_state(files.read(path), str(path), feature_map=feature_map)
+
+    @classmethod
+    def from_state(cls, state: files.State, name: str = "the state", *, feature_map: Any = None) -> Self:
+        """Make the policy of which `state` gave the copy; `name` is what errors call it."""
+        header, arrays = state.header, state.arrays
         try:
             kind = cls if header["kind"] == _kind(cls) else Policy._kinds[header["kind"]]
         except (KeyError, TypeError):
             raise files.FileError(
-                f"{path}: holds a policy of class {header.get('kind')!r}, which is not defined here; "
+                f"{name}: holds a policy of class {header.get('kind')!r}, which is not defined here; "
                 "import the module that defines it first"
             ) from None
         if not issubclass(kind, cls):
             raise files.FileError(
-                f"{path}: holds a {kind.__name__}, not a {cls.__name__}; load it with its own class"
+                f"{name}: holds a {kind.__name__}, not a {cls.__name__}; load it with its own class"
             )
         try:
             policy = kind(**params_from_plain(header["params"], feature_map))
             policy._restore(header, arrays)
         except MapError as error:
-            raise files.FileError(f"{path}: {error}") from None
+            raise files.FileError(f"{name}: {error}") from None
         except (KeyError, TypeError, ValueError, IndexError, AttributeError, ArithmeticError) as error:
-            raise files.FileError(f"{path}: its parts do not fit together ({error!r}); save it again") from None
+            raise files.FileError(f"{name}: its parts do not fit together ({error!r}); save it again") from None
         # Two policies may be loaded from one file: each numbers its decisions on an account of its own.
         policy._ledger.open_account()
         return policy

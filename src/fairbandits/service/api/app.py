@@ -1,0 +1,58 @@
+"""The application: all routes put together, around one engine."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from fastapi import FastAPI
+
+from fairbandits import __version__
+from fairbandits.service.api import arms, decisions, openapi, operations, problems, rewards
+from fairbandits.service.api.schemas import Schemas
+from fairbandits.service.config import Config, load_config
+from fairbandits.service.demo import demo_config
+from fairbandits.service.engine import Engine
+
+#: Where a worker process finds its configuration; without it, the demo's.
+CONFIG_VARIABLE = "FAIRBANDITS_CONFIG"
+
+
+def create_app(config: Config) -> FastAPI:
+    """Make the application: ASGI, to be run by uvicorn or any other server.
+
+    Parameters
+    ----------
+    config : Config
+        What it is told.
+    """
+    engine = Engine(config)
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        await engine.start()
+        try:
+            yield
+        finally:
+            await engine.stop()
+
+    schemas = Schemas(config)
+    app = FastAPI(title=config.title, version=__version__, lifespan=lifespan, redoc_url=None)
+    app.state.engine = engine
+    for router in (
+        decisions.routes(engine, schemas),
+        rewards.routes(engine, schemas),
+        arms.routes(engine, schemas),
+        operations.routes(engine),
+    ):
+        app.include_router(router)
+    openapi.describe(app, schemas)
+    problems.install(app)
+    return app
+
+
+def app_from_environment() -> FastAPI:
+    """Make the application of the configuration that the environment names, as worker processes do."""
+    path = os.environ.get(CONFIG_VARIABLE)
+    return create_app(load_config(path) if path else demo_config())

@@ -1,0 +1,98 @@
+"""The description of the API: the types of requests and answers, with examples."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import FastAPI
+from fastapi.openapi.utils import get_openapi
+from pydantic import TypeAdapter
+
+from fairbandits.service.api import problems
+from fairbandits.service.api import schemas as known
+from fairbandits.service.api.schemas import Schemas
+
+_REF = "#/components/schemas/{model}"
+_ANSWERS = (
+    known.DecisionAnswer,
+    known.DecisionsAnswer,
+    known.RewardAnswer,
+    known.RewardsAnswer,
+    known.ArmAnswer,
+    known.ArmsAnswer,
+    known.Ready,
+    known.Problem,
+)
+_TITLES = {
+    400: "The body is no JSON",
+    404: "Not known here",
+    409: "In conflict with what stands in the log",
+    410: "Too late",
+    422: "Not as it should be: what and where is said",
+    503: "The log cannot be written right now: nothing has happened; try again after the seconds of Retry-After",
+}
+_ONCE = {
+    "name": "Idempotency-Key",
+    "in": "header",
+    "required": False,
+    "schema": {"type": "string", "minLength": 1, "maxLength": 200},
+    "description": "Any text of your own: the same request with the same key has one effect and one answer.",
+}
+
+
+def takes(name: str, many: str | None = None) -> dict[str, Any]:
+    """Describe the body of a request, and its idempotency key."""
+    schema = _ref(name) if many is None else {"oneOf": [_ref(name), _ref(many)]}
+    return {
+        "requestBody": {"required": True, "content": {"application/json": {"schema": schema}}},
+        "parameters": [_ONCE],
+    }
+
+
+def answers(name: str, *errors: int, many: str | None = None) -> dict[int | str, dict[str, Any]]:
+    """Describe the answers to a request."""
+    schema = _ref(name) if many is None else {"oneOf": [_ref(name), _ref(many)]}
+    good = {200: {"description": "Done, and on disk", "content": {"application/json": {"schema": schema}}}}
+    bad = {
+        status: {"description": _TITLES[status], "content": {problems.MEDIA_TYPE: {"schema": _ref("Problem")}}}
+        for status in (400, *errors, 503)
+    }
+    return good | bad  # type: ignore[return-value]
+
+
+def describe(app: FastAPI, schemas: Schemas) -> None:
+    """Let an app describe itself with the types of its requests and answers."""
+
+    def openapi() -> dict[str, Any]:
+        if app.openapi_schema is None:
+            spec = get_openapi(
+                title=app.title, version=app.version, description=app.description, routes=app.routes
+            )
+            spec.setdefault("components", {}).setdefault("schemas", {}).update(_components(schemas))
+            app.openapi_schema = spec
+        return app.openapi_schema
+
+    app.openapi = openapi  # type: ignore[method-assign]
+
+
+def _components(schemas: Schemas) -> dict[str, Any]:
+    requests = {
+        "DecisionRequest": schemas.decision,
+        "DecisionsRequest": schemas.decisions,
+        "RewardRequest": schemas.reward,
+        "RewardsRequest": schemas.rewards,
+        "Arm": schemas.arm,
+        "Arms": schemas.arms,
+        "ArmChange": schemas.change,
+    }
+    given = [(name, "validation", adapter) for name, adapter in requests.items()]
+    given += [(kind.__name__, "serialization", TypeAdapter(kind)) for kind in _ANSWERS]
+    by_name, shared = TypeAdapter.json_schemas(given, ref_template=_REF)  # type: ignore[arg-type]
+    found = {
+        name: schema for (name, _), schema in by_name.items() if schema.get("$ref") != _REF.format(model=name)
+    }
+    return {**shared.get("$defs", {}), **found}
+
+
+def _ref(name: str) -> dict[str, Any]:
+    return {"$ref": _REF.format(model=name)}

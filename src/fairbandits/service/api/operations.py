@@ -1,0 +1,31 @@
+"""What operators ask: is it alive, is it ready."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter, Response
+from pydantic_core import to_json
+
+from fairbandits.service.api.openapi import answers
+from fairbandits.service.engine import Engine
+from fairbandits.service.refused import UnavailableError
+
+
+def routes(engine: Engine) -> APIRouter:
+    """Make the routes."""
+    router = APIRouter(tags=["operations"])
+
+    @router.get("/health")
+    async def health() -> dict[str, bool]:
+        """Say that the process is alive."""
+        return {"alive": True}
+
+    @router.get("/ready", responses=answers("Ready"))
+    async def ready() -> Response:
+        """Say whether it can serve; up to where the log was followed, and the fingerprint of what was learned."""
+        reason = engine.writer.broken or engine.writer.down
+        if reason is not None:
+            raise UnavailableError("the log cannot be used right now; see the server's log")
+        seq, checksum = await engine.checksum()
+        return Response(to_json({"ready": True, "seq": seq, "checksum": checksum}), media_type="application/json")
+
+    return router
