@@ -10,6 +10,7 @@ import typer
 from fairbandits import __version__
 from fairbandits.cli.compare import compare
 from fairbandits.cli.data import data
+from fairbandits.cli.keys import keys
 from fairbandits.cli.reproduce import reproduce
 from fairbandits.cli.say import say
 from fairbandits.cli.serve import serve
@@ -19,6 +20,7 @@ from fairbandits.worlds import DataError
 app = typer.Typer(help="Contextual bandits that treat their users fairly.", add_completion=False)
 for command in (reproduce, compare, simulate, data, serve):
     app.command()(command)
+app.add_typer(keys, name="keys")
 
 # Whatever is wrong with what somebody typed: no command, no such option, a word for a number.
 # Typer shows its own class for it, but not under a public name.

@@ -9,7 +9,8 @@ import typer
 
 from fairbandits.cli.say import say
 
-_NEEDS = "the service needs {name}: pip install 'fairbandits[service]'"
+#: What is missing, and how to get it.
+NEEDS = "the service needs {name}: pip install 'fairbandits[service]'"
 
 
 def serve(
@@ -26,7 +27,7 @@ def serve(
         from fairbandits.service import config as configs  # noqa: PLC0415 - needs an extra
         from fairbandits.service import server  # noqa: PLC0415
     except ModuleNotFoundError as error:
-        raise ImportError(_NEEDS.format(name=error.name)) from None
+        raise ImportError(NEEDS.format(name=error.name)) from None
     if example:
         say(configs.example())
         return

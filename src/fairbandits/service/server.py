@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import socket
+import time
 from pathlib import Path
+from typing import Any
 
 import uvicorn
 
@@ -12,6 +14,9 @@ from fairbandits.service.api import create_app
 from fairbandits.service.api.app import CONFIG_VARIABLE
 from fairbandits.service.config import Config, load_config
 from fairbandits.service.demo import demo_config
+from fairbandits.service.security.kept import opened, read_keys
+from fairbandits.service.security.local import is_loopback
+from fairbandits.service.security.protocol import Protocol
 
 _BACKLOG = 2048
 
@@ -29,9 +34,10 @@ def serve(path: Path | None, host: str | None = None, port: int | None = None, w
         How many processes serve.
     """
     config = demo_config() if path is None else load_config(path)
+    _refuse_strangers(config, host or config.server.host)
     listening = _listen(config, host, port)
     if workers == 1:
-        server = uvicorn.Server(uvicorn.Config(create_app(config), log_level="warning"))
+        server = uvicorn.Server(uvicorn.Config(create_app(config), **_options(config)))
         server.run(sockets=[listening])
         return
     if path is not None:
@@ -41,8 +47,34 @@ def serve(path: Path | None, host: str | None = None, port: int | None = None, w
         factory=True,
         workers=workers,
         fd=listening.fileno(),
-        log_level="warning",
+        **_options(config),
     )
+
+
+def _options(config: Config) -> dict[str, Any]:
+    proxies = [str(network) for network in config.server.proxies]
+    return {
+        "log_level": "warning",
+        "access_log": False,
+        "server_header": False,
+        "http": Protocol,
+        "ws": "none",
+        "proxy_headers": bool(proxies),
+        "forwarded_allow_ips": proxies,
+    }
+
+
+def _refuse_strangers(config: Config, host: str) -> None:
+    """Refuse to let in the network where nobody needs a key."""
+    if is_loopback(host):
+        return
+    with opened(config) as store:
+        keys = read_keys(store)
+    if not any(key.parent is None and key.is_live(time.time()) for key in keys):
+        raise ValueError(
+            f"{host} can be reached from other machines, and there is no key yet: make one with `fairbandits keys "
+            "create --scope decide,reward --name NAME` (and --config FILE if there is one), or listen on 127.0.0.1"
+        )
 
 
 def _listen(config: Config, host: str | None, port: int | None) -> socket.socket:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import Any
 
 from fastapi import FastAPI
 
@@ -14,6 +16,11 @@ from fairbandits.service.api.schemas import Schemas
 from fairbandits.service.config import Config, load_config
 from fairbandits.service.demo import demo_config
 from fairbandits.service.engine import Engine
+from fairbandits.service.security import login
+from fairbandits.service.security.gate import Gate
+from fairbandits.service.security.kept import Keys
+from fairbandits.service.security.protocol import LIMITS
+from fairbandits.service.security.ring import Ring
 
 #: Where a worker process finds its configuration; without it, the demo's.
 CONFIG_VARIABLE = "FAIRBANDITS_CONFIG"
@@ -28,27 +35,35 @@ def create_app(config: Config) -> FastAPI:
         What it is told.
     """
     engine = Engine(config)
+    keys = Keys(engine.store, engine.writer.in_store)
+    ring = Ring(keys.read)
 
     @asynccontextmanager
-    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+    async def lifespan(_: FastAPI) -> AsyncIterator[dict[str, Any]]:
         await engine.start()
+        await ring.refresh()
+        watching = asyncio.create_task(ring.watch())
         try:
-            yield
+            yield {LIMITS: config.limits}
         finally:
+            watching.cancel()
             await engine.stop()
 
     schemas = Schemas(config)
-    app = FastAPI(title=config.title, version=__version__, lifespan=lifespan, redoc_url=None)
+    app = FastAPI(title=config.title, version=__version__, lifespan=lifespan, docs_url=None, redoc_url=None)
     app.state.engine = engine
     for router in (
         decisions.routes(engine, schemas),
         rewards.routes(engine, schemas),
         arms.routes(engine, schemas),
         operations.routes(engine),
+        login.routes(ring, keys),
     ):
         app.include_router(router)
     openapi.describe(app, schemas)
     problems.install(app)
+    # Added last, it comes first.
+    app.add_middleware(Gate, ring=ring, limits=config.limits)
     return app
 
 
