@@ -41,6 +41,7 @@ bench: $(READY)
 	$(BIN)/python benchmarks/compare.py
 	$(BIN)/python benchmarks/growth.py
 	$(BIN)/python benchmarks/reproduce.py
+	$(BIN)/python benchmarks/audit.py
 	$(BIN)/python benchmarks/report.py
 
 guard: $(READY)

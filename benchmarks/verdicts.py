@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,6 +10,7 @@ from contenders import BLAS, NUMPY, OURS, SHARED
 
 TEXTBOOK_RATIO = 500.0  # of a whole simulation
 IMPORT_BELOW = 1.0
+AUDIT_BESIDE = ("polars, by sex", "polars, by sex and race")
 
 
 @dataclass(frozen=True)
@@ -29,6 +31,8 @@ def judge(parts: dict[str, Any]) -> list[Verdict]:
         found += _growth(parts["growth"]["points"])
     if "reproduce" in parts:
         found.append(_at_least("a simulation, times the textbook", parts["reproduce"]["ratio"], TEXTBOOK_RATIO))
+    if "audit" in parts:
+        found += _audit(parts["audit"])
     return found
 
 
@@ -115,6 +119,20 @@ def _vowpal(contenders: dict[str, Any]) -> list[Verdict]:
 
 def _import(contenders: dict[str, Any]) -> Verdict:
     return _at_most("import fairbandits, seconds", contenders[OURS]["import_s"], IMPORT_BELOW)
+
+
+def _audit(found: dict[str, Any]) -> list[Verdict]:
+    rows = f"W6, an audit of {found['rows']:,} rows"
+    sizes = sorted(map(int, found["seconds"]))
+    seconds = [found["seconds"][str(size)]["audit"] for size in sizes]
+    return [
+        *(_at_most(f"{rows}, times {name}", found["ratios"][name], 4.0) for name in AUDIT_BESIDE),
+        _at_most(f"{rows}, MiB", found["peak_bytes"] / 2**20, 1024.0),
+        *(
+            _at_most(f"W6, seconds of {size:,} rows, times those of {size // 10:,}", later / earlier, 10.0)
+            for size, (earlier, later) in zip(sizes[1:], itertools.pairwise(seconds), strict=True)
+        ),
+    ]
 
 
 def _growth(points: list[dict[str, Any]]) -> list[Verdict]:

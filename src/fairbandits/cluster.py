@@ -11,6 +11,8 @@ from typing import Any, TypeVar
 
 Part = TypeVar("Part")
 State = TypeVar("State")
+# Where something runs: a word, as `connected` takes it; a client that is connected; or here.
+Cluster = Any
 
 LOCAL = "local"
 _HERE = "127.0.0.1"
@@ -21,26 +23,33 @@ _PARTS_EACH = 4
 
 
 @contextmanager
-def connected(cluster: str) -> Iterator[Any]:
+def connected(cluster: Cluster) -> Iterator[Any]:
     """Connect to a cluster.
 
     Parameters
     ----------
-    cluster : str
-        "local" starts one process for each core, here; anything else is the address of a Dask scheduler.
+    cluster : str, distributed.Client or None
+        "local" starts one process for each core, here; any other word is the address of a Dask scheduler. None,
+        and a client that is connected already, stay as they are.
 
     Yields
     ------
-    distributed.Client
+    distributed.Client or None
         What to hand tasks to.
     """
+    if not isinstance(cluster, str):
+        yield cluster
+        return
     try:
         import distributed  # noqa: PLC0415 - an extra
     except ImportError:
         raise ImportError("a cluster needs Dask: pip install 'fairbandits[dask]'") from None
     dask: Any = distributed  # which has types in some places, and none in others
     if cluster == LOCAL:
-        workers = dask.LocalCluster(host=_HERE, processes=True, threads_per_worker=1, dashboard_address=None)
+        # Its page is for nobody else; a port that is taken must not matter.
+        workers = dask.LocalCluster(
+            host=_HERE, processes=True, threads_per_worker=1, dashboard_address=f"{_HERE}:0"
+        )
         with workers, dask.Client(workers) as client:
             yield client
         return
@@ -52,11 +61,15 @@ def connected(cluster: str) -> Iterator[Any]:
             f"{LOCAL!r} or an address such as tcp://10.0.0.1:8786"
         ) from None
     with client:
+        try:
+            client.wait_for_workers(1, timeout=_PATIENCE)
+        except TimeoutError:
+            raise ValueError(f"cluster={cluster!r} came, and it has no workers; start some") from None
         yield client
 
 
 @contextmanager
-def runs_on(cluster: str | None) -> Iterator[None]:
+def runs_on(cluster: Cluster) -> Iterator[None]:
     """Let what joblib would run in processes here run on a cluster; None leaves it here."""
     if cluster is None:
         yield
@@ -72,7 +85,7 @@ def map_reduce(
     cut: Callable[[int], Sequence[Part]],
     partial: Callable[[Part], State],
     merge: Callable[[State, State], State],
-    cluster: str | None = None,
+    cluster: Cluster = None,
 ) -> State:
     """Make a state of each part, and merge them two by two, neighbours first, until one is left.
 
@@ -87,7 +100,7 @@ def map_reduce(
         Makes the state of a part: a function of a module, as other processes have to find it.
     merge : callable
         Makes one state of two neighbours, and changes neither: a worker may die, and another one do it again.
-    cluster : str, optional
+    cluster : str or distributed.Client, optional
         Where: "local", or the address of a scheduler; left out, in this process, one part.
 
     Examples
@@ -101,12 +114,22 @@ def map_reduce(
         return here
     with connected(cluster) as client:
         n_threads = max(1, sum(client.nthreads().values()))
-        # Not pure: two parts that look alike are still two.
-        states = client.map(partial, cut(_PARTS_EACH * n_threads), pure=False)
+        # The function may hold much, such as what is known of all arms: it goes to each worker once. Not pure: two
+        # parts that look alike are still two.
+        how = client.submit(_same, partial, pure=False)
+        states = client.map(_done, cut(_PARTS_EACH * n_threads), how=how, pure=False)
         last = _folded(states, lambda a, b: client.submit(merge, a, b, pure=False))
         del states  # what has been merged is let go of
         result: State = _result(last)
         return result
+
+
+def _same(thing: Any) -> Any:
+    return thing
+
+
+def _done(part: Part, how: Callable[[Part], State]) -> State:
+    return how(part)
 
 
 def _result(future: Any) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -31,13 +31,15 @@ class Coded:
         """Give some of the rows."""
         return Coded(self.codes[rows], self.labels)
 
-    def renumbered(self, claim: Callable[[Label], int]) -> NDArray[np.int64]:
-        """Give other numbers, -1 where there is no label; labels claim theirs in the order of their first rows."""
-        first = np.full(len(self.labels) + 1, len(self.codes))
+    def first_rows(self) -> list[tuple[int, Label]]:
+        """Give the labels that rows have, in the order in which they appear, each with its first row."""
+        n = len(self.codes)
+        first = np.full(len(self.labels) + 1, n)
         # What is written last stays: the first row of each label. Rows without one are the last entry's.
-        first[self.codes[::-1]] = np.arange(len(self.codes))[::-1]
-        table = np.full(len(self.labels) + 1, -1)
-        for code in np.argsort(first[:-1], kind="stable").tolist():
-            if first[code] < len(self.codes):
-                table[code] = claim(self.labels[code])
-        return table[self.codes]
+        first[self.codes[::-1]] = np.arange(n)[::-1]
+        found = zip(first[:-1].tolist(), self.labels, strict=True)
+        return sorted(((row, label) for row, label in found if row < n), key=lambda pair: pair[0])
+
+    def renumbered(self, number: Mapping[Label, int]) -> NDArray[np.int64]:
+        """Give other numbers for the labels; -1 where there is none."""
+        return np.array([*(number.get(label, -1) for label in self.labels), -1])[self.codes]

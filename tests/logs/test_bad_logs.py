@@ -161,6 +161,10 @@ def test_guesses_can_be_refused():
     assert Log.open(frame, Roles("arm", "reward")).guessed == {}
     assert Log.open(frame, Roles("arm", "reward"), groups="sex").roles.groups == ("sex",)
     assert Log.open(frame.rename(columns=str.upper)).roles.reward == "REWARD"
+    # A group may be a feature too; whatever is named by hand is nothing else.
+    assert Log.open(frame, contexts=["sex"]).guessed["groups"] == ("sex",)
+    assert "groups" not in Log.open(frame, time="sex").guessed
+    assert "time" not in Log.open(frame, contexts=["time"]).guessed
 
 
 @pytest.mark.parametrize(
@@ -284,6 +288,47 @@ def test_labels_that_are_no_labels(tmp_path):
     assert [*Log.open(path).chunks()][1].group["sex"].labels == ["true", "false"]
 
 
+def test_what_a_file_says_of_itself_may_be_out_of_date(tmp_path):
+    table = pa.table(FINE)
+    for said in (b'{"arm": "arm", "groups": ["sex", "race"], "time": "gone"}', b"[1]", b"nonsense"):
+        pq.write_table(table.replace_schema_metadata({b"fairbandits.roles": said}), tmp_path / "log.parquet")
+        log = Log.open(tmp_path / "log.parquet")
+        assert log.roles == Roles("arm", "reward", ("sex",), "propensity", ("context_age",), "time")
+        assert ("groups" in log.guessed) == (not said.startswith(b"{"))
+
+
+def test_a_file_in_which_all_is_missing_says_no_type(tmp_path):
+    parquet(tmp_path, FINE | {"sex": pa.nulls(4), "reward": pa.nulls(4)}, "1.parquet")
+    parquet(tmp_path, FINE | {"sex": [1, 2, 1, 2]}, "2.parquet")
+    chunks = list(Log.open(tmp_path).chunks())
+    assert [chunk.group["sex"].codes.tolist() for chunk in chunks] == [[-1, -1], [-1, -1], [0, 1], [0, 1]]
+    assert np.isnan(chunks[0].reward).all()
+
+
+def test_a_quote_in_the_middle_of_a_cell(tmp_path, monkeypatch):
+    path = tmp_path / "log.csv"
+    arms = ['5" pipe', 'a "b" c', '"x, ""y""\nz"', "plain"]
+    path.write_text("arm,reward,sex\r\n" + "".join(f"{arm},1,f\r\n\r\n" for arm in arms * 30))
+    for block in (100, 1 << 20):
+        monkeypatch.setattr("fairbandits.logs.csv_files.BLOCK", block)
+        log = Log.open(path)
+        expected = ['5" pipe', 'a "b" c', 'x, "y"\nz', "plain"] * 30
+        found = [chunk.arm.labels[code] for chunk in log.chunks() for code in chunk.arm.codes]
+        assert found == expected
+        rows = [next(part.chunks()).first_row for part in log.split(5)]
+        sizes = [sum(map(len, part.chunks())) for part in log.split(5)]
+        assert sum(sizes) == 120
+        assert rows == np.cumsum([0, *sizes[:-1]]).tolist()
+
+
+def test_names_and_labels_that_cannot_be(tmp_path):
+    assert message(consume(pd.DataFrame({0: ["a"], 1: [1.0]}))).startswith(
+        "dataframe: columns have words as names"
+    )
+    path = parquet(tmp_path, FINE | {"sex": pa.array([2**63 + 5] * 4, pa.uint64())})
+    assert message(consume(path)).startswith(f"{path}, column 'sex': a number is too large for a label")
+
+
 def test_csv_that_is_not_well_formed(tmp_path, monkeypatch):
     path = tmp_path / "log.csv"
     path.write_text("arm;reward;sex\na;1;f\n")
@@ -315,9 +360,9 @@ def test_folders_that_do_not_fit(tmp_path):
 
 def test_arguments_that_make_no_sense():
     log = Log.open(pd.DataFrame(FINE))
-    with pytest.raises(ValueError, match=r"^rows=0 came; expected how many rows a chunk has at most"):
+    with pytest.raises(ValueError, match=r"^rows=0 came; expected a whole number of at least 1"):
         log.chunks(rows=0)
-    with pytest.raises(ValueError, match=r"^n=0 came; expected into how many logs"):
+    with pytest.raises(ValueError, match=r"^n=0 came; expected a whole number of at least 1"):
         log.split(0)
 
 

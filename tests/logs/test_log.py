@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pyarrow.csv
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
@@ -76,6 +77,9 @@ def write(folder, columns, kind):
     if kind == "parquet":
         pq.write_table(table, folder / "log.parquet", row_group_size=300)
         return folder / "log.parquet"
+    if kind == "polars parquet":
+        pl.DataFrame(columns).write_parquet(folder / "log.parquet", row_group_size=300)
+        return folder / "log.parquet"
     for i, rows in enumerate(stretches if "folder" in kind else ()):
         if kind == "folder":
             pq.write_table(table[rows], folder / f"part-{i}.parquet", row_group_size=70)
@@ -85,7 +89,7 @@ def write(folder, columns, kind):
     return frames.get(kind, folder)
 
 
-KINDS = ["csv", "parquet", "folder", "csv folder", "pandas", "polars", "lazy", "arrow"]
+KINDS = ["csv", "parquet", "polars parquet", "folder", "csv folder", "pandas", "polars", "lazy", "arrow"]
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -169,3 +173,39 @@ def test_labels_that_are_numbers(values, rows):
         frame = frame.with_columns(pl.col("group").cast(pl.Int64))
     found = read(Log.open(frame), rows=rows)
     assert found["group"] == values
+
+
+def test_times_in_every_way_to_write_them(tmp_path):
+    when = [datetime.datetime(2024, 5, 1, 12, 30), datetime.datetime(2024, 5, 2)]
+    base = {"arm": ["a", "b"], "reward": [1.0, 0.0]}
+    zone = datetime.timezone(datetime.timedelta(hours=2))
+    ways = {
+        "naive": (when, when),
+        "nanoseconds": (pa.array(when, pa.timestamp("ns")), when),
+        "with a zone": (
+            pa.array([w.replace(tzinfo=zone) for w in when]),
+            [w - zone.utcoffset(None) for w in when],
+        ),
+        "dates": ([w.date() for w in when], [w.replace(hour=0, minute=0) for w in when]),
+        "words": ([w.isoformat() for w in when], when),
+        "words with a zone": (["2024-05-01T14:30:00+02:00", "2024-05-02T00:00:00Z"], when),
+        "numbers": ([3, 7], [3.0, 7.0]),
+    }
+    for name, (given_times, expected) in ways.items():
+        pq.write_table(pa.table(base | {"time": given_times}), tmp_path / "log.parquet")
+        assert read(Log.open(tmp_path / "log.parquet"))["time"] == expected, name
+        pa.csv.write_csv(pa.table(base | {"time": given_times}), tmp_path / "log.csv")
+        assert read(Log.open(tmp_path / "log.csv"))["time"] == expected, name
+
+
+def test_numbers_of_every_kind():
+    kinds = {
+        "whole": pa.array([1, None, 0]),
+        "yes or no": pa.array([True, None, False]),
+        "decimal": pa.array([1, None, 0]).cast(pa.decimal128(22, 2)),
+        "single": pa.array([1.0, None, 0.0], pa.float32()),
+        "categories": pa.array([1.0, None, 0.0]).dictionary_encode(),
+    }
+    for name, rewards in kinds.items():
+        found = read(Log.open(pa.table({"arm": ["a", "b", "c"], "reward": rewards, "context_x": [1, 2, 3]})))
+        assert found["reward"] == [1.0, None, 0.0], name

@@ -8,7 +8,17 @@ from typing import Annotated
 import typer
 
 from fairbandits import named
-from fairbandits.cli.options import DataOption, JobsOption, OutOption, QuickOption, SeedsOption, as_seeds, by_comma
+from fairbandits.cli.options import (
+    ClusterOption,
+    DataOption,
+    JobsOption,
+    OutOption,
+    QuickOption,
+    SeedsOption,
+    as_seeds,
+    by_comma,
+    on_cluster,
+)
 from fairbandits.cli.say import console, make_folder, say, table
 from fairbandits.compare import tables
 from fairbandits.compare.compare import Results
@@ -30,6 +40,7 @@ def compare(
     ] = None,
     seeds: SeedsOption = None,
     jobs: JobsOption = -1,
+    cluster: ClusterOption = None,
     tolerance: Annotated[float, typer.Option(help="How large a difference between groups is tolerated.")] = 0.01,
     out: OutOption = Path("results/compare"),
     data: DataOption = "auto",
@@ -37,17 +48,18 @@ def compare(
 ) -> None:
     """Compare policies over a suite of worlds, beside what an oracle could do: tables, figures, a report."""
     make_folder(out)
-    results = compare_policies(
-        out,
-        worlds=by_comma(worlds_),
-        policies=[text for texts in policies for text in named.split_outside(texts)] if policies else POLICIES,
-        seeds=as_seeds(seeds, quick),
-        jobs=jobs,
-        tolerance=tolerance,
-        data=data,
-        quick=quick,
-        progress=True,
-    )
+    with on_cluster(cluster, jobs):
+        results = compare_policies(
+            out,
+            worlds=by_comma(worlds_),
+            policies=[text for texts in policies for text in named.split_outside(texts)] if policies else POLICIES,
+            seeds=as_seeds(seeds, quick),
+            jobs=jobs,
+            tolerance=tolerance,
+            data=data,
+            quick=quick,
+            progress=True,
+        )
     _print_comparison(results)
 
 

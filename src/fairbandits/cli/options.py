@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Annotated
 
 import typer
+
+from fairbandits.cluster import runs_on
 
 DataOption = Annotated[
     str, typer.Option(help="auto, local (no download), real, standin, or a folder that holds the data.")
@@ -27,3 +30,12 @@ def as_seeds(seeds: int | None, quick: bool) -> int:
 def by_comma(texts: list[str] | None) -> list[str]:
     """Split what was given once with commas, or several times without."""
     return [name.strip() for names in texts or () for name in names.split(",")]
+
+
+def on_cluster(cluster: str | None, jobs: int) -> AbstractContextManager[None]:
+    """Let seeds run on a cluster, where one is named."""
+    if cluster is not None and jobs != -1:
+        raise ValueError(
+            f"--jobs {jobs} and --cluster {cluster} came; give one: a cluster uses all of its workers"
+        )
+    return runs_on(cluster)

@@ -7,7 +7,17 @@ from typing import Annotated
 
 import typer
 
-from fairbandits.cli.options import DataOption, JobsOption, OutOption, QuickOption, SeedsOption, as_seeds, by_comma
+from fairbandits.cli.options import (
+    ClusterOption,
+    DataOption,
+    JobsOption,
+    OutOption,
+    QuickOption,
+    SeedsOption,
+    as_seeds,
+    by_comma,
+    on_cluster,
+)
 from fairbandits.cli.say import console, make_folder, say, table
 from fairbandits.paper import theory
 from fairbandits.paper.experiments import EXPERIMENTS, TITLES, row_title
@@ -22,21 +32,23 @@ def reproduce(
         list[str] | None, typer.Option(help=f"Experiments, by comma: {', '.join(EXPERIMENTS)}.")
     ] = None,
     jobs: JobsOption = -1,
+    cluster: ClusterOption = None,
     out: OutOption = Path("results"),
     data: DataOption = "auto",
     quick: QuickOption = False,
 ) -> None:
     """Reproduce the paper: every table and figure, published beside measured, and a report."""
     make_folder(out)
-    results = reproduce_paper(
-        out,
-        seeds=as_seeds(seeds, quick),
-        only=by_comma(only),
-        jobs=jobs,
-        data=data,
-        quick=quick,
-        progress=True,
-    )
+    with on_cluster(cluster, jobs):
+        results = reproduce_paper(
+            out,
+            seeds=as_seeds(seeds, quick),
+            only=by_comma(only),
+            jobs=jobs,
+            data=data,
+            quick=quick,
+            progress=True,
+        )
     _print_results(results)
 
 

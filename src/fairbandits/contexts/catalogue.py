@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from fairbandits.arms import ArmId, as_arms
+from fairbandits.coded import Coded
 from fairbandits.contexts.matches import Matches
 from fairbandits.contexts.offer import Offer
 from fairbandits.linear import FullRows, SparseRows, as_floats, checked_csr, refuse_unusable
@@ -79,6 +80,7 @@ class Catalogue:
         self.width = n_user_features + n_features + len(self._matches)
         if not self.width:
             raise ValueError("contexts would have no columns: give at least one feature, a constant 1")
+        self._features = matrix
         starts = matrix.indptr.astype(np.int64)
         self._bounds: Ints = np.column_stack([starts[:-1], starts[1:]])
         self._columns: Ints = matrix.indices.astype(np.int64) + n_user_features
@@ -134,6 +136,32 @@ class Catalogue:
                 f"users must be a matrix with one row for each, {self.n_user_features} wide; got shape {X.shape}"
             )
         return self._offer(X, self._matches.lines(matching, len(X)), arms)
+
+    def contexts(
+        self, users: Any, arms: Coded, matching: Mapping[str, Coded] | None = None
+    ) -> sparse.csr_array[Any]:
+        """Give the context of one arm for each of many users: what a log of past decisions is learned from.
+
+        Parameters
+        ----------
+        users : array-like or scipy sparse, shape (n_users, n_user_features)
+            One row per user.
+        arms : Coded
+            The arm of each.
+        matching : mapping of str to Coded, optional
+            For each way to match the value of every user.
+        """
+        if not self._place:
+            self._place = {arm: place for place, arm in enumerate(self.arms)}
+        places = arms.renumbered(self._place)
+        if (missing := np.flatnonzero(places < 0)).size:
+            arm = arms.labels[arms.codes[missing[0]]]
+            raise ValueError(f"these arms are not in the catalogue: {[arm]}")
+        own = sparse.csr_array(self._features)[places]
+        parts = [sparse.csr_array(users), own, self._matches.bits(matching or {}, places)]
+        if parts[0].shape != (len(places), self.n_user_features):
+            raise ValueError(f"{len(places)} users with {self.n_user_features} features came as {parts[0].shape}")
+        return sparse.csr_array(sparse.hstack(parts, format="csr"))
 
     def _offer(self, users: Floats, lines: Ints, arms: Sequence[ArmId] | None) -> Offer:
         common, which, is_usable = self._matches.lay_out(users, lines)

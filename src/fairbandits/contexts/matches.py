@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
+from scipy import sparse
 
+from fairbandits.coded import Coded
 from fairbandits.fairness.groups import is_missing
 from fairbandits.linear.split import LARGEST
 
@@ -91,6 +93,18 @@ class Matches:
     def _line_of(self, key: tuple[int, ...]) -> int:
         line = self._known.get(key)
         return self._new_line(key) if line is None else line
+
+    def bits(self, matching: Mapping[str, Coded], places: Ints) -> Any:
+        """Say whether each of many users matches one arm: a sparse matrix, a line per user, a column per way."""
+        unknown = [name for name in matching if name not in self._codes]
+        if unknown:
+            raise ValueError(f"matching gives values for some of {list(self._codes)}, by name; got {unknown[0]!r}")
+        ways = np.zeros((len(places), len(self._codes)), bool)
+        for way, (name, codes) in enumerate(self._codes.items()):
+            if name in matching:
+                of_users = matching[name].renumbered(codes)
+                ways[:, way] = of_users == self._of_arm[way, places]
+        return sparse.csr_array(ways, dtype=np.float64)
 
     def _new_line(self, key: tuple[int, ...]) -> int:
         """Find the patterns of bits that arms have for a user of these values, and which arm has which."""

@@ -2,7 +2,7 @@
 
 from fairbandits.fairness.balance import dual_prices, hedge_weights, of_users
 from fairbandits.fairness.estimates import Gap, Standing
-from fairbandits.fairness.groups import Group, GroupKey, as_group
+from fairbandits.fairness.groups import Group, GroupKey, as_group, as_groups
 from fairbandits.fairness.individual import IndividualGaps
 from fairbandits.fairness.penalty import arm_penalty, mapped_penalty
 from fairbandits.fairness.rewards import GroupRewards
@@ -19,6 +19,7 @@ __all__ = [
     "arm_penalty",
     "arm_pull",
     "as_group",
+    "as_groups",
     "confidence_radius",
     "debt_of",
     "dual_prices",

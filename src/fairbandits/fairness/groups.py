@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -32,6 +32,19 @@ def as_group(group: Any) -> GroupKey:
     if isinstance(group, Mapping):
         return tuple((_attribute(name), _value(value)) for name, value in group.items() if not is_missing(value))
     return () if is_missing(group) else ((PLAIN, _value(group)),)
+
+
+def as_groups(groups: Iterable[Any]) -> tuple[GroupKey, ...]:
+    """Bring many groups to their one form; one and the same mapping, which may come often, is read once.
+
+    Examples
+    --------
+    >>> as_groups(["female", None])
+    ((('group', 'female'),), ())
+    """
+    listed = list(groups)  # which keeps them alive: no two have the same id
+    keys = {number: as_group(group) for number, group in {id(group): group for group in listed}.items()}
+    return tuple(keys[id(group)] for group in listed)
 
 
 def is_missing(value: Any) -> bool:

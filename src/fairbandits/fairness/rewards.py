@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -107,8 +106,12 @@ class GroupRewards:
     def record_many(self, rewards: Floats, groups: Mapping[str, Coded], rows: NDArray[np.int64]) -> None:
         """Record many rewards that have been checked: the users' groups by attribute, and the rows of the arms."""
         self._by_arm.widen(1 + int(rows.max(initial=-1)))
+        # Groups are numbered in the order in which they appear, as if rewards had come one by one.
+        first = [(row, name, value) for name, coded in groups.items() for row, value in coded.first_rows()]
+        for _, attribute, value in sorted(first, key=lambda found: found[0]):
+            self._claim(attribute, value)
         for attribute, coded in groups.items():
-            lines = coded.renumbered(partial(self._claim, attribute))
+            lines = coded.renumbered(self._number.get(attribute, {}))
             self._totals.add_many(lines, np.zeros_like(lines), rewards)
             self._by_arm.add_many(lines, rows, rewards)
 
@@ -169,7 +172,7 @@ class GroupRewards:
         served = [s for s in self.standings(attribute, confidence) if s.count]
         return min(served, key=lambda s: s.mean, default=None)
 
-    def difference(self, attribute: str | None = None, confidence: float = 0.95) -> Gap:
+    def difference(self, attribute: str | None = None, confidence: float = 0.95, least: int = 1) -> Gap:
         """Say how far apart the groups are: highest mean reward minus lowest.
 
         Parameters
@@ -178,8 +181,10 @@ class GroupRewards:
             The attribute whose groups to compare; left out, the one with the widest difference.
         confidence : float
             The probability with which the interval holds at all times.
+        least : int
+            Groups with fewer rewards than this are left out.
         """
-        pairs = self._extremes(attribute, confidence)
+        pairs = self._extremes(attribute, confidence, least)
         if not pairs:
             return _no_gap(0.0, 0.0, self._span, confidence)
         gaps = []
@@ -327,12 +332,12 @@ class GroupRewards:
         )
 
     def _extremes(
-        self, attribute: str | None, confidence: float
+        self, attribute: str | None, confidence: float, least: int = 1
     ) -> list[tuple[Standing, Standing, list[Standing]]]:
-        """For each attribute with two groups that received something: the best, the worst, and all of them."""
+        """For each attribute with two groups that received enough: the best, the worst, and all of them."""
         by_attribute: dict[str, list[Standing]] = {}
         for standing in self.standings(attribute, confidence):
-            if standing.count:
+            if standing.count >= max(least, 1):
                 by_attribute.setdefault(standing.attribute, []).append(standing)
         return [
             (max(peers, key=lambda s: s.mean), min(peers, key=lambda s: s.mean), peers)

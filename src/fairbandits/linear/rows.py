@@ -248,7 +248,10 @@ def _from_sparse(contexts: Any, width: int | None, n_users: int) -> Rows:
     starts, columns, values = _arrays(csr)
     if values.size > _FULL_FROM * n * d:
         return FullRows(n_users, n // n_users, d, np.ascontiguousarray(csr.toarray(), dtype=np.float64))
-    parts = split.split_sparse(starts, columns, values, d, n_users)
+    if n == n_users:
+        parts = split.one_arm_each(starts, columns, values)
+    else:
+        parts = split.split_sparse(starts, columns, values, d, n_users)
     return SparseRows(n_users, n // n_users, d, parts)
 
 

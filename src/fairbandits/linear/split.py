@@ -225,6 +225,13 @@ def full_parts(dense: Floats, n_users: int) -> Parts:
     return (*nothing, users, which, bounds, np.tile(np.arange(d), n), dense.reshape(-1))
 
 
+def one_arm_each(starts: Ints, columns: Ints, values: Floats) -> Parts:
+    """Make the parts of rows, without their zeros, of many users with one arm each: nothing to split."""
+    users, which = _one_common_part(starts.size - 1, 1)
+    bounds = np.zeros((starts.size - 1, 2), np.int64)
+    return starts, columns, values, users, which, bounds, np.empty(0, np.int64), np.empty(0)
+
+
 def one_row(columns: Ints, values: Floats, n_common: int) -> Parts:
     """Make the parts of a single row."""
     return (

@@ -10,9 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from fairbandits.coded import Coded
+from fairbandits.coded import Coded, Label
+from fairbandits.logs.errors import Place
+
+__all__ = ["Chunk", "Coded", "Label"]
 
 Floats = NDArray[np.float64]
+
+_NOWHERE = Place("log")
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,6 +40,8 @@ class Chunk:
         When; NaT or NaN where it is not known.
     contexts : csr_array, array of float, or None
         The user's features, one row per decision, where they were asked for.
+    place : Place
+        Its file, and the number of its first row there: for what is found to be wrong with it.
     """
 
     first_row: int
@@ -44,6 +51,7 @@ class Chunk:
     group: Mapping[str, Coded]
     time: NDArray[Any] | None = None
     contexts: csr_array[Any] | Floats | None = None
+    place: Place = _NOWHERE
 
     def __len__(self) -> int:
         return len(self.reward)

@@ -12,6 +12,7 @@ from scipy.sparse import csr_array
 
 from fairbandits.coded import Coded
 from fairbandits.fairness.groups import is_missing
+from fairbandits.policies import Policy
 
 Floats = NDArray[np.float64]
 Features = csr_array[Any] | Floats
@@ -106,6 +107,18 @@ class Encoder:
             bad = next(value for value in given if not isinstance(value, int | float | np.number))
             raise ValueError(f"{name} is a number here; got {bad!r}") from None
         return numbers
+
+    def __or__(self, other: Encoder) -> Encoder:
+        """Give the encoder that knows the words of both: what two parts of a log need."""
+        if other.columns != self.columns or other.words.keys() != self.words.keys():
+            raise ValueError(f"encoders of different columns: {list(self.columns)} and {list(other.columns)}")
+        both = {name: tuple(sorted({*self.words[name], *other.words[name]})) for name in self.words}
+        return Encoder(self.columns, both)
+
+    @classmethod
+    def of(cls, policy: Policy) -> Self | None:
+        """Give the encoder that a policy was fitted with; None where it was not fitted to a log."""
+        return cls.from_plain(policy.notes["encoder"]) if "encoder" in policy.notes else None
 
     def to_plain(self) -> dict[str, Any]:
         """Give it as plain values that JSON can hold."""

@@ -23,7 +23,8 @@ Block = memoryview
 BLOCK = 4 << 20
 # A row that is longer than this is no row, but a quote that nobody closed.
 _LONGEST_ROW = 64 << 20
-_QUOTE, _NEWLINE, _RETURN = ord('"'), ord("\n"), ord("\r")
+_QUOTE, _COMMA, _NEWLINE, _RETURN = (ord(letter) for letter in '",\n\r')
+_ALL = 1 << 62
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,8 @@ class CsvPart:
         """Give its blocks one by one, their rows counted."""
         row = self.first_in_file
         for start, block, n_rows in _blocks(self):
-            yield replace(self, start=start, end=start + len(block), first_in_file=row, n_rows=n_rows)
+            file = str(Path(self.file).absolute())  # for processes that stand elsewhere
+            yield replace(self, file=file, start=start, end=start + len(block), first_in_file=row, n_rows=n_rows)
             row += n_rows
 
 
@@ -81,7 +83,7 @@ def _look(file: Path) -> CsvPart:
             block, _ = _next_block(opened, size, str(file), 0)
     except OSError as error:
         raise LogError(f"{file}: cannot be read ({error.strerror})") from None
-    end = _first_row_end(_as_bytes(block)) if block else 0
+    end = _scan(_as_bytes(block), 1)[0] or len(block)
     line = _decoded(block[:end], Place(str(file))).removeprefix("\ufeff")
     columns = next(csv.reader(io.StringIO(line)), [])
     if not any(columns):
@@ -108,7 +110,7 @@ def _next_block(file: BinaryIO, left: int, name: str, row: int) -> tuple[Block, 
     read = b""
     while True:
         read += file.read(min(BLOCK, left - len(read)))
-        end, n_rows = _last_row_end(_as_bytes(read))
+        end, n_rows = _scan(_as_bytes(read), _ALL)
         if len(read) >= left or not read:
             return memoryview(read), n_rows + (end < len(read) and bool(read[end:].strip()))
         if end:
@@ -122,28 +124,30 @@ def _as_bytes(block: bytes | Block) -> Bytes:
 
 
 @njit(cache=True, nogil=True)
-def _last_row_end(block: Bytes) -> tuple[int, int]:
-    """Find where the last whole row ends, and count the rows before it; empty lines are none."""
-    quoted = False
-    end, n_rows, start = 0, 0, 0
-    for i in range(block.size):
-        if block[i] == _QUOTE:
-            quoted = not quoted
-        elif block[i] == _NEWLINE and not quoted:
-            n_rows += i > start and not (i == start + 1 and block[start] == _RETURN)
-            end = start = i + 1
+def _scan(block: Bytes, most: int) -> tuple[int, int]:
+    """Go through the rows of a block, so many at most: where the last whole one ends, and how many there are.
+
+    Empty lines are no rows. A quote counts at the beginning of a cell alone; two of them in quotes are one.
+    """
+    end, n_rows, i = 0, 0, 0
+    is_quoted, is_new = False, True
+    while i < block.size and n_rows < most:
+        letter = block[i]
+        if is_quoted:
+            if letter == _QUOTE:
+                if i + 1 < block.size and block[i + 1] == _QUOTE:
+                    i += 1
+                else:
+                    is_quoted = False
+        elif letter == _NEWLINE:
+            n_rows += i > end and not (i == end + 1 and block[end] == _RETURN)
+            end = i + 1
+            is_new = True
+        else:
+            is_quoted = is_new and letter == _QUOTE
+            is_new = letter == _COMMA
+        i += 1
     return end, n_rows
-
-
-@njit(cache=True, nogil=True)
-def _first_row_end(block: Bytes) -> int:
-    quoted = False
-    for i in range(block.size):
-        if block[i] == _QUOTE:
-            quoted = not quoted
-        elif block[i] == _NEWLINE and not quoted:
-            return i + 1
-    return int(block.size)
 
 
 def _guess_kinds(part: CsvPart) -> dict[str, str]:
@@ -151,7 +155,7 @@ def _guess_kinds(part: CsvPart) -> dict[str, str]:
     import pyarrow as pa  # noqa: PLC0415 - an extra
 
     _, block, _ = next(_blocks(part))
-    sample = block[: _last_row_end(_as_bytes(block[: BLOCK // 8]))[0] or None]
+    sample = block[: _scan(_as_bytes(block[: BLOCK // 8]), _ALL)[0] or None]
     try:
         table = _read(sample, part.columns, {}, part.columns)
     except pa.ArrowInvalid as error:

@@ -23,6 +23,11 @@ class FramePart:
     end: int
 
     @property
+    def file(self) -> str:
+        """What errors call it."""
+        return NAME
+
+    @property
     def first_row(self) -> int:
         """The number of its first row."""
         return self.start
@@ -63,6 +68,8 @@ def open_frame(frame: Any) -> Source:
         ) from None
     if isinstance(known, nw.LazyFrame):
         known = known.collect()
+    if wrong := [column for column in known.columns if not isinstance(column, str)]:
+        raise LogError(f"{NAME}: columns have words as names; got {wrong[0]!r}. Rename them")
     schema = _as_arrow(known.head(1000), Place(NAME)).schema
     kinds = {column: kind_of(kind) for column, kind in zip(schema.names, schema.types, strict=True)}
     parts = [FramePart(known, 0, len(known))] if len(known) else []
@@ -73,7 +80,7 @@ def _as_arrow(frame: Any, place: Place) -> Any:
     import pyarrow as pa  # noqa: PLC0415
 
     try:
-        return frame.to_arrow()
+        return frame.to_arrow().select(frame.columns)  # without an index that pandas may add
     except (pa.ArrowException, TypeError) as error:
         for column in frame.columns:
             _refuse_mixed(frame[column].to_list(), column, place)

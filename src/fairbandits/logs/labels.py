@@ -133,7 +133,10 @@ def as_whole(array: Any, column: str, place: Place) -> Any:
             )
     elif not pa.types.is_integer(kind):
         raise place.error(f"it holds {kind}; expected labels, words or whole numbers", column, 0)
-    return array.cast(pa.int64())
+    try:
+        return array.cast(pa.int64())
+    except pa.ArrowInvalid as error:
+        raise place.error(f"a number is too large for a label ({error}); write it as a word", column) from None
 
 
 def encoded(array: Any) -> Any:

@@ -13,11 +13,13 @@ from fairbandits.logs.chunk import Chunk
 from fairbandits.logs.contexts import Encoder
 from fairbandits.logs.csv_files import open_csv
 from fairbandits.logs.errors import LogError
+from fairbandits.logs.extra import need_arrow
 from fairbandits.logs.frames import open_frame
 from fairbandits.logs.parquet_files import open_parquet
 from fairbandits.logs.parts import SUFFIXES, Part, Source, find_files
-from fairbandits.logs.reader import Reader, find_words
+from fairbandits.logs.reader import Reader, make_encoder
 from fairbandits.logs.roles import Roles, checked_roles, find_roles
+from fairbandits.worlds.checks import whole
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +71,7 @@ class Log:
         **named_roles
             Roles one by one: `arm="video", groups=["sex", "race"]`. They go before those of `roles`.
         """
-        found = _look(source)
+        found = look(source)
         given = dict(found.roles)
         if roles is not None:
             given = {f.name: getattr(roles, f.name) for f in fields(roles)}
@@ -93,8 +95,7 @@ class Log:
         columns : collection of str, optional
             The columns to read beside those of the arm and the reward; left out, all that have a role.
         """
-        if isinstance(rows, bool) or not isinstance(rows, int) or rows < 1:
-            raise ValueError(f"rows={rows!r} came; expected how many rows a chunk has at most, from 1")
+        whole("rows", rows, 1)
         reader = Reader(self.roles, self.kinds, columns, self.encoder() if contexts else None)
         return self._chunks(reader, rows)
 
@@ -112,7 +113,7 @@ class Log:
 
     @cached_property
     def _encoder(self) -> Encoder:
-        return Encoder(self.roles.contexts, find_words(self.parts, self.roles, self.kinds))
+        return make_encoder(self.parts, self.roles.contexts, self.kinds)
 
     def with_encoder(self, encoder: Encoder) -> Log:
         """Give the same log with another encoder: that of a policy, say, which knows other words."""
@@ -120,16 +121,14 @@ class Log:
 
     def split(self, n: int) -> list[Log]:
         """Cut it into at most n logs of about the same size, which follow each other and can be read apart."""
-        if isinstance(n, bool) or not isinstance(n, int) or n < 1:
-            raise ValueError(f"n={n!r} came; expected into how many logs to cut it, from 1")
-        if n == 1:
+        if whole("n", n, 1) == 1:
             return [self]
         pieces = _numbered(self.parts)
-        whole = sum(piece.size for piece in pieces)
+        total = sum(piece.size for piece in pieces)
         bins: list[list[Part]] = [[] for _ in range(n)]
         before = 0
         for piece in pieces:
-            bins[min((2 * before + piece.size) * n // (2 * whole), n - 1)].append(piece)
+            bins[min((2 * before + piece.size) * n // (2 * total), n - 1)].append(piece)
             before += piece.size
         return [replace(self, parts=parts) for parts in bins if parts]
 
@@ -145,7 +144,9 @@ def _numbered(parts: Sequence[Part]) -> list[Part]:
     return pieces
 
 
-def _look(source: Any) -> Source:
+def look(source: Any) -> Source:
+    """Look at what is kept in files or in a dataframe, before its columns have roles."""
+    need_arrow()
     if not isinstance(source, str | os.PathLike):
         return open_frame(source)
     path = Path(source)

@@ -12,7 +12,7 @@ from urllib.parse import unquote
 import numpy as np
 
 from fairbandits.logs.errors import LogError, Place
-from fairbandits.logs.parts import TEXT, WHOLE, Source, kind_of
+from fairbandits.logs.parts import NOTHING, TEXT, WHOLE, Source, kind_of
 
 # Under this key a file may say itself which column plays which role.
 ROLES_KEY = b"fairbandits.roles"
@@ -79,8 +79,9 @@ class ParquetPart:
         start = 0
         for group in self.groups:
             n_rows = metadata.row_group(group).num_rows
+            file = str(Path(self.file).absolute())  # for processes that stand elsewhere
             yield ParquetPart(
-                self.file, (group,), self.first_row + start, self.first_in_file + start, n_rows, self.folders
+                file, (group,), self.first_row + start, self.first_in_file + start, n_rows, self.folders
             )
             start += n_rows
 
@@ -99,23 +100,37 @@ def open_parquet(name: str, files: Sequence[Path], root: Path | None = None) -> 
     """
     folders = _folder_columns(files, root)
     parts: list[ParquetPart] = []
-    schema, first_row = None, 0
+    kinds: dict[str, str] = {}
+    schemas, first_row = [], 0
     for file, values in zip(files, folders, strict=True):
-        metadata, arrow = _read_footer(file)
-        schema = arrow if schema is None else schema
+        metadata, schema = _read_footer(file)
+        schemas.append(schema)
+        for column, kind in zip(schema.names, schema.types, strict=True):
+            if kinds.get(column, NOTHING) == NOTHING:  # a file in which all is missing says no type
+                kinds[column] = kind_of(kind)
         part = ParquetPart(
             str(file), tuple(range(metadata.num_row_groups)), first_row, 0, metadata.num_rows, values
         )
         if part.n_rows:
             parts.append(part)
         first_row += part.n_rows
-    assert schema is not None  # noqa: S101 - there is at least one file
-    kinds = {column: kind_of(kind) for column, kind in zip(schema.names, schema.types, strict=True)}
-    columns = [*schema.names, *folders[0]]
+    columns = [*schemas[0].names, *folders[0]]
     for column in folders[0]:
         kinds[column] = TEXT if any(isinstance(values[column], str) for values in folders) else WHOLE
-    roles = json.loads((schema.metadata or {}).get(ROLES_KEY, b"{}"))
-    return Source(name, kinds, columns, parts, roles)
+    return Source(name, kinds, columns, parts, _said_roles(schemas[0].metadata or {}, columns))
+
+
+def _said_roles(metadata: Mapping[bytes, bytes], columns: Sequence[str]) -> dict[str, Any]:
+    """Read which roles a file says its columns play; not those of columns that somebody has taken out."""
+    try:
+        said = dict(json.loads(metadata.get(ROLES_KEY, b"{}")))
+    except (ValueError, TypeError):
+        return {}
+    kept = {
+        role: [c for c in given if c in columns] if isinstance(given, list) else given
+        for role, given in said.items()
+    }
+    return {role: given for role, given in kept.items() if isinstance(given, list) or given in columns}
 
 
 def _read_footer(file: Path) -> tuple[Any, Any]:

@@ -18,6 +18,10 @@ class Part(Protocol):
     """A stretch of a log. It can be pickled, so that another process can read it."""
 
     @property
+    def file(self) -> str:
+        """What errors call it."""
+
+    @property
     def first_row(self) -> int | None:
         """The number of its first row in the log; None where nobody has counted those before it."""
 

@@ -46,16 +46,15 @@ class Reader:
         self._groups = [column for column in roles.groups if is_wanted(column)]
         self._propensity = roles.propensity if is_wanted(roles.propensity) else None
         self._time = roles.time if is_wanted(roles.time) else None
-        self._encoder = encoder
         # What to read, and as what.
         self.kinds = {column: _LABELS[kinds[column]] for column in (roles.arm, *self._groups)}
         numbers = {roles.reward, self._propensity} - {None}
         self.kinds |= {str(column): _as_number(kinds[str(column)]) for column in numbers}
         if self._time is not None:
             self.kinds[self._time] = kinds[self._time]
-        if encoder is not None:
-            for column in encoder.columns:
-                self.kinds[column] = TEXT if column in encoder.words else _as_number(kinds[column])
+        self._features = None if encoder is None else FeatureReader(encoder, kinds)
+        if self._features is not None:
+            self.kinds |= self._features.kinds
         self._labels = {
             column: Labels(column, kind == TEXT) for column, kind in self.kinds.items() if kind in (TEXT, WHOLE)
         }
@@ -74,8 +73,8 @@ class Reader:
         if self._propensity is not None:
             propensity = as_propensities(column[self._propensity], self._propensity, place)
         group = {name: self._labels[name].code(column[name], place) for name in self._groups}
-        contexts = None if self._encoder is None else self._features(self._encoder, column, place, len(batch))
-        return Chunk(first_row, arm, reward, propensity, group, self._times(column, place), contexts)
+        contexts = None if self._features is None else self._features.read(column, place, len(batch))
+        return Chunk(first_row, arm, reward, propensity, group, self._times(column, place), contexts, place)
 
     def _times(self, column: Mapping[str, Any], place: Place) -> NDArray[Any] | None:
         if self._time is None:
@@ -86,29 +85,40 @@ class Reader:
         self._time_type = times.dtype
         return times
 
-    def _features(self, encoder: Encoder, column: Mapping[str, Any], place: Place, n_rows: int) -> Features:
+
+class FeatureReader:
+    """Turns columns into features, and remembers words from one batch to the next."""
+
+    def __init__(self, encoder: Encoder, kinds: Mapping[str, str]) -> None:
+        self._encoder = encoder
+        # What to read, and as what.
+        self.kinds = {c: TEXT if c in encoder.words else _as_number(kinds[c]) for c in encoder.columns}
+        self._labels = {column: Labels(column, is_text=True) for column in encoder.words}
+
+    def read(self, column: Mapping[str, Any], place: Place, n_rows: int) -> Features:
+        """Give the features of the rows of a batch."""
         found: dict[str, Coded | NDArray[np.float64]] = {}
-        for name in encoder.columns:
-            if name in encoder.words:
+        for name in self._encoder.columns:
+            if name in self._labels:
                 found[name] = self._labels[name].code(column[name], place)
                 continue
-            numbers = as_floats(column[name], name, place)
+            numbers = found[name] = as_floats(column[name], name, place)
             if (missing := np.flatnonzero(np.isnan(numbers))).size:
                 raise place.error("it is empty; fill in features that are numbers", name, missing[0])
-            found[name] = numbers
-        return encoder.assemble(n_rows, found)
+        return self._encoder.assemble(n_rows, found)
 
 
-def find_words(parts: Sequence[Part], roles: Roles, kinds: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
-    """Find the words that each context column with words can hold, in order."""
-    labels = {c: Labels(c, is_text=True) for c in roles.contexts if kinds[c] in (TEXT, NOTHING)}
-    wanted = dict.fromkeys(labels, TEXT)
-    if wanted:
-        for part in parts:
-            for place, batch in part.batches(wanted, 1 << 18):
-                for name, array in zip(batch.schema.names, batch.columns, strict=True):
-                    labels[name].code(array, place)
-    return {name: tuple(sorted(map(str, known.labels))) for name, known in labels.items()}
+def make_encoder(parts: Sequence[Part], columns: Sequence[str], kinds: Mapping[str, str]) -> Encoder:
+    """Make the encoder of some columns; where they hold words, all parts are read to find which."""
+    for column in columns:
+        if kinds[column] in (TIME, OTHER):
+            raise Place(parts[0].file).error("it holds neither numbers nor words; it cannot be a feature", column)
+    labels = {column: Labels(column, is_text=True) for column in columns if kinds[column] in (TEXT, NOTHING)}
+    for part in parts if labels else ():
+        for place, batch in part.batches(dict.fromkeys(labels, TEXT), 1 << 18):
+            for name, array in zip(batch.schema.names, batch.columns, strict=True):
+                labels[name].code(array, place)
+    return Encoder(tuple(columns), {name: tuple(sorted(map(str, known.labels))) for name, known in labels.items()})
 
 
 def _as_number(kind: str) -> str:

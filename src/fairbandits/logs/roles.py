@@ -129,10 +129,9 @@ def find_roles(
     guessed : dict
         Those that are guesses, role to column or columns.
     """
-    taken = [column for name in given for column in ((given[name],) if name in SINGLE else given[name])]
-    for column in taken:
+    for column in (*(given[name] for name in SINGLE if name in given), *_several(given)):
         _check_there(column, columns, where)
-    guessed = _guess(columns, given, taken) if guess else {}
+    guessed = _guess(columns, given) if guess else {}
     for name in ("arm", "reward"):
         if name not in given and name not in guessed:
             raise LogError(
@@ -145,21 +144,28 @@ def find_roles(
     return roles, guessed
 
 
-def _guess(columns: Sequence[str], given: Mapping[str, Any], taken: Sequence[str]) -> dict[str, Any]:
+def _guess(columns: Sequence[str], given: Mapping[str, Any]) -> dict[str, Any]:
+    taken = {given[name] for name in SINGLE if name in given}
+    # A feature may be a group as well, but nothing else is two things at once.
     free = {column.lower(): column for column in reversed(columns) if column not in taken}
+    nothing_yet = {lower: column for lower, column in free.items() if column not in _several(given)}
     guessed: dict[str, Any] = {}
     for role, names in _NAMES.items():
-        found = next((free[name] for name in names if name in free), None)
+        found = next((nothing_yet[name] for name in names if name in nothing_yet), None)
         if role not in given and found is not None:
             guessed[role] = found
-            del free[found.lower()]
+            del nothing_yet[found.lower()], free[found.lower()]
     if "groups" not in given:
         guessed["groups"] = tuple(free[name] for name in _GROUPS if name in free)
     if "contexts" not in given:
         # In the order of the file: it is the order of the features.
-        mine = (column for column in columns if free.get(column.lower()) == column)
+        mine = (column for column in columns if nothing_yet.get(column.lower()) == column)
         guessed["contexts"] = tuple(column for column in mine if column.lower().startswith(_CONTEXTS))
     return {role: value for role, value in guessed.items() if value}
+
+
+def _several(given: Mapping[str, Any]) -> list[str]:
+    return [column for name in SEVERAL for column in given.get(name, ())]
 
 
 def _check_there(column: str, columns: Sequence[str], where: str) -> None:

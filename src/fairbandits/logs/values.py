@@ -73,11 +73,11 @@ def _parsed_times(array: Any, column: str, place: Place) -> Any:
     import pyarrow as pa  # noqa: PLC0415
 
     at = 0
-    for zone in (None, "UTC"):
+    for kind in (pa.timestamp(unit, zone) for zone in (None, "UTC") for unit in ("us", "ns")):
         try:
-            return array.cast(pa.timestamp("us", zone))
+            return array.cast(kind)
         except pa.ArrowInvalid:
-            at = max(at, first_refused(array, pa.timestamp("us", zone)))
+            at = max(at, first_refused(array, kind))
     raise place.error(
         f"{shortened(array[at].as_py())} came; expected a time such as 2024-05-01 12:30:00, or a number",
         column,

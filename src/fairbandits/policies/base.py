@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from fairbandits.arms import ArmId, ArmIndex, as_arm
 from fairbandits.coded import Coded
 from fairbandits.contexts import Offer
-from fairbandits.fairness import Group, GroupKey, GroupRewards, as_group
+from fairbandits.fairness import Group, GroupKey, GroupRewards, as_group, as_groups
 from fairbandits.fairness.rewards import as_range, as_reward
 from fairbandits.linear import MapError, Row, Rows, RowSums, as_rows, check_width, stack_rows
 from fairbandits.policies import files
@@ -132,6 +132,11 @@ class Policy(Parameters):
     def order_matters(self) -> bool:
         """Whether the same rewards in another order lead to other predictions: for models that forget."""
         return False
+
+    @property
+    def arms_learned(self) -> tuple[ArmId, ...]:
+        """The arms of which something has been learned."""
+        return tuple(self._arms.rows)
 
     # -- choosing --------------------------------------------------------------------------------------
 
@@ -284,7 +289,7 @@ class Policy(Parameters):
         n_users = rows.n_users
         if isinstance(groups, str | Mapping):
             raise ValueError(f"groups takes one group for each of {n_users} user(s), in a list; got {groups!r}")
-        keys = ((),) * n_users if groups is None else tuple(as_group(group) for group in groups)
+        keys = ((),) * n_users if groups is None else as_groups(groups)
         if len(keys) != n_users:
             raise ValueError(
                 f"got {len(keys)} group(s) for {n_users} user(s); give one for each, None where unknown"

@@ -69,7 +69,7 @@ class Lessons:
             By attribute, the user's group.
         """
         rows = as_lesson_rows(self.policy, contexts, rewards)
-        at = arms.renumbered(lambda arm: self.arms.claim(as_arm(arm)))
+        at = arms.renumbered({arm: self.arms.claim(as_arm(arm)) for _, arm in arms.first_rows()})
         if self.policy._pooled is not None:
             self._summed(rows.width).add(rows, np.zeros_like(at) if self.policy._pooled else at, rewards)
         self.groups.record_many(rewards, groups, at)

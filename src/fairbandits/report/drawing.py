@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import re
 import textwrap
 from collections.abc import Mapping
@@ -23,6 +24,9 @@ STYLES: tuple[tuple[str, Any], ...] = (
 )
 # For more lines than that: colours and dashes are paired anew with every turn.
 _EXTRA_DASHES: tuple[Any, ...] = ((0, (10, 1, 2, 1)), (0, (2, 3)), (0, (6, 1, 1, 1, 1, 1, 1, 1)))
+# What as_svg turns over; both are those of the page.
+INK = "#1c1e21"
+_INKS = f":root{{--ink:{INK}}}@media(prefers-color-scheme:dark){{:root{{--ink:#e7e9ec}}}}text{{fill:var(--ink)}}"
 _STYLE: Any = {  # older versions of matplotlib take names, newer ones a type of their own
     "font.size": 7.5,
     "axes.titlesize": 8,
@@ -53,6 +57,23 @@ def save(figure: Figure, folder: Path, name: str) -> Path:
     figure.savefig(path, dpi=200, metadata={"Software": None})
     figure.savefig(path.with_suffix(".pdf"), metadata={"CreationDate": None})
     return path
+
+
+def as_svg(figure: Figure) -> str:
+    """Give a figure as SVG whose lines and letters turn light where the reader has a dark screen.
+
+    Its letters stay letters, in the reader's own font; there is no date in it, nor anything that chance decides.
+    """
+    from matplotlib import rc_context  # noqa: PLC0415 - an extra
+
+    file = io.BytesIO()
+    plain: Any = {"svg.fonttype": "none", "svg.hashsalt": "fairbandits", "font.family": "sans-serif"}
+    with rc_context(plain):
+        figure.savefig(file, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
+    svg = file.getvalue().decode()
+    svg = svg[svg.index("<svg") :].replace(INK, "var(--ink)").replace("#000000", "var(--ink)")
+    head, body = svg.split(">", 1)
+    return f"{head}><style>{_INKS}</style>{body}"
 
 
 def style_of(number: int) -> tuple[str, Any]:
@@ -94,9 +115,11 @@ def head(figure: Figure, data_source: str, remark: str) -> None:
     figure.suptitle(text, fontsize=6.5, color="0.25", linespacing=1.4)
 
 
-def legend(figure: Figure, lines: Mapping[str, Any]) -> None:
-    """Write below a figure what its lines are."""
+def legend(figure: Figure, lines: Mapping[str, Any], longest: int = 1000) -> None:
+    """Write below a figure what its lines are: one below the other where a name is longer than `longest`."""
     columns = 2 if len(lines) in (2, 4, 6) else min(3, len(lines))
+    if max(map(len, lines), default=0) > longest:
+        columns = 1
     figure.legend(
         lines.values(), lines.keys(), loc="outside lower center", ncols=columns, frameon=False, handlelength=2.8
     )

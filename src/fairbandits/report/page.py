@@ -22,20 +22,29 @@ h1 { font-size: 1.7rem; line-height: 1.2; margin: 0 0 .4rem; }
 h2 { font-size: 1.2rem; margin: 2.8rem 0 .6rem; padding-top: .8rem; border-top: 1px solid var(--line); }
 p { max-width: 46rem; }
 p.data { max-width: none; }
-.soft, .published { color: var(--soft); }
+.soft, .published, .below { color: var(--soft); }
 .scroll { overflow-x: auto; }
 table { border-collapse: collapse; font-size: .86rem; font-variant-numeric: tabular-nums; }
 th, td { padding: .4rem .75rem .4rem 0; text-align: left; vertical-align: top;
   border-bottom: 1px solid var(--line); }
 td, tbody th { white-space: nowrap; }
 thead th { font-weight: 600; color: var(--soft); vertical-align: bottom; }
-.published { display: block; font-size: .8rem; }
+.published, .below { display: block; font-size: .8rem; }
 .mark { font-weight: 700; }
 .within { color: var(--good); } .not { color: var(--bad); } .far { color: var(--known); }
 .figures { display: flex; flex-wrap: wrap; gap: 1rem; margin-top: 1rem; align-items: flex-start; }
 .figures img { width: 350px; max-width: 100%; background: #fff; border: 1px solid var(--line);
   border-radius: 4px; }
 .figures.wide img { width: 760px; }
+.figures.drawn { margin-bottom: 1.2rem; }
+.figures.drawn img { width: 100%; background: none; border: none; }
+figure { margin: 0; width: 28rem; max-width: 100%; }
+figcaption { color: var(--soft); font-size: .9rem; }
+.lead { font-size: 1.3rem; line-height: 1.45; margin: 1.2rem 0; }
+.verdict { padding: .5rem .8rem; border-left: 4px solid; background: var(--tint); font-weight: 600; }
+.verdict.fair { border-color: var(--good); } .verdict.unfair { border-color: var(--bad); }
+.verdict.little { border-color: var(--known); }
+h3 { font-size: 1rem; margin: 1.8rem 0 .3rem; }
 @media print { h2 { break-after: avoid; } .figures img { width: 45%; } .figures.wide img { width: 100%; } }
 """
 
@@ -74,6 +83,13 @@ def table(heads: Iterable[str], rows: Iterable[tuple[str, Sequence[str]]]) -> st
         for title, cells in rows
     )
     return f'<table><thead><tr><th scope="col"></th>{top}</tr></thead>\n<tbody>{lines}</tbody></table>'
+
+
+def drawn(svg: str, alt: str, caption: str) -> str:
+    """Show a drawing, which travels inside the page; `alt` says the same in words, `caption` how to read it."""
+    content = base64.b64encode(svg.encode()).decode()
+    source = f"data:image/svg+xml;base64,{content}"
+    return f'<figure><img alt="{escape(alt)}" src="{source}"><figcaption>{escape(caption)}</figcaption></figure>'
 
 
 def image(picture: Path, title: str) -> str:

@@ -8,6 +8,7 @@ import inspect
 import json
 import os
 import signal
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import version
@@ -28,7 +29,7 @@ Summary = TypeVar("Summary")
 
 _PACKAGE = Path(__file__).parents[1]
 # What a trace depends on: all of the package from here downwards.
-_CODE = ("linear", "fairness", "contexts", "policies", "worlds", "simulate", "arms.py", "storage.py")
+_CODE = ("linear", "fairness", "contexts", "policies", "worlds", "simulate", "arms.py", "coded.py", "storage.py")
 
 
 @dataclass(frozen=True)
@@ -173,7 +174,7 @@ def summarise_many(
     """
     if isinstance(jobs, bool) or not isinstance(jobs, int) or (jobs < 1 and jobs != -1):
         raise ValueError(f"jobs={jobs!r} came; expected a whole number of at least 1, or -1 for one per core")
-    folder = None if cache is None else Path(cache)
+    folder = None if cache is None else Path(cache).absolute()  # for processes that stand elsewhere
     if folder is not None:
         folder.mkdir(parents=True, exist_ok=True)
     if jobs == 1:
@@ -194,8 +195,9 @@ def _whole(trace: Trace) -> Trace:
 def _summarise_in_worker(
     run: Run, summarise: Callable[[Trace], Summary], folder: Path | None, parent: int
 ) -> Summary:
-    # An interrupt from the keyboard reaches all processes; the first one answers it, and ends the others.
-    if os.getpid() != parent:
+    # An interrupt from the keyboard reaches all processes; the first one answers it, and ends the others. Those
+    # of a cluster run this in a thread, which may not say who answers, and need not.
+    if os.getpid() != parent and threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGINT, signal.SIG_IGN)
     return summarise(run.simulate(folder))
 

@@ -152,6 +152,18 @@ class Trace:
         columns = {name: getattr(self, name) for name in ("part", "arm", *_FLOATS)}
         return pd.DataFrame({**columns, **self.group})
 
+    def to_log(self) -> dict[str, Any]:
+        """Give the columns of a log: the number of each round, its arm and reward, how likely it was, the groups.
+
+        `fairbandits.logs.write_log` writes them to a file. Probabilities that are not known are left out.
+        """
+        if any(isinstance(arm, tuple) for arm in self.arm[:1]):
+            raise ValueError("a log has one arm a row, and this trace has slates; simulate without k")
+        columns: dict[str, Any] = {"decision": np.arange(len(self)), "arm": self.arm, "reward": self.reward}
+        if not np.isnan(self.probability).any():
+            columns["propensity"] = self.probability
+        return columns | dict(self.group)
+
     def to_bytes(self) -> bytes:
         """Give the trace as the bytes of an npz file, without pickle: equal traces, equal bytes."""
         arrays: dict[str, Any] = {name: getattr(self, name) for name in _FLOATS}

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from fairbandits import named
+from fairbandits.arms import ArmId
+from fairbandits.logs.contexts import Encoder
+from fairbandits.logs.offers import ArmTable
 from fairbandits.policies import Policy
 
 
@@ -29,6 +32,23 @@ class Candidate:
     title: str
     policy: Policy
     is_trained: bool
+
+    @property
+    def encoder(self) -> Encoder | None:
+        """How the contexts it learned were encoded; None where it was not fitted to a log."""
+        return Encoder.of(self.policy)
+
+    def check(self, arms: Sequence[ArmId], table: ArmTable | None) -> None:
+        """Refuse a policy that has learned something else than what the log is about."""
+        known = self.policy.arms_learned
+        if self.is_trained and known and not set(known) & set(arms):
+            raise ValueError(
+                f"{self.title}: it has learned arms such as {known[0]!r} ({type(known[0]).__name__}), and none of "
+                f"those on offer, such as {arms[0]!r} ({type(arms[0]).__name__}); write arms alike in both"
+            )
+        if self.encoder is not None and ("catalogue" in self.policy.notes) != (table is not None):
+            with_, do = ("with", "give it") if table is None else ("without", "leave it out")
+            raise ValueError(f"{self.title}: it was fitted {with_} a catalogue of arms; {do} (--catalogue)")
 
 
 def as_candidates(policies: Any, seed: int = 0) -> tuple[Candidate, ...]:

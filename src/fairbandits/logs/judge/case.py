@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from fairbandits.logs.chunk import Chunk
 from fairbandits.logs.contexts import Encoder
 from fairbandits.logs.judge.candidates import Candidate
-from fairbandits.logs.judge.offers import Offers
 from fairbandits.logs.judge.piece import Piece, piece_of
 from fairbandits.logs.judge.survey import Survey
 from fairbandits.logs.log import Log
+from fairbandits.logs.offers import ArmTable, Offers
 
 
 @dataclass(frozen=True)
@@ -50,16 +50,39 @@ class Setting:
             )
 
 
-@dataclass(frozen=True, eq=False)
 class Case:
-    """A log, the policies that it judges, and how."""
+    """A log, the policies that it judges, and how.
 
-    log: Log
-    survey: Survey
-    candidates: Sequence[Candidate]
-    setting: Setting
-    encoders: Sequence[Encoder]
-    offers: Offers
+    Parameters
+    ----------
+    log : Log
+        The log.
+    survey : Survey
+        What it has.
+    candidates : sequence of Candidate
+        The policies.
+    setting : Setting
+        How they are judged.
+    table : ArmTable, optional
+        What is known of arms.
+    """
+
+    def __init__(
+        self, log: Log, survey: Survey, candidates: Sequence[Candidate], setting: Setting, table: ArmTable | None
+    ) -> None:
+        self.log, self.survey, self.candidates, self.setting, self.table = log, survey, candidates, setting, table
+        # The log's own comes first; a policy that was fitted to another log may know other words.
+        self.encoders: list[Encoder] = [log.encoder()]
+        for candidate in candidates:
+            candidate.check(survey.arms, table)
+            if candidate.encoder is not None and candidate.encoder not in self.encoders:
+                self.encoders.append(candidate.encoder)
+        self._offers = [Offers(survey.arms, encoder.width, table) for encoder in self.encoders]
+
+    def offers(self, candidate: Candidate) -> tuple[Offers, int]:
+        """Give what is on offer to a policy, and which of the encoders of a row it is made of."""
+        place = 0 if candidate.encoder is None else self.encoders.index(candidate.encoder)
+        return self._offers[place], place
 
     @property
     def is_weighed(self) -> bool:

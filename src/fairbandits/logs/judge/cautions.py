@@ -12,7 +12,7 @@ from fairbandits.logs.judge.case import Case
 from fairbandits.logs.judge.cells import ALL
 from fairbandits.logs.judge.passes import Prepared
 from fairbandits.logs.judge.result import Judged, PerGroup
-from fairbandits.logs.judge.trial import Trial
+from fairbandits.logs.judge.trial import LEAST, Trial
 
 # With fewer effective rows than this, intervals cover less than they say.
 _FEW = 100
@@ -51,7 +51,9 @@ def of_log(case: Case, prepared: Prepared, learning: bool) -> list[str]:
 
 def of_policy(case: Case, prepared: Prepared, judged: Judged, trial: Trial) -> list[str]:
     """Say what to know of a policy's estimates."""
-    said = [*_unsupported(case, judged, trial), *_few(judged), *_clipped(case, prepared.account, judged, trial)]
+    account = prepared.account
+    said = [*_seen_before(case, account, judged), *_unsupported(case, judged, trial), *of_rows(judged)]
+    said += _clipped(case, account, judged, trial)
     if judged.mean_weight is not None and case.setting.clip is None:
         said += _weights(case, judged, trial)
     return said
@@ -99,6 +101,23 @@ def _missing(case: Case, account: Account) -> Iterator[str]:
     )
 
 
+def _seen_before(case: Case, account: Account, judged: Judged) -> Iterator[str]:
+    candidate = next(one for one in case.candidates if one.title == judged.title)
+    if not candidate.is_trained:
+        return
+    learned = candidate.policy.rounds_learned
+    if learned == account.used and not account.trained:
+        yield (
+            f"{judged.title} has learned {learned:,} rewards, as many as the log has: it seems to be judged by "
+            "the rows that it learned, and looks better than it is. Judge it by others."
+        )
+    else:
+        yield (
+            f"{judged.title} came with {learned:,} rewards learned. If rows of this log are among them, it looks "
+            "better than it is."
+        )
+
+
 def _unsupported(case: Case, judged: Judged, trial: Trial) -> Iterator[str]:
     for name, cell in _cells(case):
         share = trial.unsupported(cell)
@@ -115,11 +134,16 @@ def _unsupported(case: Case, judged: Judged, trial: Trial) -> Iterator[str]:
         )
 
 
-def _few(judged: Judged) -> Iterator[str]:
-    few = [f"{name} {rows:,.0f}" for name, rows in _named(judged.effective) if rows < _FEW]
+def of_rows(judged: Judged) -> Iterator[str]:
+    """Say of whom too few rows speak to say anything, or to be sure."""
+    counts = list(_named(judged.effective))
+    none = [f"{name} {rows:,.0f}" for name, rows in counts if rows < LEAST]
+    few = [f"{name} {rows:,.0f}" for name, rows in counts if LEAST <= rows < _FEW]
+    if none:
+        yield f"{judged.title}: too few effective rows to say anything, below {LEAST}: {', '.join(none)}."
     if few:
         yield (
-            f"{judged.title}: few effective rows ({', '.join(few)}). Below {_FEW}, intervals are narrower than "
+            f"{judged.title}: few effective rows, {', '.join(few)}. Below {_FEW}, intervals are narrower than "
             "they should be; do not decide by them."
         )
 

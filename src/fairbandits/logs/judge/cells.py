@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import combinations
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fairbandits.logs.chunk import Coded, Label
+from fairbandits.coded import Coded, Label
 
 Ints = NDArray[np.int64]
 
@@ -59,16 +57,11 @@ class Cells:
             for label, cell in places.items():
                 yield attribute, label, cell
 
-    def pairs(self, attribute: str) -> list[tuple[Label, Label]]:
-        """Give all pairs of groups of an attribute."""
-        return list(combinations(self._places[attribute], 2))
-
     def of(self, group: Mapping[str, Coded], n_rows: int) -> Ints:
         """Give the cells of rows: an array of shape (n_rows, 1 + attributes), -1 where a group is not known."""
         cells = np.full((n_rows, 1 + len(self._places)), ALL)
         for column, (attribute, places) in enumerate(self._places.items(), start=1):
-            coded = group[attribute]
-            cells[:, column] = recode(coded, places)
+            cells[:, column] = group[attribute].renumbered(places)
         return cells
 
     def as_groups(self, cells: Ints) -> list[dict[str, Label]]:
@@ -77,15 +70,3 @@ class Cells:
         distinct, place = np.unique(cells[:, 1:], axis=0, return_inverse=True)
         groups = [dict(names[cell] for cell in line if cell in names) for line in distinct.tolist()]
         return [groups[i] for i in place.reshape(-1).tolist()]
-
-
-def recode(coded: Coded, places: Mapping[Any, int]) -> Ints:
-    """Turn the codes of a chunk into places: those of its labels, -1 where there is none.
-
-    Examples
-    --------
-    >>> recode(Coded(np.array([0, 1, -1, 0]), ["a", "b"]), {"b": 0, "a": 7})
-    array([ 7,  0, -1,  7])
-    """
-    # The last entry is for rows without a label, whose code is -1.
-    return np.array([*(places[label] for label in coded.labels), -1], np.int64)[coded.codes]

@@ -2,30 +2,55 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
-
 import numpy as np
+from numpy.typing import NDArray
 
-from fairbandits.logs.chunk import Label
+from fairbandits.logs.chunk import Chunk
+from fairbandits.logs.fitting import check_rewards, taken
+from fairbandits.logs.judge.candidates import Candidate
 from fairbandits.logs.judge.case import Case
-from fairbandits.logs.judge.piece import Piece, dense
+from fairbandits.logs.judge.piece import Piece
 from fairbandits.logs.judge.sums import Sums, Terms
-from fairbandits.policies import Policy
+from fairbandits.policies import Lessons
 
 # How many rows are looked at together, at first and at most, while a policy waits for one on which it agrees.
 _FIRST, _MOST = 16, 4096
 
 
-def learn(policy: Policy, case: Case, piece: Piece, groups: Sequence[Mapping[str, Label]]) -> None:
-    """Let a policy learn rows as if it had decided itself what was shown."""
-    contexts = dense(piece.contexts[0])
-    for row, (arm, reward) in enumerate(zip(piece.arm.tolist(), piece.reward.tolist(), strict=True)):
-        offer = case.offers.of_arm(contexts[row], case.survey.arms[arm])
-        policy.learn(policy.choose(offer, groups[row]), reward)
+class Pupil:
+    """A policy that learns the rows of a log that train, as if it had decided them itself.
+
+    Parameters
+    ----------
+    candidate : Candidate
+        The policy.
+    case : Case
+        The log.
+    """
+
+    def __init__(self, candidate: Candidate, case: Case) -> None:
+        self._policy, self._log = candidate.policy, case.log
+        self._offers = None if case.table is None else case.offers(candidate)[0]
+        self._lessons = Lessons(self._policy) if self._policy.lessons_add_up else None
+
+    def hear(self, chunk: Chunk, rows: NDArray[np.bool_]) -> None:
+        """Learn some rows of a chunk that have a reward, or sum up what they teach."""
+        check_rewards(self._policy, self._log, chunk)
+        contexts, arm, reward, group = taken(chunk, rows)
+        if self._offers is not None:
+            contexts = self._offers.picked(contexts, arm, group)
+        if self._lessons is None:
+            self._policy.learn_logged(contexts, arm, reward, group)
+        else:
+            self._lessons.add(contexts, arm, reward, group)
+
+    def finish(self) -> None:
+        """Learn what has been summed up."""
+        if self._lessons is not None:
+            self._policy.learn_lessons(self._lessons)
 
 
-def replay_learning(policy: Policy, case: Case, lowest: float, origin: float) -> Sums:
+def replay_learning(candidate: Candidate, case: Case, lowest: float, origin: float) -> Sums:
     """Let a policy learn while it is judged: by replay, with rejection.
 
     A row counts, and is learned, where the policy picks the arm that was shown; and then only with probability
@@ -35,7 +60,7 @@ def replay_learning(policy: Policy, case: Case, lowest: float, origin: float) ->
 
     Parameters
     ----------
-    policy : Policy
+    candidate : Candidate
         The policy; it learns.
     case : Case
         The log.
@@ -48,21 +73,23 @@ def replay_learning(policy: Policy, case: Case, lowest: float, origin: float) ->
     sums = Sums(len(case.survey.cells), origin)
     size = _FIRST
     for _, piece in case.read():
-        rows = piece.where(piece.judges)
+        rows = piece.judging()
         coin = rng.random(len(rows))
         fair = np.ones(len(rows), bool) if rows.propensity is None else coin * rows.propensity < lowest
-        size = _replay(policy, case, rows, fair, sums, size)
+        size = _replay(candidate, case, rows, fair, sums, size)
     return sums
 
 
-def _replay(policy: Policy, case: Case, rows: Piece, fair: Any, sums: Sums, size: int) -> int:
+def _replay(candidate: Candidate, case: Case, rows: Piece, fair: NDArray[np.bool_], sums: Sums, size: int) -> int:
     """Replay rows; what is decided for those between two that count is decided at once."""
+    policy = candidate.policy
+    offers, place = case.offers(candidate)
     groups = case.survey.cells.as_groups(rows.cells)
     accepted: list[int] = []
     start = 0
     while start < len(rows):
         block = slice(start, min(start + size, len(rows)))
-        offer = case.offers.to_many(rows.contexts[0][block], groups[block])
+        offer = offers.to_many(rows.contexts[place][block], groups[block])
         decisions = policy.choose_many(offer, groups[block])
         agreed = np.flatnonzero((decisions.indices == rows.arm[block]) & fair[block])
         if not agreed.size:

@@ -9,7 +9,7 @@ import numpy as np
 from fairbandits.logs.errors import LogError
 from fairbandits.logs.judge.account import Account
 from fairbandits.logs.judge.case import Case
-from fairbandits.logs.judge.learners import learn
+from fairbandits.logs.judge.learners import Pupil
 from fairbandits.logs.judge.piece import Piece, features_of
 from fairbandits.logs.judge.reward_model import RewardModel, deal
 from fairbandits.logs.judge.sums import Sums, Terms
@@ -46,11 +46,16 @@ def prepare(case: Case, with_model: bool) -> Prepared:
     is_small = RewardModel.bytes_needed(len(seen.arms), width, _FOLDS) <= _LARGEST_MODEL
     model = RewardModel(len(seen.arms), width, _FOLDS) if with_model and is_small else None
     prepared = Prepared(Account(seen), Sums(len(seen.cells)), model)
+    pupils = [Pupil(candidate, case) for candidate in case.candidates if not candidate.is_trained]
     for chunk, piece in case.read():
         prepared.account.add_chunk(chunk)
-        _train(case, piece.where(~piece.judges))
-        _count(case, prepared, piece.where(piece.judges))
+        trains = ~seen.split.judges(chunk) & ~np.isnan(chunk.reward)
+        for pupil in pupils if trains.any() else ():
+            pupil.hear(chunk, trains)
+        _count(case, prepared, piece.judging())
     _check(case, prepared.account)
+    for pupil in pupils:
+        pupil.finish()
     if model is not None:
         model.solve()
     return prepared
@@ -62,25 +67,18 @@ def hear(case: Case, prepared: Prepared) -> list[Trial]:
     trials = [Trial(prepared.account, model, case.setting.clip) for _ in case.candidates]
     columns = max(len(case.survey.arms), model.width if model else 1)
     for _, piece in case.read():
-        for part in piece.where(piece.judges).parts(columns):
+        for part in piece.judging().parts(columns):
             features = predicted = None
             if model is not None:
                 features = features_of(part, cells)
                 predicted = model.predict(features, deal(part.numbers, _FOLDS))
                 model.note(features, part.arm, part.reward - predicted[np.arange(len(part)), part.arm])
             groups = cells.as_groups(part.cells)
-            offer = case.offers.to_many(part.contexts[0], groups)
             for candidate, trial in zip(case.candidates, trials, strict=True):
+                offers, place = case.offers(candidate)
+                offer = offers.to_many(part.contexts[place], groups)
                 trial.add(part, candidate.policy.probabilities(offer, groups), predicted, features)
     return trials
-
-
-def _train(case: Case, piece: Piece) -> None:
-    fresh = [candidate.policy for candidate in case.candidates if not candidate.is_trained]
-    if fresh and len(piece):
-        groups = case.survey.cells.as_groups(piece.cells)
-        for policy in fresh:
-            learn(policy, case, piece, groups)
 
 
 def _count(case: Case, prepared: Prepared, piece: Piece) -> None:

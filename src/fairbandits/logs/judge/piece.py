@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, hstack
 
 from fairbandits.logs.chunk import Chunk
 from fairbandits.logs.contexts import Features
-from fairbandits.logs.judge.cells import Cells, recode
+from fairbandits.logs.judge.cells import Cells
 from fairbandits.logs.judge.survey import Survey
 
 Floats = NDArray[np.float64]
@@ -67,6 +67,10 @@ class Piece:
             tuple(contexts[rows] for contexts in self.contexts),
         )
 
+    def judging(self) -> Piece:
+        """Give the rows that judge."""
+        return self if self.judges.all() else self.where(self.judges)
+
     def parts(self, columns: int) -> Iterator[Piece]:
         """Give the rows in parts, so that a matrix with so many columns stays small."""
         size = max(_NUMBERS // columns, 1)
@@ -82,7 +86,7 @@ def piece_of(chunks: Sequence[Chunk], survey: Survey, uniform: bool) -> Piece:
     piece = Piece(
         np.arange(chunk.first_row, chunk.first_row + len(chunk)),
         survey.split.judges(chunk),
-        recode(chunk.arm, place),
+        chunk.arm.renumbered(place),
         chunk.reward,
         propensity,
         survey.cells.of(chunk.group, len(chunk)),
@@ -92,20 +96,15 @@ def piece_of(chunks: Sequence[Chunk], survey: Survey, uniform: bool) -> Piece:
     return piece if came.all() else piece.where(came)
 
 
-def features_of(piece: Piece, cells: Cells) -> Floats:
+def features_of(piece: Piece, cells: Cells) -> Features:
     """Give what the model of the reward knows of users: a constant, their groups, their own features.
 
     Their groups are among them so that groups with the same features are not taken for one another.
     """
-    contexts = dense(piece.contexts[0])
-    features = np.zeros((len(piece), len(cells) + contexts.shape[1]))
-    for column in piece.cells.T:
-        known = np.flatnonzero(column >= 0)
-        features[known, column[known]] = 1.0
-    features[:, len(cells) :] = contexts
-    return features
-
-
-def dense(contexts: Features) -> Floats:
-    """Write features as a plain matrix."""
-    return contexts.toarray() if isinstance(contexts, csr_array) else contexts
+    known = piece.cells >= 0
+    ends = np.concatenate([[0], np.cumsum(known.sum(axis=1))])
+    groups = csr_array((np.ones(ends[-1]), piece.cells[known], ends), shape=(len(piece), len(cells)))
+    contexts = piece.contexts[0]
+    if isinstance(contexts, csr_array):
+        return csr_array(hstack([groups, contexts], format="csr"))
+    return np.hstack([groups.toarray(), contexts])

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, Generic, TypeVar
 
-from fairbandits.logs.chunk import Label
+from fairbandits.coded import Label
 from fairbandits.logs.judge.cells import ALL, Cells
 from fairbandits.logs.judge.estimate import Estimate
 
@@ -76,9 +77,7 @@ class Difference:
     estimate: Estimate
 
     def turned(self) -> Difference:
-        """Give it the other way round, where the second group is ahead."""
-        if self.estimate.value >= 0.0:
-            return self
+        """Give it the other way round."""
         other = replace(self.estimate, value=-self.estimate.value, skew=-self.estimate.skew)
         return Difference(self.attribute, self.second, self.first, other)
 
@@ -108,7 +107,11 @@ class Verdict:
 
     def widest(self, attribute: str) -> Difference | None:
         """Give the largest difference between groups of an attribute, the group ahead first."""
-        mine = [one.turned() for one in self.differences if one.attribute == attribute]
+        mine = [
+            one if one.estimate.value >= 0.0 else one.turned()
+            for one in self.differences
+            if one.attribute == attribute
+        ]
         return max(mine, key=lambda one: one.estimate.value, default=None)
 
     def to_plain(self) -> dict[str, Any]:
@@ -202,6 +205,12 @@ class Judgement:
             if policy.title == title:
                 return policy
         raise KeyError(f"{title!r} was not judged; these were: {', '.join(one.title for one in self.policies)}")
+
+    def write(self, folder: str | Path) -> Path:
+        """Write `judge.html` and `judge.json` into a folder, each whole; give the path of the page."""
+        from fairbandits.logs.judge.files import write_report  # noqa: PLC0415 - it draws, which needs an extra
+
+        return write_report(self, Path(folder))
 
     def to_plain(self) -> dict[str, Any]:
         """Give what JSON holds of it."""

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
-from fairbandits.linear import RidgeBank
+from fairbandits.linear import RidgeBank, RowSums, as_rows
+from fairbandits.linear.solve import unpacked
+from fairbandits.logs.contexts import Features
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -40,56 +43,61 @@ class RewardModel:
 
     def __init__(self, n_arms: int, width: int, folds: int = 5, ridge: float = 1.0) -> None:
         self.n_arms, self.width, self.folds, self.ridge = n_arms, width, folds, ridge
-        self._gram: Floats = np.zeros((folds, n_arms, width, width))
-        self._moment: Floats = np.zeros((folds, n_arms, width))
+        self._sums = [RowSums(width) for _ in range(folds)]
+        # What White's sandwich is filled with: the same sums, each row times how far off its prediction was.
+        self._noted = RowSums(width)
         self._theta: Floats = np.zeros((folds, n_arms, width))
-        self._inverse: Floats = np.zeros((n_arms, width, width))
-        self._meat: Floats = np.zeros((n_arms, width, width))
+        self._bank = RidgeBank(width, ridge)
 
     @staticmethod
     def bytes_needed(n_arms: int, width: int, folds: int) -> int:
-        """Give about how much memory a model takes."""
-        return 8 * n_arms * width * width * (folds + 3)
+        """Give about how much memory a model takes, while it solves."""
+        return 4 * n_arms * width * width * (folds + 6)
 
-    def learn(self, features: Floats, arm: Ints, reward: Floats, fold: Ints) -> None:
+    def learn(self, features: Features, arm: Ints, reward: Floats, fold: Ints) -> None:
         """Add rows to the sums.
 
         Parameters
         ----------
-        features : array of shape (n_rows, width)
+        features : array or scipy sparse, shape (n_rows, width)
             What is known of the user.
         arm, fold : arrays of int, shape (n_rows,)
             The arm that was shown, and the fold of the row.
         reward : array of shape (n_rows,)
             What came.
         """
-        for slot, rows in by_slot(fold * self.n_arms + arm):
-            at, X = divmod(slot, self.n_arms), features[rows]
-            self._gram[at] += X.T @ X
-            self._moment[at] += X.T @ reward[rows]
+        for number, rows in by_slot(fold):
+            self._sums[number].add(as_rows(features[rows], self.width, len(rows)), arm[rows], reward[rows])
 
     def solve(self) -> None:
         """Solve for the models of all folds, once all rows are learned."""
-        gram, moment = self._gram.sum(axis=0), self._moment.sum(axis=0)
+        self._bank = self._learned_from(range(self.folds))
         for fold in range(self.folds):
-            # What the others have learned is what all have learned less its own.
-            bank = self._bank(gram - self._gram[fold], moment - self._moment[fold])
-            self._theta[fold] = bank.theta[: self.n_arms]
-        bank = self._bank(gram, moment)
-        self._inverse = np.array([bank.inverse_of(arm) for arm in range(self.n_arms)])
+            others = self._learned_from(number for number in range(self.folds) if number != fold)
+            self._theta[fold] = [others.coefficients(arm) for arm in range(self.n_arms)]
 
-    def predict(self, features: Floats, fold: Ints) -> Floats:
+    def _learned_from(self, folds: Iterable[int]) -> RidgeBank:
+        both = RowSums(self.width)
+        for fold in folds:
+            every = np.arange(len(self._sums[fold].count))
+            both.absorb(self._sums[fold], every, every)
+        bank = RidgeBank(self.width, self.ridge)
+        bank.add_rows(both, ((arm, arm) for arm in range(len(both.count))))
+        return bank
+
+    def predict(self, features: Features, fold: Ints) -> Floats:
         """Predict the reward of every arm for every row: an array of shape (n_rows, n_arms)."""
-        predicted = np.empty((len(features), self.n_arms))
+        predicted = np.empty((len(fold), self.n_arms))
         for number, rows in by_slot(fold):
             predicted[rows] = features[rows] @ self._theta[number].T
         return predicted
 
-    def note(self, features: Floats, arm: Ints, surprise: Floats) -> None:
+    def note(self, features: Features, arm: Ints, surprise: Floats) -> None:
         """Note by how much the rewards that came differ from those predicted: it says how sure the model is."""
-        for slot, rows in by_slot(arm):
-            X = features[rows] * surprise[rows, None]
-            self._meat[slot] += X.T @ X
+        scaled = (
+            sparse.diags_array(surprise) @ features if sparse.issparse(features) else features * surprise[:, None]
+        )
+        self._noted.add(as_rows(scaled, self.width, len(arm)), arm, np.zeros(len(arm)))
 
     def variance(self, wanted: Floats) -> float:
         """Give the variance that the model's own error lends to `sum over arms of wanted[arm] . theta[arm]`.
@@ -97,15 +105,11 @@ class RewardModel:
         The sandwich of White (1980), which holds whatever the spread of the rewards; that the model is
         wrong in kind, it cannot see.
         """
-        lever = np.einsum("kde,ke->kd", self._inverse, wanted)
-        return float(np.einsum("kd,kde,ke->", lever, self._meat, lever))
-
-    def _bank(self, gram: Floats, moment: Floats) -> RidgeBank:
-        bank = RidgeBank(self.width, self.ridge)
-        lower = np.tril_indices(self.width)
-        for arm in range(self.n_arms):
-            bank.add_sums(arm, gram[arm][lower], moment[arm])
-        return bank
+        total = 0.0
+        for arm in range(len(self._noted.count)):
+            lever = self._bank.inverse_of(arm) @ wanted[arm]
+            total += float(lever @ unpacked(self._noted.gram[arm], self.width) @ lever)
+        return total
 
 
 def by_slot(slot: Ints) -> Iterator[tuple[int, Ints]]:
@@ -116,7 +120,8 @@ def by_slot(slot: Ints) -> Iterator[tuple[int, Ints]]:
     >>> [(number, rows.tolist()) for number, rows in by_slot(np.array([7, 2, 7]))]
     [(2, [1]), (7, [0, 2])]
     """
-    order = np.argsort(slot, kind="stable")
+    small = slot.astype(np.int16) if slot.size and slot.max() < 2**15 else slot  # which is sorted much faster
+    order = np.argsort(small, kind="stable")
     numbers, starts = np.unique(slot[order], return_index=True)
     yield from zip(numbers.tolist(), np.split(order, starts)[1:], strict=True)
 

@@ -10,10 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairbandits.arms import ArmId
-from fairbandits.logs.chunk import Chunk, Label
+from fairbandits.coded import Label
+from fairbandits.logs.chunk import Chunk
 from fairbandits.logs.errors import LogError
 from fairbandits.logs.judge.cells import Cells
 from fairbandits.logs.log import Log
+from fairbandits.logs.offers import ArmTable
 
 # So many times are kept to find the one at which the log is cut.
 _TIMES = 1 << 16
@@ -53,7 +55,7 @@ class Survey:
     rows : int
         How many rows.
     arms : tuple of ids
-        Its arms, in the order in which they came.
+        The arms on offer: those of the log, in the order in which they came; or those of the catalogue.
     cells : Cells
         Its groups.
     split : Split
@@ -66,7 +68,7 @@ class Survey:
     split: Split
 
 
-def survey(log: Log, train: float) -> Survey:
+def survey(log: Log, train: float, table: ArmTable | None = None) -> Survey:
     """Read a log once, without contexts.
 
     Parameters
@@ -75,6 +77,8 @@ def survey(log: Log, train: float) -> Survey:
         The log.
     train : float
         The share of it that trains policies, from 0; the rest judges.
+    table : ArmTable, optional
+        What is known of arms; all of them are then on offer.
     """
     if not 0.0 <= train < 1.0:
         raise ValueError(f"train is the share of the log that trains, from 0 to below 1; got {train!r}")
@@ -91,7 +95,16 @@ def survey(log: Log, train: float) -> Survey:
     if not rows:
         raise LogError(f"{log.name}: it holds no rows; expected one for each decision")
     split = Split(train, times.quantile(train) if train else None, math.floor(train * rows))
-    return Survey(rows, tuple(arms), Cells(labels), split)
+    return Survey(rows, _on_offer(log, arms, table), Cells(labels), split)
+
+
+def _on_offer(log: Log, arms: list[Label], table: ArmTable | None) -> tuple[ArmId, ...]:
+    if table is None:
+        return tuple(arms)
+    unknown = sorted(set(arms) - set(table.arms), key=str)
+    if unknown:
+        raise LogError(f"{log.name}: these of its arms are not in the catalogue: {unknown[:5]}")
+    return tuple(table.arms)
 
 
 class _Times:

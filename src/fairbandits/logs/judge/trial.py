@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fairbandits.logs.contexts import Features
 from fairbandits.logs.judge import estimators
 from fairbandits.logs.judge.account import Account
 from fairbandits.logs.judge.cells import ALL, Cells
@@ -18,6 +20,9 @@ from fairbandits.logs.judge.sums import Sums, Terms
 
 Floats = NDArray[np.float64]
 Doubt = Callable[[int, int | None], float]
+
+#: With fewer effective rows than this nothing is said.
+LEAST = 30
 
 
 class Trial:
@@ -43,7 +48,7 @@ class Trial:
         self.clipped = 0
         self.cut_off = 0.0
 
-    def add(self, piece: Piece, chances: Floats, predicted: Floats | None, features: Floats | None) -> None:
+    def add(self, piece: Piece, chances: Floats, predicted: Floats | None, features: Features | None) -> None:
         """Add rows that judge.
 
         Parameters
@@ -54,7 +59,7 @@ class Trial:
             The probability with which the policy would show each arm.
         predicted : array of shape (n_rows, n_arms) or None
             The reward that the model predicts.
-        features : array of shape (n_rows, width) or None
+        features : array or scipy sparse of shape (n_rows, width), or None
             What the model knows of the users.
         """
         for name, terms in self._terms(piece, chances, predicted).items():
@@ -125,7 +130,7 @@ class Trial:
 
 
 def verdict_of(sums: Sums, cells: Cells, confidence: float, doubt: Doubt | None = None) -> Verdict:
-    """Give all that sums say: of everybody, of each group, and of each pair of groups.
+    """Give all that sums say: of everybody, of each group, and of each pair of groups that have rows enough.
 
     Parameters
     ----------
@@ -139,26 +144,28 @@ def verdict_of(sums: Sums, cells: Cells, confidence: float, doubt: Doubt | None 
         What adds to the variance: in the value of a cell, or in the difference of two.
     """
 
-    def value(cell: int) -> Estimate | None:
-        estimate = sums.estimate(cell, confidence)
-        return estimate if estimate is None or doubt is None else estimate.widened(doubt(cell, None))
+    def plain(cell: int, level: float = confidence) -> Estimate | None:
+        return sums.estimate(cell, level) if sums.effective(cell) >= LEAST else None
 
-    def minus(first: int, second: int, level: float) -> Estimate | None:
-        one, two = sums.estimate(first, level), sums.estimate(second, level)
-        if one is None or two is None:
-            return None
-        return one.minus(two) if doubt is None else one.minus(two).widened(doubt(first, second))
+    def widened(estimate: Estimate, first: int, second: int | None = None) -> Estimate:
+        return estimate if doubt is None else estimate.widened(doubt(first, second))
+
+    def value(cell: int) -> Estimate | None:
+        return None if (estimate := plain(cell)) is None else widened(estimate, cell)
+
+    def gain(cell: int) -> Estimate | None:
+        # How the model's error goes along with the rewards of the log is not known.
+        return None if doubt is not None or plain(cell) is None else sums.gain(cell, confidence)
 
     differences: list[Difference] = []
     for attribute in cells.attributes:
-        pairs, place = cells.pairs(attribute), cells.groups(attribute)
+        place = {label: cell for label, cell in cells.groups(attribute).items() if plain(cell) is not None}
+        pairs = list(combinations(place, 2))
         # All pairs together (Bonferroni): nobody looks at one of them alone.
         level = 1.0 - (1.0 - confidence) / max(len(pairs), 1)
-        differences += [
-            Difference(attribute, first, second, difference)
-            for first, second in pairs
-            if (difference := minus(place[first], place[second], level)) is not None
-        ]
-    # How the model's error goes along with the rewards of the log is not known.
-    gain = PerGroup.of(cells, lambda cell: None if doubt else sums.gain(cell, confidence))
-    return Verdict(PerGroup.of(cells, value), gain, tuple(differences))
+        for first, second in pairs:
+            one, two = plain(place[first], level), plain(place[second], level)
+            if one is not None and two is not None:
+                estimate = widened(one.minus(two), place[first], place[second])
+                differences.append(Difference(attribute, first, second, estimate))
+    return Verdict(PerGroup.of(cells, value), PerGroup.of(cells, gain), tuple(differences))

@@ -13,9 +13,11 @@ from fastapi import FastAPI
 from fairbandits import __version__
 from fairbandits.service.api import arms, decisions, openapi, operations, problems, rewards
 from fairbandits.service.api.schemas import Schemas
+from fairbandits.service.api.timing import Timing
 from fairbandits.service.config import Config, load_config
 from fairbandits.service.demo import demo_config
 from fairbandits.service.engine import Engine
+from fairbandits.service.metrics import Metrics
 from fairbandits.service.security import login
 from fairbandits.service.security.gate import Gate
 from fairbandits.service.security.kept import Keys
@@ -49,21 +51,22 @@ def create_app(config: Config) -> FastAPI:
             watching.cancel()
             await engine.stop()
 
-    schemas = Schemas(config)
+    schemas, metrics = Schemas(config), Metrics(engine)
     app = FastAPI(title=config.title, version=__version__, lifespan=lifespan, docs_url=None, redoc_url=None)
     app.state.engine = engine
     for router in (
         decisions.routes(engine, schemas),
         rewards.routes(engine, schemas),
         arms.routes(engine, schemas),
-        operations.routes(engine),
+        operations.routes(engine, metrics),
         login.routes(ring, keys),
     ):
         app.include_router(router)
     openapi.describe(app, schemas)
     problems.install(app)
-    # Added last, it comes first.
+    # What is added last comes first.
     app.add_middleware(Gate, ring=ring, limits=config.limits)
+    app.add_middleware(Timing, metrics=metrics)
     return app
 
 

@@ -1,16 +1,19 @@
-"""What operators ask: is it alive, is it ready."""
+"""What operators ask: is it alive, is it ready, how does it fare."""
 
 from __future__ import annotations
 
 from fastapi import APIRouter, Request, Response
+from fastapi.responses import PlainTextResponse
+from prometheus_client import CONTENT_TYPE_LATEST
 from pydantic_core import to_json
 
 from fairbandits.service.api.openapi import answers
 from fairbandits.service.engine import Engine
+from fairbandits.service.metrics import Metrics
 from fairbandits.service.refused import UnavailableError
 
 
-def routes(engine: Engine) -> APIRouter:
+def routes(engine: Engine, metrics: Metrics) -> APIRouter:
     """Make the routes."""
     router = APIRouter(tags=["operations"])
 
@@ -32,5 +35,10 @@ def routes(engine: Engine) -> APIRouter:
             return Response(to_json({"ready": True}), media_type="application/json")
         seq, checksum = await engine.checksum()
         return Response(to_json({"ready": True, "seq": seq, "checksum": checksum}), media_type="application/json")
+
+    @router.get("/metrics", response_class=PlainTextResponse)
+    async def numbers() -> Response:
+        """Give the numbers that Prometheus reads."""
+        return Response(metrics.text(), media_type=CONTENT_TYPE_LATEST)
 
     return router

@@ -10,18 +10,19 @@ from fairbandits.logs.judge.candidates import Candidate, as_candidates
 from fairbandits.logs.judge.case import Case, Setting
 from fairbandits.logs.judge.estimate import Estimate
 from fairbandits.logs.judge.learners import replay_learning
-from fairbandits.logs.judge.offers import Offers
 from fairbandits.logs.judge.passes import Prepared, hear, prepare
 from fairbandits.logs.judge.result import Judged, Judgement, PerGroup
 from fairbandits.logs.judge.survey import survey
 from fairbandits.logs.judge.trial import verdict_of
 from fairbandits.logs.log import Log
+from fairbandits.logs.offers import ArmTable
 
 
 def judge(
     log: Any,
     policies: Any,
     *,
+    table: ArmTable | None = None,
     train: float | None = None,
     learning: bool = False,
     uniform: bool = False,
@@ -38,6 +39,8 @@ def judge(
     policies : str, path, Policy, or several of them
         Names with parameters, `"FairLinUCB(gamma=3)"` or `"module:Class(...)"`; files that policies were saved to;
         or policies, which are copied. Those that have learned before are judged as they are.
+    table : ArmTable, optional
+        What is known of arms; see `read_arms`. Left out, the context of every arm is the user's.
     train : float, optional
         The share of the log, its earliest part, from which policies learn that have learned nothing; the rest
         judges all. Left out, it is a half if there are such policies, and nothing if not.
@@ -77,14 +80,13 @@ def judge(
     setting.check(opened)
     if train is None:
         train = 0.0 if learning or all(candidate.is_trained for candidate in candidates) else 0.5
-    seen = survey(opened, train)
-    encoder = opened.encoder()
-    case = Case(opened, seen, candidates, setting, [encoder], Offers(seen.arms, encoder.width))
+    case = Case(opened, survey(opened, train, table), candidates, setting, table)
     prepared = prepare(case, with_model=not learning)
     said = cautions.of_log(case, prepared, learning)
     judged: list[Judged] = []
     if learning:
         judged = [_learned(case, prepared, candidate) for candidate in candidates]
+        said += [caution for one in judged for caution in cautions.of_rows(one)]
     else:
         for candidate, trial in zip(candidates, hear(case, prepared), strict=True):
             judged.append(trial.judged(candidate.title, _how(candidate, prepared), confidence))
@@ -96,13 +98,13 @@ def _how(candidate: Candidate, prepared: Prepared) -> str:
     learned = candidate.policy.rounds_learned
     if candidate.is_trained:
         return f"as it came, having learned {learned:,} rewards"
-    return f"trained on {prepared.account.trained:,} earlier rows" if learned else "having learned nothing"
+    return f"after training on {prepared.account.trained:,} earlier rows" if learned else "as it starts"
 
 
 def _learned(case: Case, prepared: Prepared, candidate: Candidate) -> Judged:
     account = prepared.account
     before = candidate.policy.rounds_learned
-    sums = replay_learning(candidate.policy, case, account.lowest, account.mean_reward)
+    sums = replay_learning(candidate, case, account.lowest, account.mean_reward)
     cells = case.survey.cells
     verdict = verdict_of(sums, cells, case.setting.confidence)
     nothing: PerGroup[Estimate | None] = PerGroup.of(cells, lambda _: None)
@@ -110,7 +112,7 @@ def _learned(case: Case, prepared: Prepared, candidate: Candidate) -> Judged:
     start = f" after {before:,} rewards" if before else ""
     return Judged(
         candidate.title,
-        f"learning from {taken}, those on which it agreed{start}",
+        f"while it learned from {taken}, those on which it agreed{start}",
         {"replay": replace(verdict, gain=nothing)},
         PerGroup.of(cells, lambda cell: float(sums.rows(cell))),
         None,

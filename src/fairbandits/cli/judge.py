@@ -1,0 +1,108 @@
+"""`fairbandits judge`: what other policies would have earned, and for whom."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from fairbandits.cli.log_options import reads_log
+from fairbandits.cli.options import OutOption
+from fairbandits.cli.say import console, make_folder, say, table
+from fairbandits.logs import Judgement, Log, read_arms
+from fairbandits.logs import judge as judge_policies
+from fairbandits.logs.judge.estimate import Estimate
+from fairbandits.logs.judge.result import TITLES, Judged
+from fairbandits.logs.judge.words import Words
+from fairbandits.named import split_outside
+from fairbandits.report import drawing
+
+
+@reads_log
+def judge(
+    log: Log,
+    policy: Annotated[
+        list[str],
+        typer.Option(
+            help="A policy: Name, Name(parameter=value,...), module:Class(...), or a file that one was saved to. "
+            "Repeatable, or by comma.",
+            show_default=False,
+        ),
+    ],
+    catalogue: Annotated[
+        Path | None,
+        typer.Option(help="What is known of arms: ids, features, and match:GROUP columns; a file as LOG is."),
+    ] = None,
+    train: Annotated[
+        float | None,
+        typer.Option(
+            help="The share of the log, its earliest part, that trains policies which have learned nothing; the "
+            "rest judges. [default: 0.5 if there are such policies]",
+            show_default=False,
+        ),
+    ] = None,
+    learning: Annotated[
+        bool, typer.Option("--learning", help="Let policies learn while they are judged: by replay alone.")
+    ] = False,
+    uniform: Annotated[
+        bool,
+        typer.Option("--uniform", help="The log has no propensities, but showed all of its arms at random."),
+    ] = False,
+    clip: Annotated[float | None, typer.Option(help="The largest weight that a row may have.")] = None,
+    confidence: Annotated[float, typer.Option(help="How sure intervals are to be.")] = 0.95,
+    seed: Annotated[int, typer.Option(help="Where all randomness comes from.")] = 0,
+    out: OutOption = Path("results/judge"),
+) -> None:
+    """Judge policies by a log: what they would have earned, overall, per group and how far apart."""
+    drawing.need_matplotlib()
+    make_folder(out)
+    found = judge_policies(
+        log,
+        [text for texts in policy for text in split_outside(texts)],
+        table=None if catalogue is None else read_arms(catalogue, log),
+        train=train,
+        learning=learning,
+        uniform=uniform,
+        clip=clip,
+        confidence=confidence,
+        seed=seed,
+    )
+    page = found.write(out)
+    _print_judgement(found)
+    say(f"written: {page} and {page.with_name('judge.json').name}")
+
+
+def _print_judgement(found: Judgement) -> None:
+    words = Words(found)
+    if len(found.policies) > 1:
+        say(f"{words.lead()}\n")
+    for policy in found.policies:
+        for line in words.about(policy):
+            say(line)
+        console().print(_estimates(words, policy))
+        say(f"{words.how(policy)}\n")
+    if found.cautions:
+        say("Before you believe it:")
+    for caution in found.cautions:
+        say(f"- {caution}")
+
+
+def _estimates(words: Words, policy: Judged) -> object:
+    attributes = list(policy.effective.groups)
+    shown = table("", "earned", words.sure, *(f"apart by {attribute}" for attribute in attributes))
+    for name in (name for name in TITLES if name in policy.verdicts):
+        verdict = policy.verdicts[name]
+        value = verdict.value.everybody
+        gaps = [verdict.widest(attribute) for attribute in attributes]
+        shown.add_row(
+            TITLES[name],
+            "cannot say" if value is None else words.number(value.value),
+            "" if value is None else words.interval(value),
+            *("" if gap is None else _with_interval(words, gap.estimate) for gap in gaps),
+        )
+    return shown
+
+
+def _with_interval(words: Words, estimate: Estimate) -> str:
+    return f"{words.number(estimate.value)} ({words.interval(estimate)})"

@@ -1,0 +1,28 @@
+"""`fairbandits sample`: a log to try things with."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from fairbandits.cli.say import say
+from fairbandits.logs.sample import ROLES, sample_arms, sample_log
+from fairbandits.logs.write import write_log
+
+
+def sample(
+    out: Annotated[Path, typer.Argument(help="The .parquet or .csv file to write.", show_default=False)],
+    rows: Annotated[int, typer.Option(help="How many decisions.")] = 20_000,
+    seed: Annotated[int, typer.Option(help="Where all randomness comes from.")] = 0,
+    catalogue: Annotated[
+        Path | None, typer.Option(help="A .parquet or .csv file to write to what is known of the arms.")
+    ] = None,
+) -> None:
+    """Write a log to try things with: drawn, not collected. One group gains less in it, and why is known."""
+    written = write_log(out, sample_log(rows, seed), ROLES)
+    say(f"written: {out}, {written:,} decisions, {out.stat().st_size:,} bytes")
+    if catalogue is not None:
+        write_log(catalogue, sample_arms())
+        say(f"written: {catalogue}, what is known of the arms")

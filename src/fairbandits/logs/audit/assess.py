@@ -1,0 +1,219 @@
+"""From cells to findings: everything here costs the same however long the log was."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairbandits.fairness import Gap
+from fairbandits.logs.audit import decompose
+from fairbandits.logs.audit.cells import Cells, Floats
+from fairbandits.logs.audit.compared import Compared, Sums, compare, compared_by
+from fairbandits.logs.audit.gaps import Estimate, Means, first_that_stays, mean_rewards, missing_shares
+from fairbandits.logs.audit.result import (
+    ArmPart,
+    Comparison,
+    Decomposition,
+    Difference,
+    GroupGains,
+    MissingRewards,
+    Timeline,
+)
+
+_MOST_ARMS = 10
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How an audit is made.
+
+    Attributes
+    ----------
+    confidence : float
+        The probability with which all intervals of mean rewards hold together.
+    tolerance : float or None
+        How far apart groups may be.
+    min_rows : int
+        How many rewards a group needs to be compared.
+    seed : int
+        Where the randomness of the bootstrap comes from.
+    """
+
+    confidence: float = 0.95
+    tolerance: float | None = None
+    min_rows: int = 100
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if not 0.0 < self.confidence < 1.0:
+            raise ValueError(f"confidence is a probability, 0 and 1 excluded; got {self.confidence!r}")
+        if self.tolerance is not None and not 0.0 <= self.tolerance < np.inf:
+            raise ValueError(f"tolerance is how far apart groups may be, not below 0; got {self.tolerance!r}")
+        if self.min_rows < 1:
+            raise ValueError(f"min_rows is how many rewards a group needs, at least 1; got {self.min_rows!r}")
+        if self.seed < 0:
+            raise ValueError(f"seed is a whole number not below 0; got {self.seed!r}")
+
+
+def assess(cells: Cells, settings: Settings) -> tuple[Comparison, ...]:
+    """Compare the groups of each attribute and of their intersections.
+
+    What may fail is shared by all comparisons evenly, and in each by its groups: all intervals hold together.
+    """
+    by = compared_by(list(cells.labels))
+    error = (1.0 - settings.confidence) / len(by)
+    return tuple(
+        _Assessment(compare(cells, attributes), cells, settings, error, number).comparison()
+        for number, attributes in enumerate(by)
+    )
+
+
+class _Assessment:
+    """One comparison in the making."""
+
+    def __init__(self, compared: Compared, cells: Cells, settings: Settings, error: float, number: int) -> None:
+        self.compared, self.cells, self.settings = compared, cells, settings
+        self.enough = np.flatnonzero(compared.in_all.count >= settings.min_rows)
+        self.error = error / max(self.enough.size, 1)
+        self.rng = np.random.default_rng([settings.seed, number])
+        self.gains = mean_rewards(compared.in_all, cells.reward_range, self.error)
+        self.shares = missing_shares(compared.in_all, self.error)
+
+    def comparison(self) -> Comparison:
+        """Put together what is found."""
+        groups = [self._group(number) for number in range(len(self.compared.labels))]
+        small = [group for group in groups if not group.enough]
+        enough = sorted(self.enough.tolist(), key=lambda number: self.gains.mean[number])
+        difference = self._difference(groups, *enough) if len(enough) > 1 else None
+        return Comparison(
+            self.compared.attributes,
+            (*(groups[number] for number in enough), *small),
+            difference.word if difference is not None else "too small",
+            difference,
+        )
+
+    def _difference(self, groups: list[GroupGains], behind: int, *others: int) -> Difference:
+        ahead = others[-1]
+        gap = self._gap(groups[ahead], groups[behind])
+        return Difference(
+            self.compared.attributes,
+            tuple(groups[number] for number in (behind, *others)),
+            self._word(gap),
+            gap,
+            self._timeline(groups),
+            self._decomposition(ahead, behind),
+            self._missing(groups, ahead, behind),
+        )
+
+    def _group(self, number: int) -> GroupGains:
+        sums, enough = self.compared.in_all, number in self.enough
+        gains = self.gains
+        return GroupGains(
+            labels=self.compared.labels[number],
+            rewards=int(sums.count[number]),
+            missing=int(sums.missing[number]),
+            mean=float(gains.mean[number]),
+            low=float(gains.low[number]) if enough else math.nan,
+            high=float(gains.high[number]) if enough else math.nan,
+            missing_share=_estimate(self.shares, number),
+            enough=enough,
+        )
+
+    def _gap(self, ahead: GroupGains, behind: GroupGains) -> Gap:
+        value, low, high = (float(part) for part in _only(self.gains, self.enough).apart())
+        return Gap(
+            value,
+            low=low,
+            high=high,
+            confidence=self.settings.confidence,
+            attribute=" x ".join(self.compared.attributes),
+            ahead=ahead.name,
+            behind=behind.name,
+        )
+
+    def _word(self, gap: Gap) -> str:
+        tolerance = self.settings.tolerance
+        if tolerance is None:
+            return "apart" if gap.low > 0.0 else "unsure"
+        return "unfair" if gap.low > tolerance else "fair" if gap.high <= tolerance else "unsure"
+
+    def _timeline(self, groups: list[GroupGains]) -> Timeline:
+        then = mean_rewards(_columns(self.compared.over_time, self.enough), self.cells.reward_range, self.error)
+        _, low, high = then.apart()
+        since = first_that_stays(low > (self.settings.tolerance or 0.0))
+        return Timeline(self.cells.blocks, tuple(groups[i] for i in self.enough), then, low, high, since)
+
+    def _decomposition(self, ahead: int, behind: int) -> Decomposition:
+        groups = [self.compared.by_arm(number) for number in (ahead, behind)]
+        served = np.flatnonzero(groups[0].count + groups[1].count)
+        first, second = (_columns(group, served) for group in groups)
+        parts = decompose.split(first.count, first.mean, second.count, second.mean)
+        shown, one_sided, same_arm, _ = parts.totals()
+        errors, by_arm = decompose.standard_errors(first, second, self.rng)
+        reach = self._quantile() * errors
+        total = parts.shown + parts.same_arm
+        top = np.argsort(-np.abs(total), kind="stable")[:_MOST_ARMS]
+        shares = [group.count / group.count.sum() for group in (first, second)]
+        return Decomposition(
+            shown=_around(shown, reach[0]),
+            one_sided=_around(one_sided, reach[1]),
+            same_arm=_around(same_arm, reach[2]),
+            one_sided_shares=(float(shares[0] @ parts.one_sided), float(shares[1] @ parts.one_sided)),
+            arms=tuple(
+                ArmPart(
+                    arm=self.cells.arms[served[i]],
+                    shown=float(parts.shown[i]),
+                    same_arm=float(parts.same_arm[i]),
+                    total=_around(total[i], self._quantile() * by_arm[i]),
+                    shares=(float(shares[0][i]), float(shares[1][i])),
+                    means=(self._arm_mean(first, i), self._arm_mean(second, i)),
+                )
+                for i in top
+            ),
+            n_arms=int(served.size),
+            rest=float(np.delete(total, top).sum()),
+            draws=decompose.draws_for(served.size),
+        )
+
+    def _missing(self, groups: list[GroupGains], ahead: int, behind: int) -> MissingRewards:
+        sums, shares = self.compared.in_all, _only(self.shares, self.enough)
+        span = self.cells.reward_range[1] - self.cells.reward_range[0]
+        decisions = np.maximum(sums.count + sums.missing, 1.0)
+        # Counted from the lowest reward: a missing one adds nothing at worst, and the whole range at best.
+        worst, best = sums.total / decisions, (sums.total + sums.missing * span) / decisions
+        return MissingRewards(
+            apart=Estimate(*(float(part) for part in shares.apart())),
+            most=groups[self.enough[np.argmax(shares.mean)]],
+            least=groups[self.enough[np.argmin(shares.mean)]],
+            bounds=(float(worst[ahead] - best[behind]), float(best[ahead] - worst[behind])),
+        )
+
+    def _arm_mean(self, sums: Sums, arm: int) -> float:
+        return float(self.cells.reward_range[0] + sums.mean[arm]) if sums.count[arm] else math.nan
+
+    def _quantile(self) -> float:
+        # Imported where it is used, as in fairness/sequence.py.
+        from scipy.special import ndtri  # noqa: PLC0415
+
+        return float(ndtri(0.5 + self.settings.confidence / 2.0))
+
+
+def _estimate(means: Means, number: int) -> Estimate:
+    return Estimate(float(means.mean[number]), float(means.low[number]), float(means.high[number]))
+
+
+def _around(value: Any, reach: Any) -> Estimate:
+    return Estimate(float(value), float(value - reach), float(value + reach))
+
+
+def _only(means: Means, groups: NDArray[np.int64]) -> Means:
+    return Means(means.mean[groups], means.low[groups], means.high[groups])
+
+
+def _columns(sums: Sums, which: NDArray[np.int64]) -> Sums:
+    parts: list[Floats] = [part[..., which] for part in (sums.count, sums.total, sums.squares, sums.missing)]
+    return Sums(*parts)

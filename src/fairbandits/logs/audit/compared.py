@@ -1,0 +1,122 @@
+"""Which groups are compared: by each attribute, by every two of them, and by all of them at once."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairbandits.logs.audit.cells import COUNT, MISSING, SQUARES, TOTAL, Cells, Floats
+
+
+def compared_by(attributes: Sequence[str]) -> list[tuple[str, ...]]:
+    """Give what is compared: each attribute, every two of them, and all of them at once.
+
+    Examples
+    --------
+    >>> compared_by(["sex", "race"])
+    [('sex',), ('race',), ('sex', 'race')]
+    """
+    sizes = sorted({size for size in (1, 2, len(attributes)) if size <= len(attributes)})
+    return [chosen for size in sizes for chosen in itertools.combinations(attributes, size)]
+
+
+@dataclass(frozen=True, eq=False)
+class Sums:
+    """Counts and sums of rewards, of any shape.
+
+    Attributes
+    ----------
+    count : array
+        How many rewards came.
+    total, squares : arrays
+        Their sum, and that of their squares, counted from the lowest possible reward.
+    missing : array
+        How many never came.
+    """
+
+    count: Floats
+    total: Floats
+    squares: Floats
+    missing: Floats
+
+    @classmethod
+    def of(cls, table: Floats) -> Sums:
+        """Read the last axis of a table of cells."""
+        return cls(table[..., COUNT], table[..., TOTAL], table[..., SQUARES], table[..., MISSING])
+
+    @property
+    def mean(self) -> Floats:
+        """The mean reward, counted from the lowest; 0 where none came."""
+        return self.total / np.maximum(self.count, 1.0)
+
+    @property
+    def m2(self) -> Floats:
+        """The sum of squared deviations from the mean."""
+        return np.maximum(self.squares - self.total * self.mean, 0.0)
+
+
+@dataclass(frozen=True, eq=False)
+class Compared:
+    """The groups of one or more attributes, and their sums.
+
+    Attributes
+    ----------
+    attributes : tuple of str
+        The attributes; where they are several, a group is an intersection.
+    labels : list of tuples
+        The labels of each group, in the order of their names.
+    in_all : Sums
+        One entry per group.
+    over_time : Sums
+        One line per block of time, one column per group: what came up to the end of the block.
+    """
+
+    attributes: tuple[str, ...]
+    labels: list[tuple[Any, ...]]
+    in_all: Sums
+    over_time: Sums
+    _cells: Cells
+    _group: NDArray[np.int64]  # of each combination; -1 where it is not known
+
+    def by_arm(self, group: int) -> Sums:
+        """Give what a group got from each arm, one entry per arm."""
+        mine = self._group[self._cells.combination] == group
+        table = np.zeros((len(self._cells.arms), 4))
+        np.add.at(table, self._cells.arm[mine], self._cells.sums[mine])
+        return Sums.of(table)
+
+
+def compare(cells: Cells, attributes: tuple[str, ...]) -> Compared:
+    """Bring the cells together by the groups of one or more attributes; who is not known counts for none."""
+    columns = [list(cells.labels).index(attribute) for attribute in attributes]
+    codes = cells.combinations[:, columns]
+    known = np.flatnonzero((codes >= 0).all(axis=1))
+    unique, inverse = np.unique(codes[known], axis=0, return_inverse=True)
+    named = [
+        tuple(cells.labels[attribute][code] for attribute, code in zip(attributes, line, strict=True))
+        for line in unique
+    ]
+    # By name, so that nothing depends on who came first.
+    order = sorted(range(len(named)), key=lambda number: [str(label) for label in named[number]])
+    rank = np.empty(len(order), np.int64)
+    rank[order] = np.arange(len(order))
+    group = np.full(len(codes), -1, np.int64)
+    group[known] = rank[inverse.ravel()] if known.size else []
+    in_all, over_time = np.zeros((len(order), 4)), np.zeros((cells.blocks.n, len(order), 4))
+    of_cell = group[cells.combination]
+    np.add.at(in_all, of_cell[of_cell >= 0], cells.sums[of_cell >= 0])
+    for combination in known:
+        over_time[:, group[combination]] += cells.by_block[:, combination]
+    return Compared(
+        attributes,
+        [named[number] for number in order],
+        Sums.of(in_all),
+        Sums.of(np.cumsum(over_time, axis=0)),
+        cells,
+        group,
+    )

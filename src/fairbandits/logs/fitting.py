@@ -1,0 +1,159 @@
+"""A policy that starts warm: it has learned a log before it decides anything."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache, partial
+from operator import or_
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairbandits.cluster import Cluster, connected, map_reduce
+from fairbandits.coded import Coded
+from fairbandits.logs.chunk import Chunk
+from fairbandits.logs.contexts import Encoder
+from fairbandits.logs.errors import LogError
+from fairbandits.logs.log import Log
+from fairbandits.logs.offers import ArmTable, Offers
+from fairbandits.policies import Lessons, Policy
+
+# Contexts of the arms that were picked, the arms, their rewards, the users' groups.
+Decisions = tuple[Any, Coded, NDArray[np.float64], Mapping[str, Coded]]
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """A policy that has learned a log.
+
+    Attributes
+    ----------
+    policy : Policy
+        The policy. Its `notes` say how users and arms are encoded; see `Encoder.of`.
+    learned, skipped : int
+        How many decisions it has learned, and how many it could not, for they have no reward.
+    """
+
+    policy: Policy
+    learned: int
+    skipped: int
+
+
+def fit(log: Log, policy: Policy, *, table: ArmTable | None = None, cluster: Cluster = None) -> Fitted:
+    """Teach a policy a log, in chunks: the log may be larger than memory.
+
+    Decisions without a reward are not learned. What the log teaches is a sum, so that parts of it are learned
+    apart and merged; the result does not depend on how it was cut, but for the last digits. Models to which the
+    order of rewards matters (`link="logistic"`, `discount`) learn the log from its first row to its last.
+
+    Parameters
+    ----------
+    log : Log
+        What happened.
+    policy : Policy
+        Who learns it. It is changed, and handed back.
+    table : ArmTable, optional
+        What is known of arms; see `read_arms`. Left out, the context of every arm is the user's.
+    cluster : str or distributed.Client, optional
+        Where: "local", or the address of a Dask scheduler; left out, in this process.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from fairbandits import FairLinUCB
+    >>> from fairbandits.logs import Log, fit
+    >>> frame = pd.DataFrame({"arm": ["a", "b", "a"], "reward": [1, None, 0], "sex": ["f", "m", "f"]})
+    >>> fitted = fit(Log.open(frame), FairLinUCB(gamma=2, random_state=0))
+    >>> fitted.learned, fitted.skipped, fitted.policy.groups.worst_off().group
+    (2, 1, 'f')
+    """
+    if cluster is not None and not policy.lessons_add_up:
+        raise ValueError(f"the order of rewards matters to {policy!r}; fit it without a cluster")
+    with connected(cluster) as client:
+        cut = cache(log.split)  # once: where rows have to be counted, that takes as long as reading them
+        encoder = map_reduce(cut, Log.encoder, or_, client)
+        pupil = _Pupil(policy, None if table is None else Offers(table.arms, encoder.width, table))
+        log = log.with_encoder(encoder)
+        if policy.lessons_add_up:
+            hear = partial(pupil.hear, encoder=encoder)
+            lessons, skipped = map_reduce(cut, hear, _merged, client)
+            policy.learn_lessons(lessons)
+        else:
+            skipped = pupil.learn(log)
+    if not policy.rounds_learned:
+        raise LogError(f"{log.name}: no row has a reward, so there is nothing to learn")
+    policy.notes |= _notes(log, encoder, table)
+    return Fitted(policy, policy.rounds_learned, skipped)
+
+
+@dataclass(frozen=True, eq=False)
+class _Pupil:
+    """A policy, and how it is taught a log. It can be pickled, so that other processes can do it."""
+
+    policy: Policy
+    offers: Offers | None
+
+    def hear(self, log: Log, encoder: Encoder) -> tuple[Lessons, int]:
+        """Sum up what a log teaches; and count the decisions that have no reward."""
+        lessons, skipped = Lessons(self.policy), 0
+        for decisions, missing in self._decisions(log.with_encoder(encoder)):
+            if len(decisions[2]):
+                lessons.add(*decisions)
+            skipped += missing
+        return lessons, skipped
+
+    def learn(self, log: Log) -> int:
+        """Learn a log from its first row to its last; and count the decisions that have no reward."""
+        skipped = 0
+        for decisions, missing in self._decisions(log):
+            if len(decisions[2]):
+                self.policy.learn_logged(*decisions)
+            skipped += missing
+        return skipped
+
+    def _decisions(self, log: Log) -> Iterator[tuple[Decisions, int]]:
+        """Give the decisions that have a reward, a chunk at a time, and how many have none."""
+        columns = {*log.roles.groups, *log.roles.contexts}
+        for chunk in log.chunks(contexts=True, columns=columns):
+            check_rewards(self.policy, log, chunk)
+            contexts, arm, reward, group = taken(chunk, ~np.isnan(chunk.reward))
+            if self.offers is not None and len(reward):
+                try:
+                    contexts = self.offers.picked(contexts, arm, group)
+                except ValueError as error:
+                    raise LogError(f"{log.name}: {error}") from None
+            yield (contexts, arm, reward, group), len(chunk) - len(reward)
+
+
+def check_rewards(policy: Policy, log: Log, chunk: Chunk) -> None:
+    """Refuse rewards that the policy does not take."""
+    low, high = policy.reward_range
+    outside = np.flatnonzero((chunk.reward < low) | (chunk.reward > high))
+    if outside.size:
+        raise LogError(
+            f"{log.name}, column {log.roles.reward!r}, row {chunk.first_row + outside[0] + 1:,} of the log: "
+            f"{chunk.reward[outside[0]].item()!r} came; the policy takes rewards from {low:g} to {high:g}. "
+            "Rescale them, or declare the range: reward_range=[lowest, highest]"
+        )
+
+
+def taken(chunk: Chunk, rows: NDArray[np.bool_]) -> Decisions:
+    """Give some decisions of a chunk."""
+    contexts: Any = chunk.contexts
+    if rows.all():
+        return contexts, chunk.arm, chunk.reward, chunk.group
+    group = {name: coded.take(rows) for name, coded in chunk.group.items()}
+    return contexts[rows], chunk.arm.take(rows), chunk.reward[rows], group
+
+
+def _merged(one: tuple[Lessons, int], two: tuple[Lessons, int]) -> tuple[Lessons, int]:
+    return one[0] + two[0], one[1] + two[1]
+
+
+def _notes(log: Log, encoder: Encoder, table: ArmTable | None) -> dict[str, Any]:
+    notes = {"roles": log.roles.to_plain(), "encoder": encoder.to_plain()}
+    if table is not None:
+        notes["catalogue"] = {**table.encoder.to_plain(), "matches": list(table.matches)}
+    return notes

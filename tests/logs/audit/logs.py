@@ -1,0 +1,33 @@
+"""Logs for the tests of the audit, and what a textbook would compute from them."""
+
+import numpy as np
+import pandas as pd
+
+SEXES, RACES = ("female", "male"), ("Asian", "Black", "White")
+
+
+def make(n=6_000, seed=0, gap=0.1, missing=0.03, unknown=0.02, n_arms=5):
+    """A log in which male users get more from the same arms, and are shown better ones."""
+    rng = np.random.default_rng(seed)
+    sex = rng.choice(SEXES, n)
+    race = rng.choice(RACES, n, p=[0.1, 0.2, 0.7])
+    male = sex == "male"
+    arm = np.where(male, rng.integers(0, n_arms, n), rng.integers(0, max(n_arms - 1, 1), n))
+    mean = 0.4 + 0.2 * arm / n_arms + gap * male
+    reward = (rng.random(n) < mean).astype(float)
+    reward[rng.random(n) < missing] = np.nan
+    return pd.DataFrame(
+        {
+            "arm": [f"video {i}" for i in arm],
+            "reward": reward,
+            "sex": sex,
+            "race": np.where(rng.random(n) < unknown, None, race),
+        }
+    )
+
+
+def dated(frame, seed=0, days=60):
+    """The same log with a time for each decision, in no order."""
+    rng = np.random.default_rng(seed)
+    seconds = rng.integers(0, days * 86_400, len(frame))
+    return frame.assign(time=np.datetime64("2026-01-05", "us") + seconds.astype("timedelta64[s]"))
