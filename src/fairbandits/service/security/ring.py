@@ -13,7 +13,7 @@ from fairbandits.service.store import StoreDownError
 #: A key that was revoked is refused at the latest so many seconds later.
 READ_EVERY = 2.0
 # A key that is not known may be a new one: then they are read again at once, but no more often than this.
-_READ_AGAIN = 0.2
+_LOOK_EVERY = 0.2
 
 _NOBODY = Key("", "", frozenset(), digest_of("nobody"), 0.0)
 
@@ -36,7 +36,8 @@ class Ring:
         self._clock = clock
         self._keys: dict[str, Key] = {}
         self._is_read = False
-        self._read_at = float("-inf")
+        self._reading: asyncio.Task[None] | None = None
+        self._looked_at = 0.0
 
     @property
     def is_empty(self) -> bool:
@@ -52,12 +53,8 @@ class Ring:
         self._keys = {key.id: key for key in keys}
         self._is_read = True
 
-    async def refresh(self, older_than: float = 0.0) -> None:
-        """Read the keys again, where the last time is longer ago than so many seconds."""
-        now = time.monotonic()
-        if now - self._read_at < older_than:
-            return
-        self._read_at = now
+    async def refresh(self) -> None:
+        """Read the keys again."""
         with suppress(StoreDownError):  # which is noted where it is found
             self.put(await self._read())
 
@@ -67,13 +64,24 @@ class Ring:
             await asyncio.sleep(READ_EVERY)
             await self.refresh()
 
+    async def _look_again(self) -> None:
+        """Read the keys again, once for all who wait for it."""
+        if self._reading is None or self._reading.done():
+            self._reading = asyncio.create_task(self._refresh_soon())
+        await asyncio.shield(self._reading)
+
+    async def _refresh_soon(self) -> None:
+        await asyncio.sleep(self._looked_at + _LOOK_EVERY - time.monotonic())
+        self._looked_at = time.monotonic()
+        await self.refresh()
+
     async def find(self, token: str, *, session: bool = False) -> Key | None:
         """Find the key, or the session, that somebody shows; it may be revoked or expired."""
         parts = split(token)
         if parts is None:
             return None
         if parts[0] not in self._keys:
-            await self.refresh(_READ_AGAIN)
+            await self._look_again()
         key = self._keys.get(parts[0], _NOBODY)
         # A session is no key: what a browser sends by itself must not be good for more than reading.
         return key if key.opens(parts[1]) and (key.parent is not None) is session else None
