@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+import warnings
 from pathlib import Path
 
 import httpx
@@ -111,6 +112,57 @@ def _inline(value):
     if isinstance(value, list):
         return "[" + ", ".join(_inline(each) for each in value) + "]"
     return json.dumps(value)
+
+
+class Postgres:
+    """A real PostgreSQL, in a folder of its own, that can be stopped and started again."""
+
+    def __init__(self, folder):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # about folders that it finds elsewhere then
+            import pgserver
+
+            self._pgserver = pgserver
+            self.server = pgserver.get_server(folder, cleanup_mode="stop")
+        self._databases = 0
+
+    def new_database(self):
+        """Make an empty database; give its URL."""
+        self._databases += 1
+        name = f"test{self._databases}"
+        self.server.psql(f"CREATE DATABASE {name};")
+        return self.server.get_uri(name).replace("postgres:@", "postgres@")
+
+    def stop(self):
+        """Stop it, whatever is connected."""
+        self._ctl("-w", "-m", "fast", "stop")
+
+    def start(self):
+        """Start it again, where it was."""
+        self.server.ensure_postgres_running()
+
+    def close(self):
+        """Stop it for good."""
+        self.server.cleanup()
+
+    def _ctl(self, *arguments):
+        self._pgserver.pg_ctl(list(arguments), pgdata=self.server.pgdata, user=self.server.system_user)
+
+
+@pytest.fixture(scope="session")
+def postgres(tmp_path_factory):
+    """One PostgreSQL for all tests."""
+    server = Postgres(tmp_path_factory.mktemp("postgres"))
+    yield server
+    server.close()
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def store_url(request, tmp_path):
+    """The URL of an empty store, of either kind."""
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path}/log.db"
+    return request.getfixturevalue("postgres").new_database()
 
 
 @pytest.fixture(scope="session")

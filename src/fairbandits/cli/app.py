@@ -11,6 +11,7 @@ from fairbandits import __version__
 from fairbandits.cli.audit import audit
 from fairbandits.cli.compare import compare
 from fairbandits.cli.data import data
+from fairbandits.cli.export import export
 from fairbandits.cli.fit import fit
 from fairbandits.cli.judge import judge
 from fairbandits.cli.keys import keys
@@ -22,7 +23,7 @@ from fairbandits.cli.simulate import simulate
 from fairbandits.worlds import DataError
 
 app = typer.Typer(help="Contextual bandits that treat their users fairly.", add_completion=False)
-for command in (reproduce, compare, simulate, data, sample, fit, audit, judge, serve):
+for command in (reproduce, compare, simulate, data, sample, fit, audit, judge, serve, export):
     app.command()(command)
 app.add_typer(keys, name="keys")
 

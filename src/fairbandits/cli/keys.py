@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from fairbandits.cli.say import console, say, table
-from fairbandits.cli.serve import NEEDS
+from fairbandits.cli.serve import need_service
 
 if TYPE_CHECKING:
     from fairbandits.service.store import Store
@@ -74,13 +74,11 @@ def revoke(
 
 @contextmanager
 def _store(path: Path | None) -> Iterator[Store]:
-    try:
-        from fairbandits.service.config import load_config  # noqa: PLC0415 - needs an extra
-        from fairbandits.service.demo import demo_config  # noqa: PLC0415
-        from fairbandits.service.security.kept import opened  # noqa: PLC0415
-    except ModuleNotFoundError as error:
-        raise ImportError(NEEDS.format(name=error.name)) from None
-    with opened(demo_config() if path is None else load_config(path)) as store:
+    need_service()
+    from fairbandits.service.security.kept import opened  # noqa: PLC0415 - needs an extra
+    from fairbandits.service.server import read_config  # noqa: PLC0415
+
+    with opened(read_config(path)) as store:
         yield store
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
 
@@ -9,8 +10,7 @@ import typer
 
 from fairbandits.cli.say import say
 
-#: What is missing, and how to get it.
-NEEDS = "the service needs {name}: pip install 'fairbandits[service]'"
+_EXTRA = ("pydantic", "fastapi", "uvicorn", "sqlalchemy", "alembic", "prometheus_client")
 
 
 def serve(
@@ -18,17 +18,21 @@ def serve(
     host: Annotated[str | None, typer.Option(help="Listen here rather than where the configuration says.")] = None,
     port: Annotated[int | None, typer.Option(help="Listen on this port; 0 for any that is free.")] = None,
     workers: Annotated[int, typer.Option(min=1, help="How many processes serve, all from one log.")] = 1,
-    example: Annotated[
-        bool, typer.Option("--example", help="Print a configuration with comments, and end.")
-    ] = False,
+    example: Annotated[bool, typer.Option("--example", help="Print a configuration with comments.")] = False,
 ) -> None:
     """Serve recommendations over HTTP, and a page that shows who is left behind."""
-    try:
-        from fairbandits.service import config as configs  # noqa: PLC0415 - needs an extra
-        from fairbandits.service import server  # noqa: PLC0415
-    except ModuleNotFoundError as error:
-        raise ImportError(NEEDS.format(name=error.name)) from None
+    need_service()
+    from fairbandits.service import config as configs  # noqa: PLC0415 - needs an extra
+    from fairbandits.service import server  # noqa: PLC0415
+
     if example:
         say(configs.example())
         return
     server.serve(config, host, port, workers)
+
+
+def need_service() -> None:
+    """Say what to install where the extra is not there."""
+    missing = [name for name in _EXTRA if find_spec(name) is None]
+    if missing:
+        raise ImportError(f"the service needs {', '.join(missing)}: pip install 'fairbandits[service]'")

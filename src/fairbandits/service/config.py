@@ -63,7 +63,7 @@ class StoreConfig(Part):
         After how many events the state is written down, so that a start need not read the log from its beginning.
     """
 
-    url: str = "sqlite:///fairbandits.db"
+    url: Annotated[str, Field(pattern="^(sqlite:///.|postgresql(\\+psycopg)?://)")] = "sqlite:///fairbandits.db"
     snapshot_every: Annotated[int, Field(ge=1)] = 20_000
 
 

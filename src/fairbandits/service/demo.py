@@ -53,7 +53,7 @@ class DemoStudents:
     --------
     >>> students = DemoStudents()
     >>> students.request(0)["groups"], students.reward(0, "f00")
-    ({'sex': 'Female'}, 0.5)
+    ({'sex': 'Female'}, 0.7)
     """
 
     def __init__(self) -> None:

@@ -13,7 +13,7 @@ from typing import cast
 from fairbandits.service.config import Config
 from fairbandits.service.events import ArmAdded, Entry
 from fairbandits.service.follower import Fold, Follower
-from fairbandits.service.recommender import Recommender
+from fairbandits.service.recommender import Recommender, warm_up
 from fairbandits.service.store import Settled, Store, StoreDownError, Write, append
 from fairbandits.service.writer import Writer
 
@@ -78,6 +78,7 @@ class Engine:
         if not self.store.last_seq():
             append(self.store, [self._first_arms()], 0)
         self._snapshot_at = self.follower.start(self.store)
+        warm_up(self.config)
 
     def _first_arms(self) -> Write:
         now = time.time()

@@ -135,6 +135,20 @@ def closed_dict(name: str, fields: Mapping[str, Any]) -> Any:
     return with_config(ConfigDict(extra="forbid"))(TypedDict(name, dict(fields)))  # type: ignore[operator]
 
 
+def some_values(features: Features) -> dict[str, Any]:
+    """Give a value for every feature: to try things out, and for examples.
+
+    Examples
+    --------
+    >>> some_values({"age": Number(low=17, high=90), "sex": Words(values=("f", "m"))})
+    {'age': 17.0, 'sex': 'f'}
+    """
+    return {
+        name: feature.values[0] if isinstance(feature, Words) else feature.low
+        for name, feature in features.items()
+    }
+
+
 class Encoder:
     """Features as numbers, one vector for each user or arm.
 

@@ -17,8 +17,8 @@ from fairbandits.linear import Row
 from fairbandits.policies import Policy, Scores
 from fairbandits.policies.files import State
 from fairbandits.service.config import Config
-from fairbandits.service.events import ArmRetired, ArmSet, Context, Decided, Entry, Rewarded
-from fairbandits.service.features import Encoder
+from fairbandits.service.events import ArmAdded, ArmRetired, ArmSet, Context, Decided, Entry, Rewarded
+from fairbandits.service.features import Encoder, some_values
 from fairbandits.service.shelf import Shelf
 
 
@@ -163,6 +163,16 @@ class Recommender:
             "shelf": self.shelf.to_plain(),
         }
         return json.dumps(rest)
+
+
+def warm_up(config: Config) -> None:
+    """Decide and learn once, on nothing that counts: compiled code is loaded now, not by the first user."""
+    scratch = Recommender(config)
+    scratch.apply(Entry(1, ArmAdded("", 1, 0.0, some_values(config.arm_features), {})))
+    decided = scratch.decide(some_values(config.features), {})
+    scratch.apply(Entry(2, decided))
+    scratch.apply(Entry(3, Rewarded(decided.id, 0.0, config.reward.low), decided))
+    scratch.decide(some_values(config.features), {}, k=1)
 
 
 def new_id(now: float) -> str:

@@ -33,7 +33,7 @@ def serve(path: Path | None, host: str | None = None, port: int | None = None, w
     workers : int
         How many processes serve.
     """
-    config = demo_config() if path is None else load_config(path)
+    config = read_config(path)
     _refuse_strangers(config, host or config.server.host)
     listening = _listen(config, host, port)
     if workers == 1:
@@ -49,6 +49,11 @@ def serve(path: Path | None, host: str | None = None, port: int | None = None, w
         fd=listening.fileno(),
         **_options(config),
     )
+
+
+def read_config(path: Path | None) -> Config:
+    """Read a configuration; without a path, give that of the demo."""
+    return demo_config() if path is None else load_config(path)
 
 
 def _options(config: Config) -> dict[str, Any]:

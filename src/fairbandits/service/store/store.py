@@ -5,12 +5,13 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Connection, Engine, create_engine, delete, event, func, insert, make_url, select
 from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.pool import NullPool
 
 from fairbandits.service.events import Decided, Entry, Rewarded, decision_key, read_event
 from fairbandits.service.store import migrations
@@ -90,11 +91,8 @@ class Store:
         """Close the connection."""
         kept, self._kept = self._kept, None
         if kept is not None:
-            try:
-                kept.invalidate()
+            with suppress(SQLAlchemyError):  # it may be broken, which is why it is closed
                 kept.close()
-            except SQLAlchemyError:
-                pass  # it was broken, which is why it is closed
 
     # -- the log ---------------------------------------------------------------------------------------
 
@@ -152,20 +150,25 @@ class Store:
 
 def make_engine(url: str) -> Engine:
     """Make the engine of a database: transactions are begun by hand, and what is committed is on disk."""
-    parsed = make_url(url)
-    name = parsed.get_backend_name()
+    try:
+        parsed = make_url(url)
+        name = parsed.get_backend_name()
+    except (SQLAlchemyError, ValueError):
+        raise ValueError("the store is sqlite:///FILE or postgresql://...; got no URL of a database") from None
     if name == "sqlite":
         if not parsed.database or parsed.database == ":memory:":
             raise ValueError(f"{url}: a log in memory is lost with the process; name a file")
         Path(parsed.database).parent.mkdir(parents=True, exist_ok=True)
-        engine = create_engine(parsed, isolation_level="AUTOCOMMIT", connect_args={"timeout": 10})
+        engine = create_engine(
+            parsed, isolation_level="AUTOCOMMIT", poolclass=NullPool, connect_args={"timeout": 10}
+        )
         event.listen(engine, "connect", _make_durable)
         return engine
     if name != "postgresql":
         raise ValueError(f"{parsed!r}: the store is sqlite:///FILE or postgresql://...; got {name}")
     options = {"connect_timeout": _CONNECT_SECONDS, "options": "-c synchronous_commit=on"}
     url_with_driver = parsed.set(drivername="postgresql+psycopg")
-    return create_engine(url_with_driver, isolation_level="AUTOCOMMIT", connect_args=options)
+    return create_engine(url_with_driver, isolation_level="AUTOCOMMIT", poolclass=NullPool, connect_args=options)
 
 
 def _make_durable(connection: Any, _: Any) -> None:
