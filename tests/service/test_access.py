@@ -1,5 +1,6 @@
 """Who may do what, asked of a real server: every route without a key, with a wrong, a revoked, a narrow one."""
 
+import asyncio
 import time
 
 import httpx
@@ -71,7 +72,7 @@ def client(guarded):
 
 
 def ask(client, access, token=None, **headers):
-    path = access.path.replace("{arm}", "m00").replace("{file}", "page.css")
+    path = access.path.replace("{arm}", "m00").replace("{name}", "index.html")
     headers = {"Content-Type": "application/json", **headers}
     if token is not None:
         headers["Authorization"] = f"Bearer {token}"
@@ -156,11 +157,10 @@ def test_every_route_stands_in_the_table(tmp_path):
 
 
 def test_a_route_that_is_not_in_the_table_is_not_served(tmp_path):
-    from fastapi.testclient import TestClient
-
     app = create_app(demo_config(store={"url": f"sqlite:///{tmp_path}/x.db"}))
     app.add_api_route("/v1/secret", lambda: "secret")
-    answer = TestClient(app, base_url="http://127.0.0.1").get("/v1/secret")
+    client = httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://127.0.0.1")
+    answer = asyncio.run(client.get("/v1/secret"))
     assert answer.status_code == 404
     assert "secret" not in answer.text
 

@@ -11,7 +11,7 @@ from typing import Any
 import uvicorn
 
 from fairbandits.service.api import create_app
-from fairbandits.service.api.app import CONFIG_VARIABLE
+from fairbandits.service.api.app import CONFIG_VARIABLE, DEMO_VARIABLE
 from fairbandits.service.config import Config, load_config
 from fairbandits.service.demo import demo_config
 from fairbandits.service.security.kept import opened, read_keys
@@ -21,7 +21,9 @@ from fairbandits.service.security.protocol import Protocol
 _BACKLOG = 2048
 
 
-def serve(path: Path | None, host: str | None = None, port: int | None = None, workers: int = 1) -> None:
+def serve(
+    path: Path | None, host: str | None = None, port: int | None = None, workers: int = 1, demo: bool = False
+) -> None:
     """Serve until told to stop.
 
     Parameters
@@ -32,16 +34,22 @@ def serve(path: Path | None, host: str | None = None, port: int | None = None, w
         Where to listen, rather than where the configuration says.
     workers : int
         How many processes serve.
+    demo : bool
+        Whether simulated students come, which only those of the demo can.
     """
+    if demo and path is not None:
+        raise ValueError("--demo sends students to the demo's own catalogue; leave out the configuration")
     config = read_config(path)
     _refuse_strangers(config, host or config.server.host)
     listening = _listen(config, host, port)
     if workers == 1:
-        server = uvicorn.Server(uvicorn.Config(create_app(config), **_options(config)))
+        server = uvicorn.Server(uvicorn.Config(create_app(config, demo), **_options(config)))
         server.run(sockets=[listening])
         return
     if path is not None:
         os.environ[CONFIG_VARIABLE] = str(path.resolve())
+    if demo:
+        os.environ[DEMO_VARIABLE] = "1"
     uvicorn.run(
         "fairbandits.service.api:app_from_environment",
         factory=True,

@@ -18,6 +18,9 @@ from fairbandits.service.config import Config, load_config
 from fairbandits.service.demo import demo_config
 from fairbandits.service.engine import Engine
 from fairbandits.service.metrics import Metrics
+from fairbandits.service.page import Live
+from fairbandits.service.page import routes as page
+from fairbandits.service.page.traffic import Traffic
 from fairbandits.service.security import login
 from fairbandits.service.security.gate import Gate
 from fairbandits.service.security.kept import Keys
@@ -26,29 +29,38 @@ from fairbandits.service.security.ring import Ring
 
 #: Where a worker process finds its configuration; without it, the demo's.
 CONFIG_VARIABLE = "FAIRBANDITS_CONFIG"
+#: Where it finds that simulated students are to come.
+DEMO_VARIABLE = "FAIRBANDITS_DEMO"
 
 
-def create_app(config: Config) -> FastAPI:
+def create_app(config: Config, demo: bool = False) -> FastAPI:
     """Make the application: ASGI, to be run by uvicorn or any other server.
 
     Parameters
     ----------
     config : Config
         What it is told.
+    demo : bool
+        Whether simulated students come; the configuration is the demo's then.
     """
     engine = Engine(config)
     keys = Keys(engine.store, engine.writer.in_store)
     ring = Ring(keys.read)
+    live = Live(engine)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[dict[str, Any]]:
         await engine.start()
         await ring.refresh()
         watching = asyncio.create_task(ring.watch())
+        live.end_with_process()
+        sending = asyncio.create_task(Traffic(engine).run()) if demo else None
         try:
             yield {LIMITS: config.limits}
         finally:
             watching.cancel()
+            if sending is not None:
+                sending.cancel()
             await engine.stop()
 
     schemas, metrics = Schemas(config), Metrics(engine)
@@ -58,7 +70,8 @@ def create_app(config: Config) -> FastAPI:
         decisions.routes(engine, schemas),
         rewards.routes(engine, schemas),
         arms.routes(engine, schemas),
-        operations.routes(engine, metrics),
+        operations.routes(engine, metrics, live),
+        page.routes(live),
         login.routes(ring, keys),
     ):
         app.include_router(router)
@@ -73,4 +86,4 @@ def create_app(config: Config) -> FastAPI:
 def app_from_environment() -> FastAPI:
     """Make the application of the configuration that the environment names, as worker processes do."""
     path = os.environ.get(CONFIG_VARIABLE)
-    return create_app(load_config(path) if path else demo_config())
+    return create_app(load_config(path) if path else demo_config(), DEMO_VARIABLE in os.environ)

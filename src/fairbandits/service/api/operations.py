@@ -10,10 +10,11 @@ from pydantic_core import to_json
 from fairbandits.service.api.openapi import answers
 from fairbandits.service.engine import Engine
 from fairbandits.service.metrics import Metrics
+from fairbandits.service.page import Live
 from fairbandits.service.refused import UnavailableError
 
 
-def routes(engine: Engine, metrics: Metrics) -> APIRouter:
+def routes(engine: Engine, metrics: Metrics, live: Live) -> APIRouter:
     """Make the routes."""
     router = APIRouter(tags=["operations"])
 
@@ -39,6 +40,7 @@ def routes(engine: Engine, metrics: Metrics) -> APIRouter:
     @router.get("/metrics", response_class=PlainTextResponse)
     async def numbers() -> Response:
         """Give the numbers that Prometheus reads."""
-        return Response(metrics.text(), media_type=CONTENT_TYPE_LATEST)
+        view = await live.now()
+        return Response(metrics.text(view.findings), media_type=CONTENT_TYPE_LATEST)
 
     return router

@@ -23,15 +23,12 @@ class Access:
         What a key must be good for; None for everybody.
     body : str or None
         What comes with it.
-    kept : bool
-        Whether browsers may keep the answer.
     """
 
     method: str
     path: str
     scope: str | None
     body: Body | None = None
-    kept: bool = False
 
 
 ROUTES = (
@@ -47,7 +44,7 @@ ROUTES = (
     Access("GET", "/metrics", "read"),
     Access("GET", "/openapi.json", "read"),
     Access("GET", "/", "read"),
-    Access("GET", "/static/{file}", None, kept=True),
+    Access("GET", "/static/{name}", None),
     Access("GET", "/health", None),
     Access("GET", "/ready", None),
     Access("GET", "/login", None),

@@ -65,7 +65,6 @@ class Gate:
                 self._check_body(access.body, head)
             if key is not None:
                 answer.may_go_on = partial(self._ring.is_live, key)
-            answer.is_fresh = not access.kept
             await self._app(scope, receive, answer.send)
         except RefusedError as refused:
             await answer.refuse(refused)
@@ -138,13 +137,12 @@ class Gate:
 class _Answer:
     """An answer on its way: the headers that all carry; its end, where the key is revoked before it has ended."""
 
-    __slots__ = ("_is_over", "_is_secure", "_is_started", "_send", "is_fresh", "may_go_on")
+    __slots__ = ("_is_over", "_is_secure", "_is_started", "_send", "may_go_on")
 
     def __init__(self, send: Send, is_secure: bool) -> None:
         self._send = send
         self._is_secure = is_secure
         self._is_started = self._is_over = False
-        self.is_fresh = True
         self.may_go_on: Callable[[], bool] | None = None
 
     async def send(self, message: Message) -> None:
@@ -152,7 +150,7 @@ class _Answer:
         if message["type"] == "http.response.start":
             self._is_started = True
             headers = [*message.get("headers", ()), *HEADERS]
-            if self.is_fresh:
+            if not any(name == b"cache-control" for name, _ in headers):
                 headers.append(FRESH)
             if self._is_secure:
                 headers.append(SECURE)
@@ -168,7 +166,6 @@ class _Answer:
         """Answer with a problem; an answer that has begun stays cut off."""
         if self._is_started:
             return
-        self.is_fresh = True
         body = refused.to_body()
         headers = [(name.lower().encode(), value.encode("latin-1")) for name, value in refused.headers.items()]
         headers += [(b"content-type", PROBLEM_TYPE.encode()), (b"content-length", b"%d" % len(body))]

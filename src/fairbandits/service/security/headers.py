@@ -27,7 +27,7 @@ HEADERS: tuple[tuple[bytes, bytes], ...] = (
     (b"cross-origin-opener-policy", b"same-origin"),
 )
 
-#: Of answers that are not to be kept.
+#: Of answers that do not say themselves whether they may be kept.
 FRESH = (b"cache-control", b"no-store")
 
 #: Over TLS: browsers come back by TLS alone.
