@@ -212,4 +212,3 @@ async def drive(host: str, port: int, source: Source, connections: int, seconds:
     await asyncio.gather(*(protocol.done for _, protocol in made))
     turn.seconds = time.perf_counter() - began
     return turn
-

@@ -1,6 +1,6 @@
-"""The servers that are measured: ours, an empty endpoint of the same stack, and one that shows what the client can.
+"""The servers that are measured: ours, an empty endpoint of the same stack, one that shows what the client can do.
 
-    python benchmarks/load_servers.py empty     # prints where it listens
+python benchmarks/load_servers.py empty     # prints where it listens
 """
 
 from __future__ import annotations
@@ -75,16 +75,16 @@ def canned(folder: Path) -> Process:
 
 def _serve_ours(arms: int, url: str) -> None:
     from fairbandits.service import demo, server  # noqa: PLC0415 - only in this process
+    from fairbandits.service.api import create_app  # noqa: PLC0415
 
     few = demo.demo_config().arms
     many = [few[n % len(few)] | {"arm": f"{few[n % len(few)]['arm']}-{n}"} for n in range(arms)]
     limits = {"rate": 1e9, "burst": 1e9}
     config = demo.demo_config(arms=many, limits=limits, store={"url": url}, server={"port": 0})
-    server.serve_config(config)
+    server.run(create_app(config), config, server.listen(config))
 
 
 def _serve_empty() -> None:
-    import uvicorn  # noqa: PLC0415
     from fastapi import FastAPI, Request, Response  # noqa: PLC0415
 
     from fairbandits.service import server  # noqa: PLC0415
@@ -97,8 +97,7 @@ def _serve_empty() -> None:
         return Response(b"{}", media_type="application/json")
 
     config = demo_config(server={"port": 0})
-    listening = server.listen(config)
-    uvicorn.Server(uvicorn.Config(app, **server.options(config))).run(sockets=[listening])
+    server.run(app, config, server.listen(config))
 
 
 class _Canned(asyncio.Protocol):

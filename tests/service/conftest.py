@@ -5,8 +5,10 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 import warnings
+from contextlib import contextmanager
 from pathlib import Path
 
 import httpx
@@ -68,8 +70,8 @@ class Server:
         self._reap()
 
     def stop(self):
-        """Ask it to end."""
-        if self.process is not None and self.process.poll() is None:
+        """Ask it to end, where it has not ended yet."""
+        if self.process is not None and not self.log.closed:
             self.process.send_signal(signal.SIGTERM)
             self._reap()
 
@@ -150,11 +152,14 @@ class Postgres:
 
 
 @pytest.fixture(scope="session")
-def postgres(tmp_path_factory):
+def postgres():
     """One PostgreSQL for all tests."""
-    server = Postgres(tmp_path_factory.mktemp("postgres"))
-    yield server
-    server.close()
+    # Not in pytest's folder: where root runs the tests, PostgreSQL runs as somebody else, who may not look there.
+    with tempfile.TemporaryDirectory(prefix="fairbandits-postgres-") as folder:
+        Path(folder).chmod(0o755)
+        server = Postgres(Path(folder) / "data")
+        yield server
+        server.close()
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
@@ -171,27 +176,33 @@ def students():
     return DemoStudents()
 
 
-@pytest.fixture
-def serving(tmp_path):
-    """Start servers, each in the folder that it is given; all are ended afterwards."""
+@contextmanager
+def _serving(folder):
     started = []
 
-    def start(folder=None, *arguments, **changed):
-        folder = Path(folder or tmp_path)
-        folder.mkdir(exist_ok=True)
-        server = Server(folder, str(write_config(folder, **changed)), *arguments)
+    def start(*arguments, **changed):
+        own = Path(folder) / f"server{len(started)}"
+        own.mkdir()
+        server = Server(own, str(write_config(own, **changed)), *arguments)
         started.append(server)
         return server.start().wait()
 
-    yield start
-    for server in started:
-        server.stop()
+    try:
+        yield start
+    finally:
+        for server in started:
+            server.stop()
+
+
+@pytest.fixture
+def serving(tmp_path):
+    """Start servers, each in a folder of its own; all are ended afterwards."""
+    with _serving(tmp_path) as start:
+        yield start
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory):
-    """One server of the demo, for all tests of a file."""
-    folder = tmp_path_factory.mktemp("server")
-    server = Server(folder, str(write_config(folder))).start().wait()
-    yield server
-    server.stop()
+def serving_module(tmp_path_factory):
+    """Start servers for all tests of a file."""
+    with _serving(tmp_path_factory.mktemp("servers")) as start:
+        yield start

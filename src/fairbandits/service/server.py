@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import uvicorn
+from fastapi import FastAPI
 
 from fairbandits.service.api import create_app
 from fairbandits.service.api.app import CONFIG_VARIABLE, DEMO_VARIABLE
@@ -41,10 +42,9 @@ def serve(
         raise ValueError("--demo sends students to the demo's own catalogue; leave out the configuration")
     config = read_config(path)
     _refuse_strangers(config, host or config.server.host)
-    listening = _listen(config, host, port)
+    listening = listen(config, host, port)
     if workers == 1:
-        server = uvicorn.Server(uvicorn.Config(create_app(config, demo), **_options(config)))
-        server.run(sockets=[listening])
+        run(create_app(config, demo), config, listening)
         return
     if path is not None:
         os.environ[CONFIG_VARIABLE] = str(path.resolve())
@@ -62,6 +62,11 @@ def serve(
 def read_config(path: Path | None) -> Config:
     """Read a configuration; without a path, give that of the demo."""
     return demo_config() if path is None else load_config(path)
+
+
+def run(app: FastAPI, config: Config, listening: socket.socket) -> None:
+    """Serve an application in this process."""
+    uvicorn.Server(uvicorn.Config(app, **_options(config))).run(sockets=[listening])
 
 
 def _options(config: Config) -> dict[str, Any]:
@@ -90,7 +95,8 @@ def _refuse_strangers(config: Config, host: str) -> None:
         )
 
 
-def _listen(config: Config, host: str | None, port: int | None) -> socket.socket:
+def listen(config: Config, host: str | None = None, port: int | None = None) -> socket.socket:
+    """Open the socket, and say where it is."""
     address = (host or config.server.host, config.server.port if port is None else port)
     family = socket.AF_INET6 if ":" in address[0] else socket.AF_INET
     listening = socket.create_server(address, family=family, backlog=_BACKLOG, reuse_port=False)

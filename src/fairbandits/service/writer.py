@@ -17,6 +17,8 @@ _log = logging.getLogger(__name__)
 # So many requests go into one transaction at most, and so many may wait.
 _MOST_IN_BATCH = 1000
 _MOST_WAITING = 20_000
+# So long, in seconds, nobody looks whether a store that is down is back, unless there is something to write.
+_PAUSE = 0.5
 
 _Waiting = tuple[Write, asyncio.Future[Answer]]
 
@@ -87,21 +89,24 @@ class Writer:
     async def in_store(self, work: Callable[..., Any], *args: Any) -> Any:
         """Run something in the thread that uses the store."""
         try:
-            result = await asyncio.get_running_loop().run_in_executor(self._thread, work, *args)
+            return await asyncio.get_running_loop().run_in_executor(self._thread, work, *args)
         except StoreDownError as error:
             if self.down is None:
                 _log.error("the store is down: %s", error)
             self.down = str(error)
             raise
+
+    def _is_up(self) -> None:
         if self.down is not None:
             _log.warning("the store is back")
             self.down = None
-        return result
 
     async def _write(self, batch: list[_Waiting]) -> None:
         failed: Exception | None = None
         try:
-            self._hand_out(await self.in_store(append, self._store, [write for write, _ in batch], self._known()))
+            entries = await self.in_store(append, self._store, [write for write, _ in batch], self._known())
+            self._is_up()
+            self._hand_out(entries)
         except StoreDownError:
             # Whether a commit that was cut off took place will be seen when the log is read again.
             failed = UnavailableError("the log cannot be written right now; try again")
@@ -119,9 +124,13 @@ class Writer:
 
     async def _follow(self) -> None:
         try:
+            if self.down is not None:
+                # A disk that is full can be read; nobody may be sent here to try whether it can be written to.
+                await self.in_store(self._store.probe)
+                self._is_up()
             self._hand_out(await self.in_store(self._store.read, self._known()))
         except StoreDownError:
-            return  # noted; the next look will tell
+            await asyncio.sleep(_PAUSE)  # noted; the next look will tell
         except Exception:
             _log.exception("the log could not be followed")
 

@@ -18,7 +18,8 @@ from fairbandits.service.refused import RefusedError
 from fairbandits.service.store import Answer, Settled, Write
 
 _ArmEvent = ArmAdded | ArmChanged | ArmRetired
-_TRIES = 5
+# Of those who change one arm at the same time one succeeds at a time.
+_TRIES = 50
 
 
 class _SecondError(RefusedError):

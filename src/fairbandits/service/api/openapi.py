@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from fastapi import FastAPI
@@ -74,6 +75,7 @@ def describe(app: FastAPI, schemas: Schemas) -> None:
             )
             spec.setdefault("components", {}).setdefault("schemas", {}).update(_components(schemas))
             _add_security(spec)
+            _add_examples(spec, schemas.examples)
             app.openapi_schema = spec
         return app.openapi_schema
 
@@ -119,6 +121,15 @@ def _add_security(spec: dict[str, Any]) -> None:
 
 def _problem(status: int) -> dict[str, Any]:
     return {"description": _TITLES[status], "content": {PROBLEM_TYPE: {"schema": _ref("Problem")}}}
+
+
+def _add_examples(spec: dict[str, Any], examples: Mapping[str, Any]) -> None:
+    for operations in spec["paths"].values():
+        for operation in operations.values():
+            content = operation.get("requestBody", {}).get("content", {}).get("application/json")
+            if content is not None:
+                schema = content["schema"].get("oneOf", [content["schema"]])[0]
+                content["example"] = examples[schema["$ref"].rsplit("/", 1)[1]]
 
 
 def _ref(name: str) -> dict[str, Any]:

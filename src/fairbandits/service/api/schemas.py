@@ -9,7 +9,7 @@ from typing_extensions import TypedDict
 
 from fairbandits.service.api.problems import invalid
 from fairbandits.service.config import Config
-from fairbandits.service.features import Name, closed_dict, values_type
+from fairbandits.service.features import Name, closed_dict, some_values, values_type
 
 DecisionId = Annotated[str, Field(pattern="^[0-9a-f]{32}$", examples=["01924f7a3b1c5d0e8f6a7b9c2d4e6f80"])]
 
@@ -127,6 +127,7 @@ class Schemas:
         self.arm = _adapter(config.arm_type)
         self.arms = _adapter(_several(config.arm_type, most))
         self.change = _adapter(_change_type(config))
+        self.examples = _examples(config)
 
 
 def _adapter(kind: Any) -> TypeAdapter[Any]:
@@ -136,6 +137,20 @@ def _adapter(kind: Any) -> TypeAdapter[Any]:
 def _several(kind: Any, most: int) -> Any:
     # The first error will do: of a million there may be a million.
     return Annotated[list[kind], Field(min_length=1, max_length=most, fail_fast=True)]
+
+
+def _examples(config: Config) -> dict[str, Any]:
+    """Give a request of each kind that fits the configuration."""
+    groups = {name: values[0] for name, values in config.attributes.items()}
+    decision = {"features": some_values(config.features), "groups": groups}
+    features = some_values(config.arm_features)
+    return {
+        "DecisionRequest": decision,
+        "DecisionsRequest": {"decisions": [decision, decision | {"k": 1}]},
+        "RewardRequest": {"decision": "01924f7a3b1c5d0e8f6a7b9c2d4e6f80", "reward": config.reward.high},
+        "Arm": {"arm": "a-new-arm", "features": features, "matches": dict.fromkeys(config.matches)},
+        "ArmChange": {"features": features},
+    }
 
 
 def _decision_type(config: Config) -> Any:

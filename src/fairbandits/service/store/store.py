@@ -19,7 +19,7 @@ from fairbandits.service.store.tables import answers, events, facts, snapshots
 
 # One lock for all who write to one database; any number, as long as nobody else in that database uses it.
 _LOCK = 4_717_321_905
-_MEANING = "meaning"
+_MEANING, _PROBE = "meaning", "probe"
 _BATCH = 500
 _KEPT_SNAPSHOTS = 2
 _CONNECT_SECONDS = 3
@@ -93,6 +93,12 @@ class Store:
         if kept is not None:
             with suppress(SQLAlchemyError):  # it may be broken, which is why it is closed
                 kept.close()
+
+    def probe(self) -> None:
+        """Write something that means nothing, to see whether the store can be written to."""
+        with self.transaction() as connection:
+            connection.execute(delete(facts).where(facts.c.name == _PROBE))
+            connection.execute(insert(facts).values(name=_PROBE, value=str(time.time())))
 
     # -- the log ---------------------------------------------------------------------------------------
 
