@@ -6,6 +6,8 @@ from urllib.parse import urlsplit
 import pytest
 
 _NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+_COMPLAINTS = ("error", "warning", "assert", "trace")
+_FOUND = "#verdict:not([data-status='waiting'])"
 
 
 @pytest.fixture(scope="module")
@@ -30,18 +32,22 @@ def open_page(browser):
     """Open the page of a server. In the end nothing was written to the console, and no other host was asked."""
     contexts, complaints, hosts = [], [], set()
 
-    def open_page(server, width=1280, height=900, scheme="light", **options):
+    def note(message):
+        if message.type in _COMPLAINTS:
+            complaints.append(f"{message.type}: {message.text}")
+
+    def open_page(server, width=1280, height=900, scheme="light", waits_for=_FOUND):
         context = browser.new_context(
-            viewport={"width": width, "height": height}, color_scheme=scheme, reduced_motion="reduce", **options
+            viewport={"width": width, "height": height}, color_scheme=scheme, reduced_motion="reduce"
         )
         contexts.append(context)
         page = context.new_page()
         page.set_default_timeout(15_000)
-        page.on("console", lambda message: complaints.append(f"{message.type}: {message.text}"))
+        page.on("console", note)
         page.on("pageerror", lambda error: complaints.append(f"error: {error}"))
         page.on("request", lambda request: hosts.add(urlsplit(request.url).netloc))
         page.goto(server.url)
-        page.wait_for_selector("#verdict:not([data-status='waiting'])")
+        page.wait_for_selector(waits_for)
         return page
 
     open_page.complaints = complaints

@@ -3,6 +3,7 @@
 import { percent } from "./dom.js";
 import { faint, plain, theme } from "./theme.js";
 
+const LONGEST = 22; // letters of a name beside a bar
 const CONFIG = { displayModeBar: false, responsive: true, showTips: false };
 
 function draw(id, traces, layout) {
@@ -148,11 +149,17 @@ function mark(since, look) {
   };
 }
 
+// Names that begin alike may end differently.
+function short(name) {
+  const letters = [...String(name)];
+  return letters.length <= LONGEST ? name : `${letters.slice(0, LONGEST - 9).join("").trimEnd()}…${letters.slice(-8).join("").trimStart()}`;
+}
+
 export function drawArms(id, found) {
   const look = theme();
   const arms = found.decomposition.arms.toReversed();
-  const y = arms.map((arm) => plain(arm.arm));
-  const hover = { hovertemplate: "%{y}: %{x:.4~f}<extra></extra>" };
+  const y = arms.map((_, i) => i);
+  const hover = { customdata: arms.map((arm) => plain(arm.arm)), hovertemplate: "%{customdata}: %{x:.4~f}<extra></extra>" };
   const bar = { type: "bar", orientation: "h", y, ...hover };
   draw(
     id,
@@ -185,7 +192,7 @@ export function drawArms(id, found) {
     {
       barmode: "relative",
       bargap: 0.35,
-      yaxis: { type: "category", showgrid: false },
+      yaxis: { tickvals: y, ticktext: arms.map((arm) => plain(short(arm.arm))), showgrid: false, zeroline: false },
       xaxis: { label: "adds to the gap", zerolinecolor: look.soft },
     }
   );
@@ -203,7 +210,7 @@ export function drawShares(id, groups, share, label) {
       {
         type: "bar",
         orientation: "h",
-        y: shown.map((group) => plain(group.labels[0])),
+        y: shown.map((group) => plain(short(group.labels[0]))),
         x: values.map((each) => each.value),
         marker: { color: shown.map((group) => look.group(group.place).colour) },
         hovertemplate: "%{y}: %{x:.1%}<extra></extra>",
