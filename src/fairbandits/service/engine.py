@@ -13,6 +13,7 @@ from typing import cast
 from fairbandits.service.config import Config
 from fairbandits.service.events import ArmAdded, Entry
 from fairbandits.service.follower import Fold, Follower
+from fairbandits.service.monitor import Monitor
 from fairbandits.service.recommender import Recommender, warm_up
 from fairbandits.service.store import Settled, Store, StoreDownError, Write, append
 from fairbandits.service.writer import Writer
@@ -58,12 +59,17 @@ class Engine:
         self._checking = asyncio.Lock()
 
     def _folds(self) -> Mapping[str, Fold]:
-        return {"recommender": Recommender(self.config)}
+        return {"recommender": Recommender(self.config), "monitor": Monitor(self.config)}
 
     @property
     def recommender(self) -> Recommender:
         """The policy and its catalogue, as of the last entry that was applied."""
         return cast(Recommender, self.follower.folds["recommender"])
+
+    @property
+    def monitor(self) -> Monitor:
+        """What people look at, as of the last entry that was applied."""
+        return cast(Monitor, self.follower.folds["monitor"])
 
     # -- from start to stop ----------------------------------------------------------------------------
 

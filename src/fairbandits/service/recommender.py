@@ -16,6 +16,7 @@ from fairbandits.fairness import GroupKey
 from fairbandits.linear import Row
 from fairbandits.policies import Policy, Scores
 from fairbandits.policies.files import State
+from fairbandits.policies.pick import TIE
 from fairbandits.service.config import Config
 from fairbandits.service.events import ArmAdded, ArmRetired, ArmSet, Context, Decided, Entry, Rewarded
 from fairbandits.service.features import Encoder, some_values
@@ -94,6 +95,7 @@ class Recommender:
             slate=k is not None,
             offered=len(offer.arms),
             propensity=probability,
+            explored=_explored(scores, places),
             scores=[_parts(scores, place) for place in places],
             contexts=[_written(row) for row in rows],
             width=rows[0].width,
@@ -190,6 +192,14 @@ def spread(reward: float | list[float | None], n: int) -> tuple[float, list[floa
 
 def _parts(scores: Scores, place: int) -> dict[str, float]:
     return {part: getattr(scores, part).item(place) for part in Scores.__slots__}
+
+
+def _explored(scores: Scores, places: list[int]) -> bool:
+    """Say whether arms were picked that are not the best by all but exploration."""
+    known = scores.mean + scores.fairness
+    k = len(places)
+    best = known.max() if k == 1 else np.partition(known, -k)[-k:].sum()
+    return bool(best - known[places].sum() > TIE * max(k, abs(best)))
 
 
 def _written(row: Row) -> Context:

@@ -56,6 +56,7 @@ def routes(engine: Engine, schemas: Schemas) -> APIRouter:
 
         def make() -> list[ArmAdded]:
             seen: set[str] = set()
+            _refuse_too_many(engine, len(given))
             return [_added(engine, one, seen) for one in given]
 
         return await _change(engine, request, body, make)
@@ -97,6 +98,12 @@ def _as_write(make: Callable[[], Sequence[_ArmEvent]], key: tuple[str, str] | No
     good = Settled(events, Answer(200, to_json({"arms": [_answer(event) for event in events], "next": None})))
     second = Settled((), _SecondError(409, "", ""))
     return Write(lambda found: second if found else good, [event.key for event in events], key)
+
+
+def _refuse_too_many(engine: Engine, n: int) -> None:
+    most = engine.config.limits.arms
+    if len(engine.recommender.shelf.arms) + n > most:
+        raise RefusedError(409, "Catalogue full", f"there can be {most:,} arms at most (limits.arms); retire some")
 
 
 def _added(engine: Engine, given: Mapping[str, Any], seen: set[str]) -> ArmAdded:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from fastapi import APIRouter, Request, Response
@@ -10,6 +10,7 @@ from pydantic_core import to_json
 
 from fairbandits.service.api.once import as_response, once, refusing
 from fairbandits.service.api.openapi import answers, takes
+from fairbandits.service.api.problems import invalid_at
 from fairbandits.service.api.schemas import Schemas, parse
 from fairbandits.service.engine import Engine
 from fairbandits.service.events import Decided
@@ -30,13 +31,14 @@ def routes(engine: Engine, schemas: Schemas) -> APIRouter:
         """
         body = await request.body()
         given = parse(schemas.decision, body)
-        return await _log(engine, request, body, [given], lambda decided: _as_answer(decided[0]))
+        return await _log(engine, request, body, {"#": given}, lambda decided: _as_answer(decided[0]))
 
     @router.post("/batch", openapi_extra=takes("DecisionsRequest"), responses=answers("DecisionsAnswer", 409, 422))
     async def decide_many(request: Request) -> Response:
         """Pick for many users at once; all or none."""
         body = await request.body()
-        given = parse(schemas.decisions, body)["decisions"]
+        decisions = parse(schemas.decisions, body)["decisions"]
+        given = {f"#/decisions/{number}": one for number, one in enumerate(decisions)}
         return await _log(engine, request, body, given, _as_answers)
 
     return router
@@ -46,12 +48,12 @@ async def _log(
     engine: Engine,
     request: Request,
     body: bytes,
-    given: Sequence[Mapping[str, Any]],
+    given: Mapping[str, Mapping[str, Any]],
     as_answer: Callable[[list[Decided]], dict[str, Any]],
 ) -> Response:
     key = once(request, body)
     try:
-        decided = [_decide(engine, one, number) for number, one in enumerate(given)]
+        decided = [_decide(engine, one, pointer) for pointer, one in given.items()]
         settled = Settled(decided, Answer(200, to_json(as_answer(decided))))
         write = Write(lambda _: settled, once=key)
     except RefusedError as error:
@@ -59,7 +61,7 @@ async def _log(
     return as_response(await engine.writer.write(write))
 
 
-def _decide(engine: Engine, given: Mapping[str, Any], number: int) -> Decided:
+def _decide(engine: Engine, given: Mapping[str, Any], pointer: str) -> Decided:
     try:
         return engine.recommender.decide(
             given.get("features", {}), given.get("groups", {}), given.get("arms"), given.get("k")
@@ -67,8 +69,7 @@ def _decide(engine: Engine, given: Mapping[str, Any], number: int) -> Decided:
     except NoArmsError as error:
         raise RefusedError(409, "Empty catalogue", str(error)) from None
     except ValueError as error:
-        what = {"where": f"request {number}", "what": str(error)}
-        raise RefusedError(422, "Invalid request", str(error), [what]) from None
+        raise invalid_at([(pointer, str(error))]) from None
 
 
 def _as_answers(decided: list[Decided]) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from pydantic_core import to_json
 
 from fairbandits.service.api.once import as_response, once
 from fairbandits.service.api.openapi import answers, takes
-from fairbandits.service.api.problems import as_plain
+from fairbandits.service.api.problems import invalid_at
 from fairbandits.service.api.schemas import Schemas, parse
 from fairbandits.service.engine import Engine
 from fairbandits.service.events import Decided, Rewarded, decision_key, reward_key
@@ -77,7 +77,7 @@ def _settle(
         days = window / 86400
         return RefusedError(410, "Reward too late", f"decision {decision} is more than {days:g} days old")
     if isinstance(reward, list) and (wrong := _wrong_slate(reward, decided)):
-        return RefusedError(422, "Invalid request", wrong, [{"where": "reward", "what": wrong}])
+        return invalid_at([("#/reward", wrong)])
     rewarded = seen[key] = Rewarded(decision, now, reward)
     return rewarded
 
@@ -99,5 +99,5 @@ def _plain(rewarded: Rewarded) -> dict[str, Any]:
 
 def _one_of_many(result: Rewarded | RefusedError, one: Mapping[str, Any]) -> dict[str, Any]:
     if isinstance(result, RefusedError):
-        return {"decision": one["decision"], "problem": as_plain(result)}
+        return {"decision": one["decision"], "problem": result.to_plain()}
     return _plain(result)
