@@ -124,7 +124,7 @@ def compare(cells: Cells, attributes: tuple[str, ...]) -> Compared:
         Sums.of(in_all),
         Sums.of(np.cumsum(over_time, axis=0)),
         cells.blocks,
-        lambda number: _by_arm(cells, of_cell == number),
+        lambda number: _by_arm(cells, group[cells.combination] == number),
         cells.arms,
         cells.reward_range,
     )
