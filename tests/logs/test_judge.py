@@ -507,3 +507,13 @@ def test_logs_that_cannot_judge(frame, trained):
         ValueError, match=r"column 'reward', row 1 of the log: 7\.0 came; the policy takes rewards"
     ):
         judge(frame.assign(reward=7.0), "LinUCB")
+
+
+def test_a_group_without_rows_that_judge_is_null(tmp_path):
+    frame = logged(400)
+    frame.loc[:20, "sex"] = "other"  # who are among those that train, and nowhere else
+    found = judge(frame, "LinUCB")
+    found.write(tmp_path)
+    plain = json.loads((tmp_path / "judge.json").read_text())["policies"]["LinUCB"]
+    assert plain["mean_weight"]["groups"]["sex"]["other"] is None
+    assert plain["effective_rows"]["groups"]["sex"]["other"] == 0.0

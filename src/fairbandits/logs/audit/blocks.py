@@ -110,7 +110,8 @@ class Blocks:
 
     def places_in(self, other: Blocks) -> NDArray[np.int64]:
         """Say into which of longer blocks each of these goes."""
-        ratio = _ratio(self.kind, self._rung, other._rung)
+        # No index is larger than `_LARGEST_INDEX`, so that all larger ratios do the same; int64 holds this one.
+        ratio = min(_ratio(self.kind, self._rung, other._rung), 2 * _LARGEST_INDEX)
         return (self.first + np.arange(self.n, dtype=np.int64)) // ratio - other.first
 
     def start(self, place: int) -> Moment:
