@@ -28,7 +28,8 @@ def as_floats(
         came = shortened(array[at].as_py())
         raise place.error(f"{came} came; expected a number, and the column holds {kind}", column, at)
     empty = array.null_count
-    values: Floats = array.cast(pa.float64()).fill_null(np.nan).to_numpy(zero_copy_only=False)
+    # Whole numbers beyond 2^53, such as times in nanoseconds, are rounded.
+    values: Floats = array.cast(pa.float64(), safe=False).fill_null(np.nan).to_numpy(zero_copy_only=False)
     usable = np.isfinite(values)
     if np.count_nonzero(usable) + empty < len(values):
         at = np.flatnonzero(~usable & array.is_valid().to_numpy(zero_copy_only=False))[0]
