@@ -77,6 +77,15 @@ def test_names_are_written_as_text(tmp_path):
         ET.fromstring(svg)  # noqa: S314
 
 
+@pytest.mark.parametrize("name", ["$5 to $10, ", "$\\frac$", "$$", "\x1b[31m", "\x01", "日本"])
+def test_any_name_can_be_drawn(tmp_path, name):
+    frame = logs.make(2_000).assign(sex=lambda f: name + f.sex, arm=lambda f: name + f.arm)
+    page = audit(frame).write(tmp_path).read_text()
+    for _, svg in images(page):
+        ET.fromstring(svg)  # noqa: S314
+    assert all(name in svg for _, svg in images(page)[:1]) or not name.isprintable()
+
+
 def test_nothing_is_written_where_something_fails(found, tmp_path, monkeypatch):
     monkeypatch.setattr(files, "as_plain", lambda _: {"mean": math.nan})
     with pytest.raises(ValueError, match="not JSON compliant"):
