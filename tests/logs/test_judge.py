@@ -509,6 +509,14 @@ def test_logs_that_cannot_judge(frame, trained):
         judge(frame.assign(reward=7.0), "LinUCB")
 
 
+def test_rewards_may_be_tiny():
+    frame = logged(400)
+    frame["reward"] *= 1e-150
+    found = judge(frame, LinUCB(reward_range=(0.0, 1e-150), random_state=0))
+    (policy,) = found.policies
+    assert policy.verdicts["ips"].value.everybody.low <= policy.verdicts["ips"].value.everybody.high
+
+
 def test_a_group_without_rows_that_judge_is_null(tmp_path):
     frame = logged(400)
     frame.loc[:20, "sex"] = "other"  # who are among those that train, and nowhere else
