@@ -503,9 +503,7 @@ def test_logs_that_cannot_judge(frame, trained):
         judge(frame[:2], "Uniform")
     with pytest.raises(ValueError, match=r"it has learned arms such as '\w+' \(str\), and none of those on offer"):
         judge(frame.assign(arm=frame["arm"].str.len()), trained)
-    with pytest.raises(
-        ValueError, match=r"column 'reward', row 1 of the log: 7\.0 came; the policy takes rewards"
-    ):
+    with pytest.raises(ValueError, match=r"column 'reward', row 1: 7\.0 came; the policy takes rewards"):
         judge(frame.assign(reward=7.0), "LinUCB")
 
 
