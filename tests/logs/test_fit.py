@@ -81,6 +81,16 @@ def test_a_policy_that_has_learned_refuses_other_columns(tmp_path):
         fit(Log.open(empty), policy)
 
 
+@pytest.mark.parametrize("names", [["Paris", "Rome"], [1.0, 2.0]])
+def test_a_log_without_the_columns_of_an_encoder(names):
+    encoder = Log.open(cities(names)).encoder()
+    other = Log.open(cities(names).rename(columns={"context_city": "context_cty"}))
+    with pytest.raises(
+        LogError, match="no column 'context_city', of which features are made; did you mean 'context_cty'"
+    ):
+        other.with_encoder(encoder)
+
+
 def test_a_wrong_reward_is_found_in_its_file(tmp_path):
     cities(["Rome"]).to_csv(tmp_path / "0.csv", index=False)
     cities(["Rome"]).assign(reward=[*[0.5] * 7, 3.0, *[0.5] * 52]).to_csv(tmp_path / "1.csv", index=False)
