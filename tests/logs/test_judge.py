@@ -503,7 +503,23 @@ def test_logs_that_cannot_judge(frame, trained):
         judge(frame[:2], "Uniform")
     with pytest.raises(ValueError, match=r"it has learned arms such as '\w+' \(str\), and none of those on offer"):
         judge(frame.assign(arm=frame["arm"].str.len()), trained)
-    with pytest.raises(
-        ValueError, match=r"column 'reward', row 1 of the log: 7\.0 came; the policy takes rewards"
-    ):
+    with pytest.raises(ValueError, match=r"column 'reward', row 1: 7\.0 came; the policy takes rewards"):
         judge(frame.assign(reward=7.0), "LinUCB")
+
+
+def test_rewards_may_be_tiny():
+    frame = logged(400)
+    frame["reward"] *= 1e-150
+    found = judge(frame, LinUCB(reward_range=(0.0, 1e-150), random_state=0))
+    (policy,) = found.policies
+    assert policy.verdicts["ips"].value.everybody.low <= policy.verdicts["ips"].value.everybody.high
+
+
+def test_a_group_without_rows_that_judge_is_null(tmp_path):
+    frame = logged(400)
+    frame.loc[:20, "sex"] = "other"  # who are among those that train, and nowhere else
+    found = judge(frame, "LinUCB")
+    found.write(tmp_path)
+    plain = json.loads((tmp_path / "judge.json").read_text())["policies"]["LinUCB"]
+    assert plain["mean_weight"]["groups"]["sex"]["other"] is None
+    assert plain["effective_rows"]["groups"]["sex"]["other"] == 0.0

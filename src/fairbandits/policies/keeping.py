@@ -108,6 +108,12 @@ class Keeping(Teaching):
                 "policies of different width do not merge: "
                 f"{self.n_features_in_} and {other.n_features_in_} features"
             )
+        for what in ("encoder", "catalogue"):
+            if {what} <= self.notes.keys() & other.notes.keys() and self.notes[what] != other.notes[what]:
+                raise ValueError(
+                    f"the two policies were fitted to logs with another {what}: their features are not the same. "
+                    "Keep both logs in one folder, and fit a policy to that"
+                )
         if self._ledger.shares_history(other._ledger):
             raise ValueError(
                 "the two policies come from one and the same, so what it had learned would count twice; "

@@ -144,6 +144,14 @@ def test_times_may_be_numbers():
     assert compare(cells, ("sex",)).over_time.count[-1].sum() == 1_000
 
 
+def test_every_chunk_may_be_of_one_time(monkeypatch):
+    frame = logs.make(2_000, missing=0.0).assign(time=np.arange(2_000) // 500)
+    chunks = Log.chunks
+    monkeypatch.setattr(Log, "chunks", lambda self, **given: chunks(self, **given, rows=500))
+    cells = count(frame)
+    assert cells.by_block[:, :, 0].sum(axis=1)[cells.by_block[:, :, 0].sum(axis=1) > 0].tolist() == [500.0] * 4
+
+
 def test_a_reward_outside_the_range_is_refused_with_its_row():
     frame = logs.make(500, missing=0.0)
     frame.loc[123, "reward"] = 4.0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -138,7 +139,8 @@ class Judged:
     effective : PerGroup of float
         The effective number of rows: how many of equal weight would say as much.
     mean_weight : PerGroup of float, or None
-        The mean weight of the rows; 1 but for chance, where propensities are right. None where there are none.
+        The mean weight of the rows, 1 but for chance where propensities are right, NaN in a group without rows.
+        None where there are no propensities.
     unsupported : PerGroup of float
         How often it would show an arm that the log never shows to that group: a share from 0 to 1.
     """
@@ -162,7 +164,7 @@ class Judged:
             "trusted": self.trusted,
             "estimates": {name: verdict.to_plain() for name, verdict in self.verdicts.items()},
             "effective_rows": self.effective.to_plain(float),
-            "mean_weight": None if self.mean_weight is None else self.mean_weight.to_plain(float),
+            "mean_weight": None if self.mean_weight is None else self.mean_weight.to_plain(_or_none),
             "unsupported": self.unsupported.to_plain(float),
         }
 
@@ -228,6 +230,11 @@ class Judgement:
             "policies": {policy.title: policy.to_plain() for policy in self.policies},
             "cautions": list(self.cautions),
         }
+
+
+def _or_none(value: float) -> float | None:
+    # JSON has no NaN, which is the mean of no rows.
+    return None if math.isnan(value) else value
 
 
 def _plain(estimate: Estimate | None) -> dict[str, float] | None:
