@@ -8,13 +8,15 @@ import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from typing import cast
+from dataclasses import dataclass, field
+from typing import Any, cast
 
 from fairbandits.service.config import Config
-from fairbandits.service.events import ArmAdded, Entry
+from fairbandits.service.events import ArmAdded, Decided, Entry
 from fairbandits.service.follower import Fold, Follower
-from fairbandits.service.recommender import Recommender, warm_up
-from fairbandits.service.store import Settled, Store, StoreDownError, Write, append
+from fairbandits.service.recommender import NoArmsError, Recommender, warm_up
+from fairbandits.service.refused import RefusedError
+from fairbandits.service.store import Answer, Settled, Store, StoreDownError, Write, append
 from fairbandits.service.writer import Writer
 
 _log = logging.getLogger(__name__)
@@ -25,6 +27,29 @@ _POLL_SECONDS = 0.1
 _CHECKSUM_SECONDS = 1.0
 # Answers are kept this long for requests that come again.
 _KEEP_ANSWERS = 7 * 86400.0
+
+
+@dataclass(slots=True)
+class Decide(Write):
+    """A request for decisions, which are made when its batch is about to be written.
+
+    Attributes
+    ----------
+    requests : sequence of mapping
+        What `Recommender.decide_many` takes; all are granted, or none.
+    as_answer : callable
+        Makes the answer of the decisions.
+    """
+
+    requests: Sequence[Mapping[str, Any]] = ()
+    as_answer: Callable[[list[Decided]], Answer] = field(kw_only=True)
+
+    def decided(self, made: Sequence[Decided | ValueError]) -> None:
+        """Take the decisions."""
+        good = [one for one in made if isinstance(one, Decided)]
+        all_good = len(good) == len(made)
+        settled = Settled(good, self.as_answer(good)) if all_good else Settled((), _refused(made))
+        self.settle = lambda _: settled
 
 
 class Engine:
@@ -49,7 +74,7 @@ class Engine:
         self.config = config
         self.store = Store(config.store.url)
         self.follower = Follower(self._folds)
-        self.writer = Writer(self.store, lambda: self.follower.seq, self._apply)
+        self.writer = Writer(self.store, self._decide, lambda: self.follower.seq, self._apply)
         self.listeners: list[Callable[[Sequence[Entry]], None]] = []
         self._running: asyncio.Task[None] | None = None
         self._snapshotting: asyncio.Task[None] | None = None
@@ -101,6 +126,18 @@ class Engine:
             await self._save_snapshot()
         await self.writer.stop()
 
+    # -- deciding --------------------------------------------------------------------------------------
+
+    def _decide(self, writes: Sequence[Write]) -> None:
+        """Decide for all users of a batch at once, which takes much less time than one after the other."""
+        asking = [write for write in writes if isinstance(write, Decide)]
+        if asking:
+            made = self.recommender.decide_many([request for write in asking for request in write.requests])
+            at = 0
+            for write in asking:
+                write.decided(made[at : at + len(write.requests)])
+                at += len(write.requests)
+
     # -- following -------------------------------------------------------------------------------------
 
     def _apply(self, entries: Sequence[Entry]) -> None:
@@ -135,3 +172,12 @@ class Engine:
                 checksum = await asyncio.to_thread(compute)
                 self._checked = (time.monotonic(), seq, checksum)
             return seq, checksum
+
+
+def _refused(made: Sequence[Decided | ValueError]) -> RefusedError:
+    """Say what is wrong with the first request that cannot be granted."""
+    number, error = next((number, one) for number, one in enumerate(made) if isinstance(one, ValueError))
+    if isinstance(error, NoArmsError):
+        return RefusedError(409, "Empty catalogue", str(error))
+    what = {"where": f"request {number}", "what": str(error)}
+    return RefusedError(422, "Invalid request", str(error), [what])

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import os
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+import sys
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 
 from fastapi import FastAPI
 
@@ -19,6 +21,7 @@ from fairbandits.service.metrics import Metrics
 
 #: Where a worker process finds its configuration; without it, the demo's.
 CONFIG_VARIABLE = "FAIRBANDITS_CONFIG"
+_SWITCH_SECONDS = 0.0005
 
 
 def create_app(config: Config) -> FastAPI:
@@ -35,24 +38,39 @@ def create_app(config: Config) -> FastAPI:
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         await engine.start()
         try:
-            yield
+            with _tuned():
+                yield
         finally:
             await engine.stop()
 
     schemas, metrics = Schemas(config), Metrics(engine)
     app = FastAPI(title=config.title, version=__version__, lifespan=lifespan, redoc_url=None)
     app.state.engine = engine
-    for router in (
-        decisions.routes(engine, schemas),
-        rewards.routes(engine, schemas),
-        arms.routes(engine, schemas),
-        operations.routes(engine, metrics),
-    ):
-        app.include_router(router)
+    # The busiest come first, and all are the app's own: routes are looked for one after the other.
+    decisions.add_routes(app, engine, schemas)
+    rewards.add_routes(app, engine, schemas)
+    arms.add_routes(app, engine, schemas)
+    operations.add_routes(app, engine, metrics)
     openapi.describe(app, schemas)
     problems.install(app)
     app.add_middleware(Timing, metrics=metrics)
     return app
+
+
+@contextmanager
+def _tuned() -> Iterator[None]:
+    """Run the interpreter as a server needs it."""
+    # What is there by now stays: to look through it for garbage again and again makes requests wait.
+    gc.collect()
+    gc.freeze()
+    # The thread that writes needs the interpreter a few times a batch, each time for a moment.
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(_SWITCH_SECONDS)
+    try:
+        yield
+    finally:
+        sys.setswitchinterval(interval)
+        gc.unfreeze()
 
 
 def app_from_environment() -> FastAPI:

@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from fastapi import APIRouter, Request, Response
+from fastapi import FastAPI, Request, Response
 from pydantic_core import to_json
 
-from fairbandits.service.api.once import as_response, once, refusing
+from fairbandits.service.api.once import as_response, once
 from fairbandits.service.api.openapi import answers, takes
 from fairbandits.service.api.schemas import Schemas, parse
-from fairbandits.service.engine import Engine
+from fairbandits.service.engine import Decide, Engine
 from fairbandits.service.events import Decided
-from fairbandits.service.recommender import NoArmsError
-from fairbandits.service.refused import RefusedError
-from fairbandits.service.store import Answer, Settled, Write
+from fairbandits.service.store import Answer
 
 
-def routes(engine: Engine, schemas: Schemas) -> APIRouter:
-    """Make the routes."""
-    router = APIRouter(prefix="/v1/decisions", tags=["decisions"])
+def add_routes(app: FastAPI, engine: Engine, schemas: Schemas) -> None:
+    """Let an app decide."""
 
-    @router.post("", openapi_extra=takes("DecisionRequest"), responses=answers("DecisionAnswer", 409, 422))
+    @app.post(
+        "/v1/decisions",
+        tags=["decisions"],
+        openapi_extra=takes("DecisionRequest"),
+        responses=answers("DecisionAnswer", 409, 422),
+    )
     async def decide(request: Request) -> Response:
         """Pick an arm for a user, or k arms in an order.
 
@@ -30,52 +31,34 @@ def routes(engine: Engine, schemas: Schemas) -> APIRouter:
         """
         body = await request.body()
         given = parse(schemas.decision, body)
-        return await _log(engine, request, body, [given], lambda decided: _as_answer(decided[0]))
+        return as_response(
+            await engine.writer.write(Decide(requests=[given], as_answer=_one, once=once(request, body)))
+        )
 
-    @router.post("/batch", openapi_extra=takes("DecisionsRequest"), responses=answers("DecisionsAnswer", 409, 422))
+    @app.post(
+        "/v1/decisions/batch",
+        tags=["decisions"],
+        openapi_extra=takes("DecisionsRequest"),
+        responses=answers("DecisionsAnswer", 409, 422),
+    )
     async def decide_many(request: Request) -> Response:
         """Pick for many users at once; all or none."""
         body = await request.body()
         given = parse(schemas.decisions, body)["decisions"]
-        return await _log(engine, request, body, given, _as_answers)
-
-    return router
-
-
-async def _log(
-    engine: Engine,
-    request: Request,
-    body: bytes,
-    given: Sequence[Mapping[str, Any]],
-    as_answer: Callable[[list[Decided]], dict[str, Any]],
-) -> Response:
-    key = once(request, body)
-    try:
-        decided = [_decide(engine, one, number) for number, one in enumerate(given)]
-        settled = Settled(decided, Answer(200, to_json(as_answer(decided))))
-        write = Write(lambda _: settled, once=key)
-    except RefusedError as error:
-        write = refusing(error, key)
-    return as_response(await engine.writer.write(write))
-
-
-def _decide(engine: Engine, given: Mapping[str, Any], number: int) -> Decided:
-    try:
-        return engine.recommender.decide(
-            given.get("features", {}), given.get("groups", {}), given.get("arms"), given.get("k")
+        return as_response(
+            await engine.writer.write(Decide(requests=given, as_answer=_several, once=once(request, body)))
         )
-    except NoArmsError as error:
-        raise RefusedError(409, "Empty catalogue", str(error)) from None
-    except ValueError as error:
-        what = {"where": f"request {number}", "what": str(error)}
-        raise RefusedError(422, "Invalid request", str(error), [what]) from None
 
 
-def _as_answers(decided: list[Decided]) -> dict[str, Any]:
-    return {"decisions": [_as_answer(one) for one in decided]}
+def _one(decided: list[Decided]) -> Answer:
+    return Answer(200, to_json(_plain(decided[0])))
 
 
-def _as_answer(decided: Decided) -> dict[str, Any]:
+def _several(decided: list[Decided]) -> Answer:
+    return Answer(200, to_json({"decisions": [_plain(one) for one in decided]}))
+
+
+def _plain(decided: Decided) -> dict[str, Any]:
     picked = (
         {"slate": decided.picked, "scores": decided.scores}
         if decided.slate

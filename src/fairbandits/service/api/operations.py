@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter, Response
+from fastapi import FastAPI, Response
 from fastapi.responses import PlainTextResponse
 from prometheus_client import CONTENT_TYPE_LATEST
 from pydantic_core import to_json
@@ -13,16 +13,15 @@ from fairbandits.service.metrics import Metrics
 from fairbandits.service.refused import UnavailableError
 
 
-def routes(engine: Engine, metrics: Metrics) -> APIRouter:
-    """Make the routes."""
-    router = APIRouter(tags=["operations"])
+def add_routes(app: FastAPI, engine: Engine, metrics: Metrics) -> None:
+    """Let an app say how it fares."""
 
-    @router.get("/health")
+    @app.get("/health", tags=["operations"])
     async def health() -> dict[str, bool]:
         """Say that the process is alive."""
         return {"alive": True}
 
-    @router.get("/ready", responses=answers("Ready"))
+    @app.get("/ready", tags=["operations"], responses=answers("Ready"))
     async def ready() -> Response:
         """Say whether it can serve; up to where the log was followed, and the fingerprint of what was learned."""
         reason = engine.writer.broken or engine.writer.down
@@ -31,9 +30,7 @@ def routes(engine: Engine, metrics: Metrics) -> APIRouter:
         seq, checksum = await engine.checksum()
         return Response(to_json({"ready": True, "seq": seq, "checksum": checksum}), media_type="application/json")
 
-    @router.get("/metrics", response_class=PlainTextResponse)
+    @app.get("/metrics", tags=["operations"], response_class=PlainTextResponse)
     async def numbers() -> Response:
         """Give the numbers that Prometheus reads."""
         return Response(metrics.text(), media_type=CONTENT_TYPE_LATEST)
-
-    return router

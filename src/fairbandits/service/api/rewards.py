@@ -6,7 +6,7 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from fastapi import APIRouter, Request, Response
+from fastapi import FastAPI, Request, Response
 from pydantic_core import to_json
 
 from fairbandits.service.api.once import as_response, once
@@ -19,13 +19,13 @@ from fairbandits.service.refused import RefusedError
 from fairbandits.service.store import Answer, Settled, Write
 
 
-def routes(engine: Engine, schemas: Schemas) -> APIRouter:
-    """Make the routes."""
-    router = APIRouter(prefix="/v1/rewards", tags=["rewards"])
+def add_routes(app: FastAPI, engine: Engine, schemas: Schemas) -> None:
+    """Let an app take rewards."""
     window = engine.config.reward.window
 
-    @router.post(
-        "",
+    @app.post(
+        "/v1/rewards",
+        tags=["rewards"],
         openapi_extra=takes("RewardRequest", many="RewardsRequest"),
         responses=answers("RewardAnswer", 404, 409, 410, 422, many="RewardsAnswer"),
     )
@@ -53,8 +53,6 @@ def routes(engine: Engine, schemas: Schemas) -> APIRouter:
             return Settled(list(seen.values()), Answer(200, to_json(_plain(result))))
 
         return as_response(await engine.writer.write(Write(settle, wanted, once(request, body))))
-
-    return router
 
 
 def _settle(

@@ -42,6 +42,10 @@ class Settled:
     answer: Answer | RefusedError | None
 
 
+def _nothing(_: Mapping[str, Any]) -> Settled:
+    return Settled((), None)
+
+
 @dataclass(slots=True)
 class Write:
     """A request that wants to append to the log.
@@ -56,7 +60,7 @@ class Write:
         The idempotency key, and the digest of the request.
     """
 
-    settle: Callable[[Mapping[str, Any]], Settled]
+    settle: Callable[[Mapping[str, Any]], Settled] = _nothing
     wanted: Sequence[str] = ()
     once: tuple[str, str] | None = None
     answer: Answer | RefusedError | None = None
