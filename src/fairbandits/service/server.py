@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import socket
 from pathlib import Path
+from typing import Any
 
 import uvicorn
 
@@ -14,6 +15,8 @@ from fairbandits.service.config import Config, load_config
 from fairbandits.service.demo import demo_config
 
 _BACKLOG = 2048
+# No line for each request; and who listens to a stream for ever does not keep a server from stopping.
+_HOW: dict[str, Any] = {"log_level": "warning", "timeout_graceful_shutdown": 5}
 
 
 def serve(path: Path | None, host: str | None = None, port: int | None = None, workers: int = 1) -> None:
@@ -31,8 +34,7 @@ def serve(path: Path | None, host: str | None = None, port: int | None = None, w
     config = read_config(path)
     listening = _listen(config, host, port)
     if workers == 1:
-        server = uvicorn.Server(uvicorn.Config(create_app(config), log_level="warning"))
-        server.run(sockets=[listening])
+        uvicorn.Server(uvicorn.Config(create_app(config), **_HOW)).run(sockets=[listening])
         return
     if path is not None:
         os.environ[CONFIG_VARIABLE] = str(path.resolve())
@@ -41,7 +43,7 @@ def serve(path: Path | None, host: str | None = None, port: int | None = None, w
         factory=True,
         workers=workers,
         fd=listening.fileno(),
-        log_level="warning",
+        **_HOW,
     )
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from fairbandits.service.events import Entry
 from fairbandits.service.refused import RefusedError, UnavailableError
-from fairbandits.service.store import Answer, Store, StoreDownError, Write, append
+from fairbandits.service.store import Answer, LogLostError, Store, StoreDownError, Write, append
 
 _log = logging.getLogger(__name__)
 
@@ -124,6 +124,8 @@ class Writer:
         except Exception as error:
             _log.exception("a batch of %d request(s) failed", len(batch))
             failed = error
+            if isinstance(error, LogLostError):
+                self.broken = str(error)
         for write, future in batch:
             answer: Any = failed or write.answer
             if future.done():

@@ -11,7 +11,7 @@ from sqlalchemy import Connection, select
 
 from fairbandits.service.events import Entry, Event, Rewarded, decision_key
 from fairbandits.service.refused import RefusedError
-from fairbandits.service.store.store import Store, find, insert_rows, last_seq, read
+from fairbandits.service.store.store import LogLostError, Store, find, insert_rows, last_seq, read
 from fairbandits.service.store.tables import answers
 
 
@@ -82,9 +82,18 @@ def append(store: Store, writes: Sequence[Write], known: int) -> list[Entry]:
     -------
     list of Entry
         All entries after `known`: those of others, then these.
+
+    Raises
+    ------
+    StoreDownError
+        Where the database fails; nothing is appended then, or all is, which reading will show.
+    LogLostError
+        Where the log has become shorter than `known`.
     """
     with store.transaction() as connection:
         last = last_seq(connection)
+        if last < known:
+            raise LogLostError(f"the log ends at entry {last}, but {known} entries were read; was it put back?")
         entries = read(connection, known, last, last - known) if last > known else []
         found = find(connection, [key for write in writes for key in write.wanted])
         given = _answers(connection, [write.once[0] for write in writes if write.once])
