@@ -17,7 +17,7 @@ _Endpoint = Callable[[Request], Awaitable[Response]]
 class Express:
     """Calls the endpoints that take a request and nothing else by their path, and hands on the rest.
 
-    Looking for a route, for its dependencies and for its parameters takes the framework longer than a decision takes.
+    To find a route, its dependencies and its parameters takes the framework longer than a decision takes.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ class Express:
             for router in routers
             for route in router.routes
             if isinstance(route, APIRoute) and [*inspect.signature(route.endpoint).parameters] == ["request"]
-            for method in route.methods
+            for method in route.methods or ()
         }
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
