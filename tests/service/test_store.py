@@ -42,6 +42,7 @@ def decided(number, **changed):
         "slate": False,
         "offered": 2,
         "propensity": 0.5,
+        "explored": False,
         "scores": [{"mean": 0.1, "width": 0.2, "exploration": 0.3, "fairness": 0.0, "total": 0.4}],
         "contexts": [[[0, 2], [1 / 3, 1.0], 1]],
         "width": 3,

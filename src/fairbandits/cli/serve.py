@@ -18,6 +18,9 @@ def serve(
     host: Annotated[str | None, typer.Option(help="Listen here rather than where the configuration says.")] = None,
     port: Annotated[int | None, typer.Option(help="Listen on this port; 0 for any that is free.")] = None,
     workers: Annotated[int, typer.Option(min=1, help="How many processes serve, all from one log.")] = 1,
+    demo: Annotated[
+        bool, typer.Option("--demo", help="Send simulated students, so that the page is alive at once.")
+    ] = False,
     example: Annotated[bool, typer.Option("--example", help="Print a configuration with comments.")] = False,
 ) -> None:
     """Serve recommendations over HTTP, and a page that shows who is left behind."""
@@ -28,7 +31,7 @@ def serve(
     if example:
         say(configs.example())
         return
-    server.serve(config, host, port, workers)
+    server.serve(config, host, port, workers, demo)
 
 
 def need_service() -> None:

@@ -172,7 +172,7 @@ class GroupRewards:
         served = [s for s in self.standings(attribute, confidence) if s.count]
         return min(served, key=lambda s: s.mean, default=None)
 
-    def difference(self, attribute: str | None = None, confidence: float = 0.95, least: int = 1) -> Gap:
+    def difference(self, attribute: str | None = None, confidence: float = 0.95) -> Gap:
         """Say how far apart the groups are: highest mean reward minus lowest.
 
         Parameters
@@ -181,10 +181,8 @@ class GroupRewards:
             The attribute whose groups to compare; left out, the one with the widest difference.
         confidence : float
             The probability with which the interval holds at all times.
-        least : int
-            Groups with fewer rewards than this are left out.
         """
-        pairs = self._extremes(attribute, confidence, least)
+        pairs = self._extremes(attribute, confidence)
         if not pairs:
             return _no_gap(0.0, 0.0, self._span, confidence)
         gaps = []
@@ -332,12 +330,12 @@ class GroupRewards:
         )
 
     def _extremes(
-        self, attribute: str | None, confidence: float, least: int = 1
+        self, attribute: str | None, confidence: float
     ) -> list[tuple[Standing, Standing, list[Standing]]]:
-        """For each attribute with two groups that received enough: the best, the worst, and all of them."""
+        """For each attribute with two groups that received something: the best, the worst, and all of them."""
         by_attribute: dict[str, list[Standing]] = {}
         for standing in self.standings(attribute, confidence):
-            if standing.count >= max(least, 1):
+            if standing.count:
                 by_attribute.setdefault(standing.attribute, []).append(standing)
         return [
             (max(peers, key=lambda s: s.mean), min(peers, key=lambda s: s.mean), peers)

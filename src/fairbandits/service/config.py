@@ -11,7 +11,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Annotated, Any, NotRequired, Self
 
-from pydantic import Field, FiniteFloat, TypeAdapter, ValidationError, model_validator
+from pydantic import Field, FiniteFloat, IPvAnyNetwork, TypeAdapter, ValidationError, model_validator
 
 from fairbandits.named import as_policy
 from fairbandits.policies import Policy
@@ -26,6 +26,7 @@ from fairbandits.service.features import (
     refuse_twice,
     values_type,
 )
+from fairbandits.service.security.limits import Limits
 
 _DAY = 86400.0
 
@@ -75,10 +76,14 @@ class Server(Part):
         The address.
     port : int
         The port; 0 for any that is free.
+    proxies : tuple of str
+        Addresses or networks of proxies that are believed when they say for whom, and how, a request comes
+        (X-Forwarded-For, X-Forwarded-Proto).
     """
 
     host: str = "127.0.0.1"
     port: Annotated[int, Field(ge=0, le=65535)] = 8000
+    proxies: tuple[IPvAnyNetwork, ...] = ()
 
 
 class Config(Part):
@@ -107,7 +112,7 @@ class Config(Part):
     arms : tuple of dict
         More arms: `arm`, `features`, `matches`. Both fill an empty log; from then on arms come and go through
         the API.
-    reward, store, server
+    reward, store, server, limits
         See there.
     """
 
@@ -124,6 +129,7 @@ class Config(Part):
     reward: Reward = Reward()
     store: StoreConfig = StoreConfig()
     server: Server = Server()
+    limits: Limits = Limits()
 
     @model_validator(mode="after")
     def _check(self) -> Self:

@@ -8,13 +8,14 @@ import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, cast
 
 from fairbandits.service.config import Config
 from fairbandits.service.events import ArmAdded, Decided, Entry
 from fairbandits.service.follower import Fold, Follower
-from fairbandits.service.recommender import NoArmsError, Recommender, warm_up
+from fairbandits.service.monitor import Monitor
+from fairbandits.service.recommender import Recommender, warm_up
 from fairbandits.service.refused import RefusedError
 from fairbandits.service.store import Answer, Settled, Store, StoreDownError, Write, append
 from fairbandits.service.writer import Writer
@@ -29,7 +30,7 @@ _CHECKSUM_SECONDS = 1.0
 _KEEP_ANSWERS = 7 * 86400.0
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class Decide(Write):
     """A request for decisions, which are made when its batch is about to be written.
 
@@ -39,17 +40,26 @@ class Decide(Write):
         What `Recommender.decide_many` takes; all are granted, or none.
     as_answer : callable
         Makes the answer of the decisions.
+    refuse : callable
+        Makes the answer where one cannot be granted, of its number and what is wrong with it.
     """
 
-    requests: Sequence[Mapping[str, Any]] = ()
-    as_answer: Callable[[list[Decided]], Answer] = field(kw_only=True)
+    requests: Sequence[Mapping[str, Any]]
+    as_answer: Callable[[list[Decided]], Answer]
+    refuse: Callable[[int, ValueError], RefusedError]
 
-    def decided(self, made: Sequence[Decided | ValueError]) -> None:
+    def take(self, made: Sequence[Decided | ValueError]) -> None:
         """Take the decisions."""
-        good = [one for one in made if isinstance(one, Decided)]
-        all_good = len(good) == len(made)
-        settled = Settled(good, self.as_answer(good)) if all_good else Settled((), _refused(made))
+        settled = self._settled(made)
         self.settle = lambda _: settled
+
+    def _settled(self, made: Sequence[Decided | ValueError]) -> Settled:
+        decided: list[Decided] = []
+        for number, one in enumerate(made):
+            if isinstance(one, ValueError):
+                return Settled((), self.refuse(number, one))
+            decided.append(one)
+        return Settled(decided, self.as_answer(decided))
 
 
 class Engine:
@@ -83,12 +93,17 @@ class Engine:
         self._checking = asyncio.Lock()
 
     def _folds(self) -> Mapping[str, Fold]:
-        return {"recommender": Recommender(self.config)}
+        return {"recommender": Recommender(self.config), "monitor": Monitor(self.config)}
 
     @property
     def recommender(self) -> Recommender:
         """The policy and its catalogue, as of the last entry that was applied."""
         return cast(Recommender, self.follower.folds["recommender"])
+
+    @property
+    def monitor(self) -> Monitor:
+        """What people look at, as of the last entry that was applied."""
+        return cast(Monitor, self.follower.folds["monitor"])
 
     # -- from start to stop ----------------------------------------------------------------------------
 
@@ -135,7 +150,7 @@ class Engine:
             made = self.recommender.decide_many([request for write in asking for request in write.requests])
             at = 0
             for write in asking:
-                write.decided(made[at : at + len(write.requests)])
+                write.take(made[at : at + len(write.requests)])
                 at += len(write.requests)
 
     # -- following -------------------------------------------------------------------------------------
@@ -172,12 +187,3 @@ class Engine:
                 checksum = await asyncio.to_thread(compute)
                 self._checked = (time.monotonic(), seq, checksum)
             return seq, checksum
-
-
-def _refused(made: Sequence[Decided | ValueError]) -> RefusedError:
-    """Say what is wrong with the first request that cannot be granted."""
-    number, error = next((number, one) for number, one in enumerate(made) if isinstance(one, ValueError))
-    if isinstance(error, NoArmsError):
-        return RefusedError(409, "Empty catalogue", str(error))
-    what = {"where": f"request {number}", "what": str(error)}
-    return RefusedError(422, "Invalid request", str(error), [what])

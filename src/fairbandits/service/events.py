@@ -67,6 +67,8 @@ class Decided(Event):
         How many arms were on offer.
     propensity : float or None
         The probability of the pick; None where it has no closed form.
+    explored : bool
+        Whether it was an experiment: without what exploration added, the user would have got another arm.
     scores : list of dict
         Of each arm that was picked: mean, width, exploration, fairness, total.
     contexts : list
@@ -86,6 +88,7 @@ class Decided(Event):
     slate: bool
     offered: int
     propensity: float | None
+    explored: bool
     scores: list[dict[str, float]]
     contexts: list[Context]
     width: int

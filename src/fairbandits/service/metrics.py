@@ -8,6 +8,7 @@ from prometheus_client import CollectorRegistry, Histogram, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 
 from fairbandits.service.engine import Engine
+from fairbandits.service.findings import Findings
 
 _SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0)
 
@@ -25,6 +26,7 @@ class Metrics:
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
+        self._findings: Findings | None = None
         self._registry = CollectorRegistry(auto_describe=False)
         self._took = Histogram(
             "fairbandits_request_seconds",
@@ -39,8 +41,9 @@ class Metrics:
         """Note how long a request took."""
         self._took.labels(route, str(status)).observe(seconds)
 
-    def text(self) -> bytes:
-        """Give all of it in the text format of Prometheus."""
+    def text(self, findings: Findings) -> bytes:
+        """Give all of it in the text format of Prometheus, with the same findings as the page."""
+        self._findings = findings
         return generate_latest(self._registry)
 
     def collect(self) -> Iterator[Metric]:
@@ -52,10 +55,10 @@ class Metrics:
         yield GaugeMetricFamily("fairbandits_arms", "Arms that can be recommended.", len(recommender.shelf.arms))
         yield GaugeMetricFamily("fairbandits_log_seq", "The last entry of the log applied.", recommender.seq)
         yield GaugeMetricFamily("fairbandits_store_up", "Whether the log can be written: 1 or 0.", int(up))
-        yield from self._groups()
+        if self._findings is not None:
+            yield from self._groups(self._findings)
 
-    def _groups(self) -> Iterator[Metric]:
-        groups, config = self._engine.recommender.policy.groups, self._engine.config
+    def _groups(self, findings: Findings) -> Iterator[Metric]:
         labels = ("attribute", "group")
         count = CounterMetricFamily("fairbandits_group_rewards", "Rewards of a group.", labels=labels)
         mean = GaugeMetricFamily("fairbandits_group_mean_reward", "The mean reward of a group.", labels=labels)
@@ -69,15 +72,13 @@ class Metrics:
             "Whether the gap is surely beyond what is tolerated: 1 or 0.",
             labels=("attribute",),
         )
-        for attribute in groups.attributes:
-            for standing in groups.standings(attribute):
-                if standing.count >= config.min_group:
-                    names = (attribute, str(standing.group))
-                    count.add_metric(names, standing.count)
-                    mean.add_metric(names, standing.mean)
-            found = groups.difference(attribute, least=config.min_group)
-            if found.attribute:
+        for comparison in findings.comparisons:
+            for group in comparison.enough:
+                count.add_metric((comparison.name, group.name), group.rewards)
+                mean.add_metric((comparison.name, group.name), group.mean)
+            if comparison.difference is not None:
+                found = comparison.difference.gap
                 for bound, value in (("value", float(found)), ("low", found.low), ("high", found.high)):
-                    gap.add_metric((attribute, bound), value)
-                alert.add_metric((attribute,), int(found.low > config.tolerance))
+                    gap.add_metric((comparison.name, bound), value)
+                alert.add_metric((comparison.name,), int(comparison.word == "unfair"))
         yield from (count, mean, gap, alert)

@@ -8,7 +8,7 @@ import math
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,15 +18,24 @@ from fairbandits.fairness import GroupKey
 from fairbandits.linear import Row
 from fairbandits.policies import Decisions, Policy, Scores, Slate
 from fairbandits.policies.files import State
+from fairbandits.policies.pick import TIE
 from fairbandits.service.config import Config
 from fairbandits.service.events import ArmAdded, ArmRetired, ArmSet, Context, Decided, Entry, Rewarded
 from fairbandits.service.features import Encoder, some_values
 from fairbandits.service.shelf import Shelf
 
-# What is picked for a user: arms, the probability, their scores by part, their contexts.
-_Pick = tuple[list[str], float | None, list[dict[str, float]], list[Context]]
 # So many scores are computed at once: more take memory, and no less time for each.
 _MOST_SCORES = 100_000
+
+
+class _Pick(NamedTuple):
+    """What is picked for a user."""
+
+    arms: list[str]
+    probability: float | None
+    explored: bool
+    scores: list[dict[str, float]]
+    contexts: list[Context]
 
 
 class NoArmsError(ValueError):
@@ -113,10 +122,24 @@ class Recommender:
                 picks = _picked_slates(self.policy.choose_many(offer, groups, k=k))
         except ValueError as error:
             return [error] * len(requests)
-        now, size = time.time(), (k is not None, len(offer.arms))
+        now = time.time()
         return [
-            Decided(new_id(now), now, self.seq, *user, picked, *size, chance, scores, contexts, offer.rows.width)
-            for user, (picked, chance, scores, contexts) in zip(users, picks, strict=True)
+            Decided(
+                id=new_id(now),
+                time=now,
+                at=self.seq,
+                features=features,
+                groups=known,
+                picked=pick.arms,
+                slate=k is not None,
+                offered=len(offer.arms),
+                propensity=pick.probability,
+                explored=pick.explored,
+                scores=pick.scores,
+                contexts=pick.contexts,
+                width=offer.rows.width,
+            )
+            for (features, known), pick in zip(users, picks, strict=True)
         ]
 
     def _offer(
@@ -221,22 +244,32 @@ def _without_none(groups: Mapping[str, str | None]) -> dict[str, str]:
 
 
 def _picked_arms(decisions: Decisions) -> Iterator[_Pick]:
-    users = np.arange(len(decisions))
-    parts = [getattr(decisions.scores, part)[users, decisions.indices].tolist() for part in Scores.__slots__]
-    for user, (arm, chance, *values) in enumerate(
-        zip(decisions.picked, decisions.probability, *parts, strict=True)
+    users, scores = np.arange(len(decisions)), decisions.scores
+    explored = _explored(scores.mean + scores.fairness, decisions.indices[:, None]).tolist()
+    parts = [getattr(scores, part)[users, decisions.indices].tolist() for part in Scores.__slots__]
+    for user, (arm, chance, is_explored, *values) in enumerate(
+        zip(decisions.picked, decisions.probability, explored, *parts, strict=True)
     ):
-        scores = dict(zip(Scores.__slots__, values, strict=True))
-        yield [str(arm)], chance, [scores], [_written(*decisions.context(user))]
+        own = dict(zip(Scores.__slots__, values, strict=True))
+        yield _Pick([str(arm)], chance, is_explored, [own], [_written(*decisions.context(user))])
 
 
 def _picked_slates(slates: Sequence[Slate]) -> Iterator[_Pick]:
     for slate in slates:
-        scores = [
-            {part: getattr(slate.scores, part).item(place) for part in Scores.__slots__} for place in slate.indices
-        ]
+        scores, places = slate.scores, list(slate.indices)
+        [explored] = _explored((scores.mean + scores.fairness)[None], np.array([places])).tolist()
+        parts = [{part: getattr(scores, part).item(place) for part in Scores.__slots__} for place in places]
         contexts = [_written(*row.entries()) for row in slate.rows]
-        yield [str(arm) for arm in slate.picked], slate.probability, scores, contexts
+        yield _Pick([str(arm) for arm in slate.picked], slate.probability, explored, parts, contexts)
+
+
+def _explored(known: NDArray[np.float64], places: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Say for each user whether arms were picked that are not the best by all but exploration."""
+    k = places.shape[1]
+    best = known.max(axis=1) if k == 1 else np.partition(known, -k, axis=1)[:, -k:].sum(axis=1)
+    missed = best - np.take_along_axis(known, places, axis=1).sum(axis=1)
+    explored: NDArray[np.bool_] = missed > TIE * np.maximum(k, np.abs(best))
+    return explored
 
 
 def _written(columns: NDArray[np.int64], values: NDArray[np.float64], n_common: int) -> Context:

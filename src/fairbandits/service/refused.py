@@ -3,6 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pydantic_core import to_json
+
+#: The type of answers that say what was wrong (RFC 9457).
+PROBLEM_TYPE = "application/problem+json"
 
 
 class RefusedError(Exception):
@@ -17,7 +23,8 @@ class RefusedError(Exception):
     detail : str
         What came, what was expected, what to do.
     errors : sequence of mapping, optional
-        Where several things are wrong: for each `where` and `what`.
+        What is wrong, one by one: `detail` says what, `pointer` (a JSON pointer into the body), `parameter` or
+        `header` says where.
     headers : mapping, optional
         Headers of the answer.
     """
@@ -36,6 +43,20 @@ class RefusedError(Exception):
         self.detail = detail
         self.errors = tuple(errors)
         self.headers = dict(headers or {})
+
+    def to_plain(self) -> dict[str, Any]:
+        """Give the problem as plain values."""
+        plain: dict[str, Any] = {
+            "type": "about:blank",
+            "title": self.title,
+            "status": self.status,
+            "detail": self.detail,
+        }
+        return plain | {"errors": self.errors} if self.errors else plain
+
+    def to_body(self) -> bytes:
+        """Write the problem down."""
+        return to_json(self.to_plain())
 
 
 class UnavailableError(RefusedError):

@@ -99,6 +99,11 @@ class Blocks:
         index: NDArray[np.int64] = _index(self.kind, self._rung, ticks)
         return index - self.first
 
+    def place(self, tick: int) -> int | None:
+        """Give the block of one time, counted from 0; None where it lies in none of them."""
+        place = int(_index(self.kind, self._rung, tick)) - self.first
+        return place if 0 <= place < self.n else None
+
     def places_in(self, other: Blocks) -> NDArray[np.int64]:
         """Say into which of longer blocks each of these goes."""
         ratio = _ratio(self.kind, self._rung, other._rung)
@@ -127,7 +132,7 @@ def _ratio(kind: Kind, fine: int, coarse: int) -> int:
     return int(_width("row", coarse - lowest)) // int(_width("row", fine - lowest))
 
 
-def _index(kind: Kind, rung: int, ticks: NDArray[Any]) -> Any:
+def _index(kind: Kind, rung: int, ticks: Any) -> Any:
     width = _width(kind, rung)
     if kind == "number":
         # Beyond what int64 holds the blocks are too short in any case: `covering` takes longer ones.

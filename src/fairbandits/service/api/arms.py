@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from fastapi import FastAPI, Query, Request, Response
+from fastapi import APIRouter, Query, Request, Response
 from pydantic_core import to_json
 
 from fairbandits.service.api.once import as_response, once, refusing
@@ -26,10 +26,11 @@ class _SecondError(RefusedError):
     """Of two who change one arm at the same time, one comes second, and looks again."""
 
 
-def add_routes(app: FastAPI, engine: Engine, schemas: Schemas) -> None:
-    """Let an app list and change arms."""
+def routes(engine: Engine, schemas: Schemas) -> APIRouter:
+    """Make the routes."""
+    router = APIRouter(prefix="/v1/arms", tags=["arms"])
 
-    @app.get("/v1/arms", tags=["arms"], responses=answers("ArmsAnswer", 422))
+    @router.get("", responses=answers("ArmsAnswer", 422))
     async def listed(after: str = "", limit: int = Query(1000, ge=1, le=10_000)) -> Response:
         """List the arms by name, `limit` at a time, those behind `after`."""
         shelf = engine.recommender.shelf
@@ -46,12 +47,7 @@ def add_routes(app: FastAPI, engine: Engine, schemas: Schemas) -> None:
         more = names[limit - 1] if len(names) > limit else None
         return as_response(Answer(200, to_json({"arms": page, "next": more})))
 
-    @app.post(
-        "/v1/arms",
-        tags=["arms"],
-        openapi_extra=takes("Arm", many="Arms"),
-        responses=answers("ArmsAnswer", 409, 422),
-    )
+    @router.post("", openapi_extra=takes("Arm", many="Arms"), responses=answers("ArmsAnswer", 409, 422))
     async def add(request: Request) -> Response:
         """Add an arm, or a list of arms; all or none."""
         body = await request.body()
@@ -60,26 +56,24 @@ def add_routes(app: FastAPI, engine: Engine, schemas: Schemas) -> None:
 
         def make() -> list[ArmAdded]:
             seen: set[str] = set()
+            _refuse_too_many(engine, len(given))
             return [_added(engine, one, seen) for one in given]
 
         return await _change(engine, request, body, make)
 
-    @app.put(
-        "/v1/arms/{arm:path}",
-        tags=["arms"],
-        openapi_extra=takes("ArmChange"),
-        responses=answers("ArmsAnswer", 404, 409, 422),
-    )
+    @router.put("/{arm:path}", openapi_extra=takes("ArmChange"), responses=answers("ArmsAnswer", 404, 409, 422))
     async def change(request: Request, arm: str) -> Response:
         """Change what is known of an arm; what was learned of it stays."""
         body = await request.body()
         given = parse(schemas.change, body)
         return await _change(engine, request, body, lambda: [_changed(engine, arm, given)])
 
-    @app.delete("/v1/arms/{arm:path}", tags=["arms"], responses=answers("ArmsAnswer", 404, 409))
+    @router.delete("/{arm:path}", responses=answers("ArmsAnswer", 404, 409))
     async def retire(request: Request, arm: str) -> Response:
         """Retire an arm: what was learned of it is dropped, what its users received stays counted."""
         return await _change(engine, request, b"", lambda: [_retired(engine, arm)])
+
+    return router
 
 
 async def _change(
@@ -104,6 +98,12 @@ def _as_write(make: Callable[[], Sequence[_ArmEvent]], key: tuple[str, str] | No
     good = Settled(events, Answer(200, to_json({"arms": [_answer(event) for event in events], "next": None})))
     second = Settled((), _SecondError(409, "", ""))
     return Write(lambda found: second if found else good, [event.key for event in events], key)
+
+
+def _refuse_too_many(engine: Engine, n: int) -> None:
+    most = engine.config.limits.arms
+    if len(engine.recommender.shelf.arms) + n > most:
+        raise RefusedError(409, "Catalogue full", f"there can be {most:,} arms at most (limits.arms); retire some")
 
 
 def _added(engine: Engine, given: Mapping[str, Any], seen: set[str]) -> ArmAdded:

@@ -4,26 +4,25 @@ from __future__ import annotations
 
 from typing import Any
 
-from fastapi import FastAPI, Request, Response
+from fastapi import APIRouter, Request, Response
 from pydantic_core import to_json
 
 from fairbandits.service.api.once import as_response, once
 from fairbandits.service.api.openapi import answers, takes
+from fairbandits.service.api.problems import invalid_at
 from fairbandits.service.api.schemas import Schemas, parse
 from fairbandits.service.engine import Decide, Engine
 from fairbandits.service.events import Decided
+from fairbandits.service.recommender import NoArmsError
+from fairbandits.service.refused import RefusedError
 from fairbandits.service.store import Answer
 
 
-def add_routes(app: FastAPI, engine: Engine, schemas: Schemas) -> None:
-    """Let an app decide."""
+def routes(engine: Engine, schemas: Schemas) -> APIRouter:
+    """Make the routes."""
+    router = APIRouter(prefix="/v1/decisions", tags=["decisions"])
 
-    @app.post(
-        "/v1/decisions",
-        tags=["decisions"],
-        openapi_extra=takes("DecisionRequest"),
-        responses=answers("DecisionAnswer", 409, 422),
-    )
+    @router.post("", openapi_extra=takes("DecisionRequest"), responses=answers("DecisionAnswer", 409, 422))
     async def decide(request: Request) -> Response:
         """Pick an arm for a user, or k arms in an order.
 
@@ -31,23 +30,32 @@ def add_routes(app: FastAPI, engine: Engine, schemas: Schemas) -> None:
         """
         body = await request.body()
         given = parse(schemas.decision, body)
-        return as_response(
-            await engine.writer.write(Decide(requests=[given], as_answer=_one, once=once(request, body)))
-        )
+        asking = Decide(requests=[given], as_answer=_one, refuse=_refuse_one, once=once(request, body))
+        return as_response(await engine.writer.write(asking))
 
-    @app.post(
-        "/v1/decisions/batch",
-        tags=["decisions"],
-        openapi_extra=takes("DecisionsRequest"),
-        responses=answers("DecisionsAnswer", 409, 422),
-    )
+    @router.post("/batch", openapi_extra=takes("DecisionsRequest"), responses=answers("DecisionsAnswer", 409, 422))
     async def decide_many(request: Request) -> Response:
         """Pick for many users at once; all or none."""
         body = await request.body()
         given = parse(schemas.decisions, body)["decisions"]
-        return as_response(
-            await engine.writer.write(Decide(requests=given, as_answer=_several, once=once(request, body)))
-        )
+        asking = Decide(requests=given, as_answer=_several, refuse=_refuse_several, once=once(request, body))
+        return as_response(await engine.writer.write(asking))
+
+    return router
+
+
+def _refuse_one(_: int, error: ValueError) -> RefusedError:
+    return _refused("#", error)
+
+
+def _refuse_several(number: int, error: ValueError) -> RefusedError:
+    return _refused(f"#/decisions/{number}", error)
+
+
+def _refused(pointer: str, error: ValueError) -> RefusedError:
+    if isinstance(error, NoArmsError):
+        return RefusedError(409, "Empty catalogue", str(error))
+    return invalid_at([(pointer, str(error))])
 
 
 def _one(decided: list[Decided]) -> Answer:

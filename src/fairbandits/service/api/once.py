@@ -20,9 +20,8 @@ def once(request: Request, body: bytes) -> tuple[str, str] | None:
     if key is None:
         return None
     if not 0 < len(key) <= _LONGEST:
-        raise RefusedError(
-            422, "Invalid request", f"an Idempotency-Key has 1 to {_LONGEST} characters; got {len(key)}"
-        )
+        detail = f"an Idempotency-Key has 1 to {_LONGEST} characters; got {len(key)}"
+        raise RefusedError(422, "Invalid request", detail, [{"detail": detail, "header": "Idempotency-Key"}])
     client = request.scope.get("state", {}).get("client", "")
     place = f"{request.method} {request.url.path}\n".encode()
     return hashlib.sha256(f"{client}\n".encode() + key).hexdigest(), hashlib.sha256(place + body).hexdigest()

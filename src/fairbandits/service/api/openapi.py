@@ -9,9 +9,10 @@ from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 from pydantic import TypeAdapter
 
-from fairbandits.service.api import problems
 from fairbandits.service.api import schemas as known
 from fairbandits.service.api.schemas import Schemas
+from fairbandits.service.refused import PROBLEM_TYPE
+from fairbandits.service.security.access import access_to
 
 _REF = "#/components/schemas/{model}"
 _ANSWERS = (
@@ -26,10 +27,16 @@ _ANSWERS = (
 )
 _TITLES = {
     400: "The body is no JSON",
+    401: "No key, or none that is known",
+    403: "The key is not good for this",
     404: "Not known here",
     409: "In conflict with what stands in the log",
     410: "Too late",
+    411: "The body came without its length",
+    413: "The body is too large",
+    415: "The body is not sent as JSON",
     422: "Not as it should be: what and where is said",
+    429: "Too often: try again after the seconds of Retry-After",
     503: "The log cannot be written right now: nothing has happened; try again after the seconds of Retry-After",
 }
 _ONCE = {
@@ -54,10 +61,7 @@ def answers(name: str, *errors: int, many: str | None = None) -> dict[int | str,
     """Describe the answers to a request."""
     schema = _ref(name) if many is None else {"oneOf": [_ref(name), _ref(many)]}
     good = {200: {"description": "Done, and on disk", "content": {"application/json": {"schema": schema}}}}
-    bad = {
-        status: {"description": _TITLES[status], "content": {problems.MEDIA_TYPE: {"schema": _ref("Problem")}}}
-        for status in (400, *errors, 503)
-    }
+    bad = {status: _problem(status) for status in (400, *errors, 503)}
     return good | bad  # type: ignore[return-value]
 
 
@@ -70,6 +74,7 @@ def describe(app: FastAPI, schemas: Schemas) -> None:
                 title=app.title, version=app.version, description=app.description, routes=app.routes
             )
             spec.setdefault("components", {}).setdefault("schemas", {}).update(_components(schemas))
+            _add_security(spec)
             _add_examples(spec, schemas.examples)
             app.openapi_schema = spec
         return app.openapi_schema
@@ -94,6 +99,28 @@ def _components(schemas: Schemas) -> dict[str, Any]:
         name: schema for (name, _), schema in by_name.items() if schema.get("$ref") != _REF.format(model=name)
     }
     return {**shared.get("$defs", {}), **found}
+
+
+def _add_security(spec: dict[str, Any]) -> None:
+    """Say which scope each operation needs, and what the gate answers."""
+    spec["components"]["securitySchemes"] = {
+        "key": {"type": "http", "scheme": "bearer", "description": "A key, made with `fairbandits keys create`."}
+    }
+    for path, operations in spec["paths"].items():
+        for method, operation in operations.items():
+            access = access_to(method.upper(), path)
+            statuses = {429} if access.scope is None else {401, 403, 429}
+            if access.body is not None:
+                statuses |= {411, 413, 415}
+            for status in sorted(statuses):
+                operation["responses"][str(status)] = _problem(status)
+            if access.scope is not None:
+                operation["security"] = [{"key": []}]
+                operation["description"] += f"\n\nNeeds a key with the scope `{access.scope}`."
+
+
+def _problem(status: int) -> dict[str, Any]:
+    return {"description": _TITLES[status], "content": {PROBLEM_TYPE: {"schema": _ref("Problem")}}}
 
 
 def _add_examples(spec: dict[str, Any], examples: Mapping[str, Any]) -> None:

@@ -6,12 +6,12 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from fastapi import FastAPI, Request, Response
+from fastapi import APIRouter, Request, Response
 from pydantic_core import to_json
 
 from fairbandits.service.api.once import as_response, once
 from fairbandits.service.api.openapi import answers, takes
-from fairbandits.service.api.problems import as_plain
+from fairbandits.service.api.problems import invalid_at
 from fairbandits.service.api.schemas import Schemas, parse
 from fairbandits.service.engine import Engine
 from fairbandits.service.events import Decided, Rewarded, decision_key, reward_key
@@ -19,13 +19,13 @@ from fairbandits.service.refused import RefusedError
 from fairbandits.service.store import Answer, Settled, Write
 
 
-def add_routes(app: FastAPI, engine: Engine, schemas: Schemas) -> None:
-    """Let an app take rewards."""
+def routes(engine: Engine, schemas: Schemas) -> APIRouter:
+    """Make the routes."""
+    router = APIRouter(prefix="/v1/rewards", tags=["rewards"])
     window = engine.config.reward.window
 
-    @app.post(
-        "/v1/rewards",
-        tags=["rewards"],
+    @router.post(
+        "",
         openapi_extra=takes("RewardRequest", many="RewardsRequest"),
         responses=answers("RewardAnswer", 404, 409, 410, 422, many="RewardsAnswer"),
     )
@@ -54,6 +54,8 @@ def add_routes(app: FastAPI, engine: Engine, schemas: Schemas) -> None:
 
         return as_response(await engine.writer.write(Write(settle, wanted, once(request, body))))
 
+    return router
+
 
 def _settle(
     one: Mapping[str, Any], now: float, window: float, found: Mapping[str, Any], seen: dict[str, Any]
@@ -75,7 +77,7 @@ def _settle(
         days = window / 86400
         return RefusedError(410, "Reward too late", f"decision {decision} is more than {days:g} days old")
     if isinstance(reward, list) and (wrong := _wrong_slate(reward, decided)):
-        return RefusedError(422, "Invalid request", wrong, [{"where": "reward", "what": wrong}])
+        return invalid_at([("#/reward", wrong)])
     rewarded = seen[key] = Rewarded(decision, now, reward)
     return rewarded
 
@@ -97,5 +99,5 @@ def _plain(rewarded: Rewarded) -> dict[str, Any]:
 
 def _one_of_many(result: Rewarded | RefusedError, one: Mapping[str, Any]) -> dict[str, Any]:
     if isinstance(result, RefusedError):
-        return {"decision": one["decision"], "problem": as_plain(result)}
+        return {"decision": one["decision"], "problem": result.to_plain()}
     return _plain(result)

@@ -77,18 +77,20 @@ class ArmsAnswer(TypedDict):
 
 
 class Ready(TypedDict):
-    """Up to which entry the log was followed, and the fingerprint of what was learned by then."""
+    """Up to which entry the log was followed, and the fingerprint of what was learned: for those who may read."""
 
     ready: bool
-    seq: int
-    checksum: str
+    seq: NotRequired[int]
+    checksum: NotRequired[str]
 
 
-class Where(TypedDict):
-    """One of several things that are wrong."""
+class Wrong(TypedDict):
+    """One of several things that are wrong: what, and where in the body, or in which parameter or header."""
 
-    where: str
-    what: str
+    detail: str
+    pointer: NotRequired[str]
+    parameter: NotRequired[str]
+    header: NotRequired[str]
 
 
 class Problem(TypedDict):
@@ -98,7 +100,7 @@ class Problem(TypedDict):
     title: str
     status: int
     detail: str
-    errors: NotRequired[list[Where]]
+    errors: NotRequired[list[Wrong]]
 
 
 class Schemas:
@@ -115,13 +117,15 @@ class Schemas:
         value: Any = Annotated[
             float, Field(ge=config.reward.low, le=config.reward.high, strict=True, allow_inf_nan=False)
         ]
-        reward = closed_dict("RewardRequest", {"decision": DecisionId, "reward": value | _several(value | None)})
+        most = config.limits.batch
+        rewards = _several(value | None, config.limits.arms)
+        reward = closed_dict("RewardRequest", {"decision": DecisionId, "reward": value | rewards})
         self.decision = _adapter(decision)
-        self.decisions = _adapter(closed_dict("DecisionsRequest", {"decisions": _several(decision)}))
+        self.decisions = _adapter(closed_dict("DecisionsRequest", {"decisions": _several(decision, most)}))
         self.reward = _adapter(reward)
-        self.rewards = _adapter(_several(reward))
+        self.rewards = _adapter(_several(reward, most))
         self.arm = _adapter(config.arm_type)
-        self.arms = _adapter(_several(config.arm_type))
+        self.arms = _adapter(_several(config.arm_type, most))
         self.change = _adapter(_change_type(config))
         self.examples = _examples(config)
 
@@ -130,8 +134,9 @@ def _adapter(kind: Any) -> TypeAdapter[Any]:
     return TypeAdapter(kind)
 
 
-def _several(kind: Any) -> Any:
-    return Annotated[list[kind], Field(min_length=1)]
+def _several(kind: Any, most: int) -> Any:
+    # The first error will do: of a million there may be a million.
+    return Annotated[list[kind], Field(min_length=1, max_length=most, fail_fast=True)]
 
 
 def _examples(config: Config) -> dict[str, Any]:
@@ -155,7 +160,7 @@ def _decision_type(config: Config) -> Any:
     fields = {
         "features": features if needed else NotRequired[features],
         "groups": NotRequired[closed_dict("UserGroups", groups)],
-        "arms": NotRequired[Annotated[list[Name], Field(min_length=1)]],
+        "arms": NotRequired[_several(Name, config.limits.arms)],
         "k": NotRequired[Annotated[int, Field(ge=1, strict=True)]],
     }
     return closed_dict("DecisionRequest", fields)
@@ -171,4 +176,4 @@ def parse(schema: TypeAdapter[Any], body: bytes) -> Any:
     try:
         return schema.validate_json(body)
     except ValidationError as error:
-        raise invalid(error) from None
+        raise invalid(error, body) from None
