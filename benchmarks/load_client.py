@@ -13,12 +13,13 @@ from collections import Counter, deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import cycle
-from typing import Protocol
+from typing import Protocol, cast
 
 import numpy as np
 
 _END = b"\r\n\r\n"
 _LENGTH = b"content-length:"
+_PATIENCE = 30.0
 
 
 class Source(Protocol):
@@ -158,11 +159,9 @@ class _Connection(asyncio.Protocol):
         self.done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._came = b""
         self._sent = 0.0
-        self._transport: asyncio.Transport
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)  # noqa: S101
-        self._transport = transport
+        self._transport = cast(asyncio.Transport, transport)
         self._send()
 
     def _send(self) -> None:
@@ -209,6 +208,6 @@ async def drive(host: str, port: int, source: Source, connections: int, seconds:
         await loop.create_connection(lambda: _Connection(source, turn, began + seconds), host, port)
         for _ in range(connections)
     ]
-    await asyncio.gather(*(protocol.done for _, protocol in made))
+    await asyncio.wait_for(asyncio.gather(*(protocol.done for _, protocol in made)), seconds + _PATIENCE)
     turn.seconds = time.perf_counter() - began
     return turn

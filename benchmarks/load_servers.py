@@ -12,7 +12,14 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
+
+import uvloop
+from fastapi import FastAPI, Request, Response
+
+from fairbandits.service import server
+from fairbandits.service.api import create_app
+from fairbandits.service.demo import demo_config
 
 _ANSWER = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n{}"
 _TICKS = os.sysconf("SC_CLK_TCK")
@@ -74,22 +81,14 @@ def canned(folder: Path) -> Process:
 
 
 def _serve_ours(arms: int, url: str) -> None:
-    from fairbandits.service import demo, server  # noqa: PLC0415 - only in this process
-    from fairbandits.service.api import create_app  # noqa: PLC0415
-
-    few = demo.demo_config().arms
+    few = demo_config().arms
     many = [few[n % len(few)] | {"arm": f"{few[n % len(few)]['arm']}-{n}"} for n in range(arms)]
     limits = {"rate": 1e9, "burst": 1e9}
-    config = demo.demo_config(arms=many, limits=limits, store={"url": url}, server={"port": 0})
+    config = demo_config(arms=many, limits=limits, store={"url": url}, server={"port": 0})
     server.run(create_app(config), config, server.listen(config))
 
 
 def _serve_empty() -> None:
-    from fastapi import FastAPI, Request, Response  # noqa: PLC0415
-
-    from fairbandits.service import server  # noqa: PLC0415
-    from fairbandits.service.demo import demo_config  # noqa: PLC0415
-
     app = FastAPI()
 
     @app.post("/empty")
@@ -102,8 +101,7 @@ def _serve_empty() -> None:
 
 class _Canned(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)  # noqa: S101
-        self._transport = transport
+        self._transport = cast(asyncio.Transport, transport)
 
     def data_received(self, data: bytes) -> None:
         self._transport.write(_ANSWER)
@@ -124,8 +122,6 @@ def main(kind: str, *rest: str) -> None:
     elif kind == "empty":
         _serve_empty()
     else:
-        import uvloop  # noqa: PLC0415
-
         uvloop.run(_serve_canned())
 
 

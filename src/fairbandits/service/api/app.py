@@ -12,6 +12,7 @@ from fastapi import FastAPI
 
 from fairbandits import __version__
 from fairbandits.service.api import arms, decisions, openapi, operations, problems, rewards
+from fairbandits.service.api.express import Express
 from fairbandits.service.api.schemas import Schemas
 from fairbandits.service.api.timing import Timing
 from fairbandits.service.config import Config, load_config
@@ -66,18 +67,20 @@ def create_app(config: Config, demo: bool = False) -> FastAPI:
     schemas, metrics = Schemas(config), Metrics(engine)
     app = FastAPI(title=config.title, version=__version__, lifespan=lifespan, docs_url=None, redoc_url=None)
     app.state.engine = engine
-    for router in (
+    routers = (
         decisions.routes(engine, schemas),
         rewards.routes(engine, schemas),
         arms.routes(engine, schemas),
         operations.routes(engine, metrics, live),
         page.routes(live),
         login.routes(ring, keys),
-    ):
+    )
+    for router in routers:
         app.include_router(router)
     openapi.describe(app, schemas)
     problems.install(app)
     # What is added last comes first.
+    app.add_middleware(Express, routers=routers)
     app.add_middleware(Gate, ring=ring, limits=config.limits)
     app.add_middleware(Timing, metrics=metrics)
     return app
