@@ -80,7 +80,7 @@ class Gate:
         state = scope.setdefault("state", {})
         length = head.get(b"content-length")
         # A request counts for as many as there are KiB in its body, and for one at least.
-        cost = 1 if length is None else 1 + int(length) // _KIB
+        cost = 1 if length is None else 1 + min(int(length), self._most) // _KIB
         shown = head.get(b"authorization")
         if shown is None and self._ring.is_empty and is_local(scope, head.get(b"host")):
             # Before the first key is made, whoever is on this machine may do everything.

@@ -22,14 +22,17 @@ export function showDecisions(view) {
   const shown = view.recent.slice(0, all ? undefined : FEW);
   const number = writer(view.reward_range);
   const reached = shown.flatMap((each) => each.scores.map(reach));
-  const span = { low: Math.min(...reached.map((each) => each.low)), high: Math.max(...reached.map((each) => each.high)) };
+  const span = {
+    low: Math.min(...reached.map((each) => each.low)),
+    high: Math.max(...reached.map((each) => each.high)),
+  };
   const heads = ["When (UTC)", "For", "Shown", "Why", ...NAMES, "Score", "Reward"];
   const made = el(
     "table",
     { class: "decisions" },
     el("caption", { class: "unseen" }, "The last decisions, the newest first"),
     el("thead", {}, el("tr", {}, ...heads.map((head) => el("th", { scope: "col", "data-name": head }, head)))),
-    el("tbody", {}, ...shown.flatMap((each) => rows(each, view, number, span)))
+    el("tbody", {}, ...shown.flatMap((each) => rows(each, view, number, span))),
   );
   show("recent", made, "The last decisions");
 }
@@ -58,11 +61,13 @@ const cell = (name, content, attributes = {}) => el("td", { "data-name": name, .
 function why(each, score, number) {
   const parts = [`predicted to bring ${number(score.mean)}`];
   const zero = number(0);
-  if (number(Math.abs(score.exploration)) !== zero) parts.push(`${signed(number(score.exploration))} to learn about it`);
+  if (number(Math.abs(score.exploration)) !== zero)
+    parts.push(`${signed(number(score.exploration))} to learn about it`);
   if (number(Math.abs(score.fairness)) !== zero) parts.push(`${signed(number(score.fairness))} for fairness`);
   const kind = each.explored ? el("strong", {}, "Experiment: ") : "";
   const rest = each.explored ? "another arm looked better; " : `Best of ${each.offered}: `;
-  const chance = each.propensity === null || each.propensity > 0.9995 ? "" : `; chance ${percent(each.propensity)}`;
+  const chance =
+    each.propensity === null || each.propensity > 0.9995 ? "" : `; chance ${percent(each.propensity)}`;
   return el("span", {}, kind, `${rest}${parts.join(", ")}${chance}.`);
 }
 
@@ -84,8 +89,19 @@ function bar(score, { low, high }) {
     if (score[part] >= 0) ends.high += width;
     return svg("rect", { class: part, x: x.toFixed(2), y: 1, width: width.toFixed(2), height: 8 });
   });
-  const line = svg("rect", { class: "zero", x: Math.max(0, zero - 0.15).toFixed(2), y: 0, width: 0.3, height: 10 });
-  return svg("svg", { viewBox: "0 0 100 10", preserveAspectRatio: "none", "aria-hidden": "true", class: "parts" }, ...made, line);
+  const line = svg("rect", {
+    class: "zero",
+    x: Math.max(0, zero - 0.15).toFixed(2),
+    y: 0,
+    width: 0.3,
+    height: 10,
+  });
+  return svg(
+    "svg",
+    { viewBox: "0 0 100 10", preserveAspectRatio: "none", "aria-hidden": "true", class: "parts" },
+    ...made,
+    line,
+  );
 }
 
 function svg(name, attributes, ...children) {

@@ -6,7 +6,8 @@ export const $ = (id) => document.getElementById(id);
 export function el(name, attributes = {}, ...children) {
   const made = document.createElement(name);
   for (const [key, value] of Object.entries(attributes)) {
-    if (value !== null && value !== undefined && value !== false) made.setAttribute(key, value === true ? "" : value);
+    if (value !== null && value !== undefined && value !== false)
+      made.setAttribute(key, value === true ? "" : value);
   }
   made.append(...children.filter((child) => child !== null && child !== undefined));
   return made;
@@ -29,9 +30,9 @@ export function table(caption, heads, rows) {
       "tbody",
       {},
       ...rows.map(([first, ...cells]) =>
-        el("tr", {}, el("th", { scope: "row" }, first), ...cells.map((cell) => el("td", {}, cell)))
-      )
-    )
+        el("tr", {}, el("th", { scope: "row" }, first), ...cells.map((cell) => el("td", {}, cell))),
+      ),
+    ),
   );
 }
 
@@ -55,7 +56,9 @@ export function show(id, made, name) {
 export function writer([low, high]) {
   const digits = Math.min(9, Math.max(0, 3 - Math.floor(Math.log10(high - low))));
   return (value, more = 0) =>
-    value === null || value === undefined ? "–" : minus((Math.abs(value) < 0.5 * 10 ** -(digits + more) ? 0 : value).toFixed(digits + more));
+    value === null || value === undefined
+      ? "–"
+      : minus((Math.abs(value) < 0.5 * 10 ** -(digits + more) ? 0 : value).toFixed(digits + more));
 }
 
 export const signed = (text) => (text.startsWith("\u2212") ? text : `+${text}`);
@@ -63,7 +66,12 @@ export const percent = (share) => `${(100 * share).toFixed(1)}%`;
 export const whole = (count) => count.toLocaleString("en");
 const minus = (text) => text.replace("-", "\u2212");
 
-const CLOCK = new Intl.DateTimeFormat("en-GB", { timeZone: "UTC", hour: "2-digit", minute: "2-digit", second: "2-digit" });
+const CLOCK = new Intl.DateTimeFormat("en-GB", {
+  timeZone: "UTC",
+  hour: "2-digit",
+  minute: "2-digit",
+  second: "2-digit",
+});
 const DAY = new Intl.DateTimeFormat("en-GB", { timeZone: "UTC", day: "numeric", month: "short" });
 
 // Writes a time (UTC): the day too, where it is not that of `now`.

@@ -11,7 +11,12 @@ const BADGES = {
   unfair: "Alert: a group gains less",
   unsure: "Too early to say",
 };
-const FOUND = { unfair: "more than tolerated", fair: "fair", unsure: "too early to say", "too small": "too early to say" };
+const FOUND = {
+  unfair: "more than tolerated",
+  fair: "fair",
+  unsure: "too early to say",
+  "too small": "too early to say",
+};
 
 let view = null; // what was shown last
 let latest = null; // what came last

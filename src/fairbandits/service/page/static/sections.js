@@ -59,7 +59,7 @@ function described(id, found, view) {
   return {
     gains: `Line chart: mean reward of each group over time, with bands. Now: ${means}.`,
     gap: `Line chart: the gap over time, with a band. Now ${number(found.gap.value)}, surely between ${number(
-      found.gap.low
+      found.gap.low,
     )} and ${number(found.gap.high)}; tolerated are ${view.tolerance}.`,
     arms: "Bar chart: what each arm adds to the gap.",
     experiments: `Bar chart. ${found.about.exploration}`,
@@ -81,7 +81,9 @@ function gainsTable({ timeline }, view, name) {
   const rows = timeline.ends.map((end, i) => [
     clock(end, view.time),
     ...timeline.groups.map((group) =>
-      group.mean[i] === null ? "–" : `${number(group.mean[i])} (${number(group.low[i])} to ${number(group.high[i])})`
+      group.mean[i] === null
+        ? "–"
+        : `${number(group.mean[i])} (${number(group.low[i])} to ${number(group.high[i])})`,
     ),
   ]);
   return table(name, heads, rows.toReversed());
@@ -119,7 +121,14 @@ function armsTable({ decomposition, gap }, view, name) {
 }
 
 function experimentsTable({ groups }, view, name) {
-  const heads = ["group", "decisions", "experiments", "share of its decisions", "bore of all experiments", "has of all decisions"];
+  const heads = [
+    "group",
+    "decisions",
+    "experiments",
+    "share of its decisions",
+    "bore of all experiments",
+    "has of all decisions",
+  ];
   const rows = groups.map((group) => [
     group.labels[0],
     whole(group.decisions),

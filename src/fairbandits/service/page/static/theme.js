@@ -21,7 +21,9 @@ export function theme() {
 
 // Gives a colour with less of it, for bands.
 export function faint(colour, part) {
-  const hex = Math.round(255 * part).toString(16).padStart(2, "0");
+  const hex = Math.round(255 * part)
+    .toString(16)
+    .padStart(2, "0");
   return `${colour}${hex}`;
 }
 
