@@ -233,7 +233,8 @@ def test_a_session_ends_with_its_key(guarded, holder):
 # -- without any key -------------------------------------------------------------------------------------
 
 
-def test_before_the_first_key_this_machine_may_do_everything_and_no_site_may(server):
+def test_before_the_first_key_this_machine_may_do_everything_and_no_site_may(serving):
+    server = serving()
     with server.client() as client:
         assert client.get("/v1/arms").status_code == 200
         port = httpx.URL(server.url).port

@@ -148,7 +148,6 @@ def ask(client, path, body):
 @pytest.mark.usefixtures("unchanged")
 def test_wrong_requests_are_refused_where_they_are_wrong(client):
     for name, (path, body, status, pointer) in WRONG.items():
-        began = time.monotonic()
         answer = ask(client, path, body)
         assert answer.status_code == status, f"{name}: {answer.text[:500]}"
         assert answer.headers["content-type"] == "application/problem+json", name
@@ -162,7 +161,6 @@ def test_wrong_requests_are_refused_where_they_are_wrong(client):
         assert len(answer.content) < 10_000, name
         if pointer is not None:
             assert problem["errors"][0]["pointer"] == pointer, f"{name}: {problem}"
-        assert time.monotonic() - began < 1.0, name
 
 
 @pytest.mark.usefixtures("unchanged")
