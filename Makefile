@@ -5,12 +5,13 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help test lint unit reproduce bench guard docs clean
+.PHONY: help test lint unit crash reproduce bench guard docs clean
 
 help:
 	@echo "make reproduce   the paper's tables, figures and report, published beside measured (into results/)"
 	@echo "make test        everything that must pass: lint and tests"
 	@echo "make lint        ruff, mypy --strict, import-linter"
+	@echo "make crash       the service, killed twenty times while clients write: is anything lost?"
 	@echo "make bench       how fast it is beside its peers, measured in one run"
 	@echo "make guard       whether a change made a round slower"
 	@echo "make docs        the documentation (into docs/_build/html)"

@@ -10,7 +10,16 @@ from sqlalchemy import text
 
 from fairbandits.service.events import ArmAdded, ArmRetired, Decided, Entry, Rewarded, decision_key, reward_key
 from fairbandits.service.refused import RefusedError
-from fairbandits.service.store import Answer, Settled, Store, StoreDownError, Write, append, migrations
+from fairbandits.service.store import (
+    Answer,
+    LogLostError,
+    Settled,
+    Store,
+    StoreDownError,
+    Write,
+    append,
+    migrations,
+)
 from fairbandits.service.store.tables import metadata
 
 
@@ -136,6 +145,19 @@ def test_more_entries_than_fit_into_a_statement(store):
     append(store, [writing(*(decided(number) for number in range(1200)))], 0)
     assert [entry.event.id for entry in store.read(0)] == [decided(number).id for number in range(1200)]
     assert len(store.read(0, limit=7)) == 7
+
+
+def test_a_log_that_became_shorter_is_noticed(store):
+    append(store, [writing(decided(1))], 0)
+    with pytest.raises(LogLostError, match="the log ends at entry 1, but 5 entries were read"):
+        append(store, [writing(decided(2))], 5)
+    assert store.last_seq() == 1
+
+
+def test_errors_do_not_tell_what_was_to_be_written(store):
+    with pytest.raises(StoreDownError) as error:
+        append(store, [writing(decided(1, features={"secret": 7})), writing(decided(1))], 0)
+    assert "secret" not in f"{error.value} {error.value.__cause__}"
 
 
 def test_all_kinds_of_events_come_back(store):

@@ -76,13 +76,14 @@ class Matches:
         given = self._as_given(matching)
         if not given:
             return np.full(n_users, self.line(None))
-        of_users = np.full((len(self._codes), n_users), _NO_MATCH)
-        for way, (name, codes) in enumerate(self._codes.items()):
+        of_users: list[list[int]] = []
+        for name, codes in self._codes.items():
             if name in given:
                 values = _as_list(f"matching[{name!r}]", given[name], n_users, "user")
-                of_users[way] = _coded(f"matching[{name!r}]", values, codes, _NO_MATCH)
-        keys, which = np.unique(of_users, axis=1, return_inverse=True)
-        return np.array([self._line_of(tuple(key)) for key in keys.T.tolist()])[which.reshape(n_users)]
+                of_users.append(_coded(f"matching[{name!r}]", values, codes, _NO_MATCH))
+            else:
+                of_users.append([_NO_MATCH] * n_users)
+        return np.array([self._line_of(key) for key in zip(*of_users, strict=True)], np.int64)
 
     def _as_given(self, matching: Mapping[str, Any] | None) -> Mapping[str, Any]:
         given = {} if matching is None else matching

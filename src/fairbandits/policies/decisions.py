@@ -57,6 +57,10 @@ class Decisions(Sequence[Decision]):
         """The arm picked for each user."""
         return [self.arms[index] for index in self.indices.tolist()]
 
+    def context(self, user: int) -> tuple[NDArray[np.int64], NDArray[np.float64], int]:
+        """Give the context of a user's arm: its columns, their values, how many of the first all arms share."""
+        return self._rows.row(user, int(self._places[user])).entries()
+
     def __len__(self) -> int:
         return len(self.indices)
 

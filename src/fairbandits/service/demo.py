@@ -35,8 +35,7 @@ def demo_config(**changed: Any) -> Config:
     plain = {
         "title": "Videos for students",
         "policy": "FairLinUCB(alpha=0.5, gamma=2)",
-        "features": {name: {"low": low, "high": high} for name, (low, high) in RANGES.items()}
-        | {name: {"values": values} for name, values in CATEGORIES.items()},
+        "features": _features(),
         "attributes": {"sex": CATEGORIES["sex"]},
         "arm_features": {name: {"values": _QUARTERS} for name in QUARTILES}
         | {"rate": {"values": _RATES}, "male speaker": {"low": 0, "high": 1}},
@@ -44,6 +43,21 @@ def demo_config(**changed: Any) -> Config:
         "arms": _arms(),
     }
     return as_config(plain | changed)
+
+
+def _features() -> dict[str, Any]:
+    """Say what is known of a student; what is left out is taken to be the usual."""
+    students = standin_students()
+    numbers = {
+        name: {"low": low, "high": high, "default": float(np.median(students[name]))}
+        for name, (low, high) in RANGES.items()
+    }
+    words: dict[str, dict[str, Any]] = {
+        name: {"values": values, "default": values[np.bincount(students[name]).argmax()]}
+        for name, values in CATEGORIES.items()
+    }
+    del words["sex"]["default"]  # there is no usual sex
+    return numbers | words
 
 
 class DemoStudents:

@@ -22,6 +22,7 @@ from fairbandits.service.store.tables import events
 _ROWS = 5000
 #: What the columns of a user's features begin with.
 _USER = "user_"
+_PROPENSITY, _CHANCE = "propensity", "chance_of_slate"
 
 Row = tuple[Decided, int, float]
 
@@ -30,8 +31,8 @@ def export(config: Config, path: str | os.PathLike[str]) -> int:
     """Write the decisions of a service, each with its reward where one came, to a .parquet or .csv file.
 
     One row for each decision; for a slate one for each of its arms, numbered by `place` from 1, with the reward
-    that this arm gave. The probability of a slate is that of all its arms, so where there are slates it is
-    written, but plays no role.
+    that this arm gave. The probability of a slate is that of all its arms; where there are slates, or picks whose
+    probability is not known, it stands under a name by which nobody takes it for a propensity.
 
     Returns
     -------
@@ -41,18 +42,19 @@ def export(config: Config, path: str | os.PathLike[str]) -> int:
     store = Store(config.store.url)
     store.open(config.meaning())
     with store.connection() as connection:
-        stretches = (_columns(config, rows) for rows in _stretches(connection))
-        n_rows = write_log(path, stretches, _roles(config, _has_propensities(connection)))
+        chance = _PROPENSITY if _has_propensities(connection) else _CHANCE
+        stretches = (_columns(config, rows, chance) for rows in _stretches(connection))
+        n_rows = write_log(path, stretches, _roles(config, chance))
     store.close()
     return n_rows
 
 
-def _roles(config: Config, has_propensities: bool) -> Roles:
+def _roles(config: Config, chance: str) -> Roles:
     return Roles(
         arm="arm",
         reward="reward",
         groups=tuple(config.attributes),
-        propensity="propensity" if has_propensities else None,
+        propensity=chance if chance == _PROPENSITY else None,
         contexts=tuple(f"{_USER}{name}" for name in config.features),
         time="time",
         decision="decision",
@@ -89,7 +91,7 @@ def _rows(decided: Decided, rewards: Mapping[str, Any]) -> Iterator[Row]:
         yield decided, place, np.nan if reward is None else reward
 
 
-def _columns(config: Config, rows: list[Row]) -> dict[str, Any]:
+def _columns(config: Config, rows: list[Row], chance: str) -> dict[str, Any]:
     decisions = [decided for decided, _, _ in rows]
     columns: dict[str, Any] = {
         "decision": _coded([decided.id for decided in decisions]),
@@ -97,7 +99,7 @@ def _columns(config: Config, rows: list[Row]) -> dict[str, Any]:
         "arm": _coded([decided.picked[place] for decided, place, _ in rows]),
         "place": np.array([place + 1 for _, place, _ in rows], np.int64),
         "reward": np.array([reward for _, _, reward in rows], float),
-        "propensity": np.array([decided.propensity for decided in decisions], float),
+        chance: np.array([decided.propensity for decided in decisions], float),
     }
     for name, groups in config.attributes.items():
         columns[name] = _coded([decided.groups.get(name) for decided in decisions], groups)

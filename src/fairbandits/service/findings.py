@@ -6,6 +6,7 @@ import time
 from typing import Any
 
 import numpy as np
+import scipy.special  # noqa: F401 - loaded now, so that the first to look need not wait for it
 from numpy.typing import NDArray
 
 from fairbandits.logs.audit import verdict
@@ -72,6 +73,7 @@ class Findings:
             "status": self.status,
             "sentence": sentence,
             "detail": detail,
+            "foremost": verdict.foremost(self.comparisons).name if self.comparisons else None,
             "tolerance": config.tolerance,
             "confidence": CONFIDENCE,
             "min_group": config.min_group,
@@ -131,8 +133,10 @@ class Findings:
         monitor, numbers = self._monitor, self._numbers(comparison)
         at = list(numbers.values())
         in_all = monitor.decided[at].sum(), monitor.explored[at].sum()
+        first = min((i for i, (name, _) in enumerate(monitor.groups) if name == comparison.name), default=0)
         return {
             name: {
+                "place": number - first,
                 "decisions": int(monitor.decided[number]),
                 "share_of_decisions": _part(monitor.decided[number], in_all[0]),
                 "experiments": int(monitor.explored[number]),

@@ -5,22 +5,37 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-import secrets
+import os
 import time
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from fairbandits.contexts import Offer
 from fairbandits.fairness import GroupKey
 from fairbandits.linear import Row
-from fairbandits.policies import Policy, Scores
+from fairbandits.policies import Decisions, Policy, Scores, Slate
 from fairbandits.policies.files import State
 from fairbandits.policies.pick import TIE
 from fairbandits.service.config import Config
 from fairbandits.service.events import ArmAdded, ArmRetired, ArmSet, Context, Decided, Entry, Rewarded
 from fairbandits.service.features import Encoder, some_values
 from fairbandits.service.shelf import Shelf
+
+# So many scores are computed at once: more take memory, and no less time for each.
+_MOST_SCORES = 100_000
+
+
+class _Pick(NamedTuple):
+    """What is picked for a user."""
+
+    arms: list[str]
+    probability: float | None
+    explored: bool
+    scores: list[dict[str, float]]
+    contexts: list[Context]
 
 
 class NoArmsError(ValueError):
@@ -59,47 +74,81 @@ class Recommender:
         arms: Sequence[str] | None = None,
         k: int | None = None,
     ) -> Decided:
-        """Pick an arm, or k arms, for a user.
+        """Pick an arm, or k arms, for one user; see `decide_many`."""
+        [decided] = self.decide_many([{"features": features, "groups": groups, "arms": arms, "k": k}])
+        if isinstance(decided, ValueError):
+            raise decided
+        return decided
+
+    def decide_many(self, requests: Sequence[Mapping[str, Any]]) -> list[Decided | ValueError]:
+        """Pick an arm, or several, for each of many users, with what is known now.
 
         Parameters
         ----------
-        features, groups : mapping
-            The user's, checked.
-        arms : sequence of str, optional
-            The arms that this user may be offered; left out, all.
-        k : int, optional
-            How many arms; left out, one that is not in a slate.
+        requests : sequence of mapping
+            For each user, checked: `features`, `groups`; `arms`, those that this user may be offered, all where
+            it is left out; `k`, how many arms, where several are wanted.
+
+        Returns
+        -------
+        list of Decided or ValueError
+            For each user the decision, or what is wrong with the request.
         """
+        alike: dict[tuple[Any, ...], list[int]] = {}
+        for number, request in enumerate(requests):
+            arms = request.get("arms")
+            alike.setdefault((request.get("k"), arms and tuple(arms)), []).append(number)
+        most = max(1, _MOST_SCORES // max(1, len(self.shelf.arms)))
+        made: dict[int, Decided | ValueError] = {}
+        for (k, arms), numbers in alike.items():
+            for at in range(0, len(numbers), most):
+                some = numbers[at : at + most]
+                made.update(zip(some, self._decide([requests[n] for n in some], arms, k), strict=True))
+        return [made[number] for number in range(len(requests))]
+
+    def _decide(
+        self, requests: Sequence[Mapping[str, Any]], arms: Sequence[str] | None, k: int | None
+    ) -> Sequence[Decided | ValueError]:
+        """Decide for users who have the same arms on offer."""
         if not self.shelf.arms:
-            raise NoArmsError("there are no arms to recommend; add some")
-        known = {name: group for name, group in groups.items() if group is not None}
-        matching = {name: known.get(name) for name in self._by_group}
-        matching |= {name: features.get(name) for name in self._by_feature}
-        offer = self.shelf.catalogue.offer(self._encoder.encode(features), matching, arms)
-        if k is None:
-            decision = self.policy.choose(offer, known)
-            picked, places, rows = [decision.arm], [decision.index], [decision.row]
-            probability, scores = decision.probability, decision.scores
-        else:
-            slate = self.policy.choose(offer, known, k=k)
-            picked, places, rows = list(slate.picked), list(slate.indices), list(slate.rows)
-            probability, scores = slate.probability, slate.scores
+            return [NoArmsError("there are no arms to recommend; add some")] * len(requests)
+        users = [(request.get("features", {}), _without_none(request.get("groups", {}))) for request in requests]
+        try:
+            offer = self._offer(users, arms)
+            groups = [groups for _, groups in users]
+            if k is None:
+                picks = _picked_arms(self.policy.choose_many(offer, groups))
+            else:
+                picks = _picked_slates(self.policy.choose_many(offer, groups, k=k))
+        except ValueError as error:
+            return [error] * len(requests)
         now = time.time()
-        return Decided(
-            id=new_id(now),
-            time=now,
-            at=self.seq,
-            features=features,
-            groups=known,
-            picked=picked,  # type: ignore[arg-type]  # ids are text here
-            slate=k is not None,
-            offered=len(offer.arms),
-            propensity=probability,
-            explored=_explored(scores, places),
-            scores=[_parts(scores, place) for place in places],
-            contexts=[_written(row) for row in rows],
-            width=rows[0].width,
-        )
+        return [
+            Decided(
+                id=new_id(now),
+                time=now,
+                at=self.seq,
+                features=features,
+                groups=known,
+                picked=pick.arms,
+                slate=k is not None,
+                offered=len(offer.arms),
+                propensity=pick.probability,
+                explored=pick.explored,
+                scores=pick.scores,
+                contexts=pick.contexts,
+                width=offer.rows.width,
+            )
+            for (features, known), pick in zip(users, picks, strict=True)
+        ]
+
+    def _offer(
+        self, users: Sequence[tuple[Mapping[str, Any], Mapping[str, str]]], arms: Sequence[str] | None
+    ) -> Offer:
+        matching: dict[str, list[Any]] = {way: [groups.get(way) for _, groups in users] for way in self._by_group}
+        matching |= {way: [features.get(way) for features, _ in users] for way in self._by_feature}
+        encoded = np.array([self._encoder.encode(features) for features, _ in users])
+        return self.shelf.catalogue.offer_many(encoded, matching, arms)
 
     # -- learning --------------------------------------------------------------------------------------
 
@@ -179,7 +228,7 @@ def warm_up(config: Config) -> None:
 
 def new_id(now: float) -> str:
     """Make an id that nobody guesses, and that is near those of the same time, for the sake of indices."""
-    return f"{int(now * 1000):012x}{secrets.token_hex(10)}"
+    return f"{int(now * 1000):012x}{os.urandom(10).hex()}"
 
 
 def spread(reward: float | list[float | None], n: int) -> tuple[float, list[float | None]]:
@@ -190,20 +239,40 @@ def spread(reward: float | list[float | None], n: int) -> tuple[float, list[floa
     return math.fsum(came) / len(came), [None if each is None else float(each) for each in reward]
 
 
-def _parts(scores: Scores, place: int) -> dict[str, float]:
-    return {part: getattr(scores, part).item(place) for part in Scores.__slots__}
+def _without_none(groups: Mapping[str, str | None]) -> dict[str, str]:
+    return {name: group for name, group in groups.items() if group is not None}
 
 
-def _explored(scores: Scores, places: list[int]) -> bool:
-    """Say whether arms were picked that are not the best by all but exploration."""
-    known = scores.mean + scores.fairness
-    k = len(places)
-    best = known.max() if k == 1 else np.partition(known, -k)[-k:].sum()
-    return bool(best - known[places].sum() > TIE * max(k, abs(best)))
+def _picked_arms(decisions: Decisions) -> Iterator[_Pick]:
+    users, scores = np.arange(len(decisions)), decisions.scores
+    explored = _explored(scores.mean + scores.fairness, decisions.indices[:, None]).tolist()
+    parts = [getattr(scores, part)[users, decisions.indices].tolist() for part in Scores.__slots__]
+    for user, (arm, chance, is_explored, *values) in enumerate(
+        zip(decisions.picked, decisions.probability, explored, *parts, strict=True)
+    ):
+        own = dict(zip(Scores.__slots__, values, strict=True))
+        yield _Pick([str(arm)], chance, is_explored, [own], [_written(*decisions.context(user))])
 
 
-def _written(row: Row) -> Context:
-    columns, values, n_common = row.entries()
+def _picked_slates(slates: Sequence[Slate]) -> Iterator[_Pick]:
+    for slate in slates:
+        scores, places = slate.scores, list(slate.indices)
+        [explored] = _explored((scores.mean + scores.fairness)[None], np.array([places])).tolist()
+        parts = [{part: getattr(scores, part).item(place) for part in Scores.__slots__} for place in places]
+        contexts = [_written(*row.entries()) for row in slate.rows]
+        yield _Pick([str(arm) for arm in slate.picked], slate.probability, explored, parts, contexts)
+
+
+def _explored(known: NDArray[np.float64], places: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Say for each user whether arms were picked that are not the best by all but exploration."""
+    k = places.shape[1]
+    best = known.max(axis=1) if k == 1 else np.partition(known, -k, axis=1)[:, -k:].sum(axis=1)
+    missed = best - np.take_along_axis(known, places, axis=1).sum(axis=1)
+    explored: NDArray[np.bool_] = missed > TIE * np.maximum(k, np.abs(best))
+    return explored
+
+
+def _written(columns: NDArray[np.int64], values: NDArray[np.float64], n_common: int) -> Context:
     return columns.tolist(), values.tolist(), n_common
 
 

@@ -74,6 +74,8 @@ def _options(config: Config) -> dict[str, Any]:
     return {
         "log_level": "warning",
         "access_log": False,
+        # Who listens to a stream for ever does not keep a server from stopping.
+        "timeout_graceful_shutdown": 5,
         "server_header": False,
         "http": Protocol,
         "ws": "none",

@@ -10,7 +10,7 @@ from typing import Any
 
 from fairbandits.service.events import Entry
 from fairbandits.service.refused import RefusedError, UnavailableError
-from fairbandits.service.store import Answer, Store, StoreDownError, Write, append
+from fairbandits.service.store import Answer, LogLostError, Store, StoreDownError, Write, append
 
 _log = logging.getLogger(__name__)
 
@@ -30,14 +30,23 @@ class Writer:
     ----------
     store : Store
         Where the log is.
+    prepare : callable
+        Takes the requests of a batch, just before they go to the store.
     known : callable
         Gives the last entry that was applied.
     apply : callable
         Takes the next entries, as soon as they are on disk: ours and those of other workers.
     """
 
-    def __init__(self, store: Store, known: Callable[[], int], apply: Callable[[Sequence[Entry]], None]) -> None:
+    def __init__(
+        self,
+        store: Store,
+        prepare: Callable[[Sequence[Write]], None],
+        known: Callable[[], int],
+        apply: Callable[[Sequence[Entry]], None],
+    ) -> None:
         self._store = store
+        self._prepare = prepare
         self._known = known
         self._apply = apply
         # The one thread that uses the store.
@@ -103,8 +112,10 @@ class Writer:
 
     async def _write(self, batch: list[_Waiting]) -> None:
         failed: Exception | None = None
+        writes = [write for write, _ in batch]
         try:
-            entries = await self.in_store(append, self._store, [write for write, _ in batch], self._known())
+            self._prepare(writes)
+            entries = await self.in_store(append, self._store, writes, self._known())
             self._is_up()
             self._hand_out(entries)
         except StoreDownError:
@@ -113,6 +124,8 @@ class Writer:
         except Exception as error:
             _log.exception("a batch of %d request(s) failed", len(batch))
             failed = error
+            if isinstance(error, LogLostError):
+                self.broken = str(error)
         for write, future in batch:
             answer: Any = failed or write.answer
             if future.done():

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+import sys
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from typing import Any
 
 from fastapi import FastAPI
@@ -32,6 +34,7 @@ from fairbandits.service.security.ring import Ring
 CONFIG_VARIABLE = "FAIRBANDITS_CONFIG"
 #: Where it finds that simulated students are to come.
 DEMO_VARIABLE = "FAIRBANDITS_DEMO"
+_SWITCH_SECONDS = 0.0005
 
 
 def create_app(config: Config, demo: bool = False) -> FastAPI:
@@ -57,7 +60,8 @@ def create_app(config: Config, demo: bool = False) -> FastAPI:
         live.end_with_process()
         sending = asyncio.create_task(Traffic(engine).run()) if demo else None
         try:
-            yield {LIMITS: config.limits}
+            with _tuned():
+                yield {LIMITS: config.limits}
         finally:
             watching.cancel()
             if sending is not None:
@@ -84,6 +88,22 @@ def create_app(config: Config, demo: bool = False) -> FastAPI:
     app.add_middleware(Gate, ring=ring, limits=config.limits)
     app.add_middleware(Timing, metrics=metrics)
     return app
+
+
+@contextmanager
+def _tuned() -> Iterator[None]:
+    """Run the interpreter as a server needs it."""
+    # What is there by now stays: to look through it for garbage again and again makes requests wait.
+    gc.collect()
+    gc.freeze()
+    # The thread that writes needs the interpreter a few times a batch, each time for a moment.
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(_SWITCH_SECONDS)
+    try:
+        yield
+    finally:
+        sys.setswitchinterval(interval)
+        gc.unfreeze()
 
 
 def app_from_environment() -> FastAPI:

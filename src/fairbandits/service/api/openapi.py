@@ -10,6 +10,7 @@ from fastapi.openapi.utils import get_openapi
 from pydantic import TypeAdapter
 
 from fairbandits.service.api import schemas as known
+from fairbandits.service.api.found import FairnessAnswer
 from fairbandits.service.api.schemas import Schemas
 from fairbandits.service.refused import PROBLEM_TYPE
 from fairbandits.service.security.access import access_to
@@ -24,6 +25,7 @@ _ANSWERS = (
     known.ArmsAnswer,
     known.Ready,
     known.Problem,
+    FairnessAnswer,
 )
 _TITLES = {
     400: "The body is no JSON",

@@ -21,7 +21,7 @@ from fairbandits.service.refused import UnavailableError
 
 # Whoever watches hears of changes at most so often, in seconds; and of nothing new so often.
 _PACE = 1.0
-_HEARTBEAT = 15.0
+_HEARTBEAT = 5.0
 # Where findings take long, they are computed less often: this part of a processor at most.
 _SHARE = 0.05
 _MOST_STREAMS = 100

@@ -12,6 +12,9 @@ from fairbandits.service.page import assets
 from fairbandits.service.page.live import Live
 from fairbandits.service.refused import RefusedError
 
+_SESSION = b"<!--session-->"
+_LOG_OUT = b'<form method="post" action="/logout"><button>Log out</button></form>'
+
 
 def routes(live: Live) -> APIRouter:
     """Make the routes."""
@@ -34,7 +37,10 @@ def routes(live: Live) -> APIRouter:
 
     @router.get("/", include_in_schema=False)
     async def page(request: Request) -> Response:
-        return await _send(request, "index.html")
+        html = assets.load("index.html").body
+        # Who came in with a key can go out again.
+        has_key = "client" in request.scope.get("state", {})
+        return Response(html.replace(_SESSION, _LOG_OUT if has_key else b""), media_type="text/html")
 
     @router.get("/static/{name}", include_in_schema=False)
     async def static(request: Request, name: str) -> Response:

@@ -54,9 +54,10 @@ class Traffic:
     async def _send_students(self, n: int) -> None:
         came = self._rng.integers(len(self._students), size=n).tolist()
         requests = [self._students.request(number) for number in came]
-        decided = [self._engine.recommender.decide(each["features"], each["groups"]) for each in requests]
-        await self._engine.writer.write(Write(lambda _: Settled(decided, None)))
-        for number, each in zip(came, decided, strict=True):
+        made = self._engine.recommender.decide_many(requests)
+        decided = {number: one for number, one in zip(came, made, strict=True) if isinstance(one, Decided)}
+        await self._engine.writer.write(Write(lambda _: Settled([*decided.values()], None)))
+        for number, each in decided.items():
             self._expect_reward(number, each)
 
     def _expect_reward(self, number: int, decided: Decided) -> None:

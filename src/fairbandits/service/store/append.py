@@ -11,7 +11,7 @@ from sqlalchemy import Connection, select
 
 from fairbandits.service.events import Entry, Event, Rewarded, decision_key
 from fairbandits.service.refused import RefusedError
-from fairbandits.service.store.store import Store, find, insert_rows, last_seq, read
+from fairbandits.service.store.store import LogLostError, Store, find, insert_rows, last_seq, read
 from fairbandits.service.store.tables import answers
 
 
@@ -42,6 +42,10 @@ class Settled:
     answer: Answer | RefusedError | None
 
 
+def _nothing(_: Mapping[str, Any]) -> Settled:
+    return Settled((), None)
+
+
 @dataclass(slots=True)
 class Write:
     """A request that wants to append to the log.
@@ -56,7 +60,7 @@ class Write:
         The idempotency key, and the digest of the request.
     """
 
-    settle: Callable[[Mapping[str, Any]], Settled]
+    settle: Callable[[Mapping[str, Any]], Settled] = _nothing
     wanted: Sequence[str] = ()
     once: tuple[str, str] | None = None
     answer: Answer | RefusedError | None = None
@@ -78,9 +82,18 @@ def append(store: Store, writes: Sequence[Write], known: int) -> list[Entry]:
     -------
     list of Entry
         All entries after `known`: those of others, then these.
+
+    Raises
+    ------
+    StoreDownError
+        Where the database fails; nothing is appended then, or all is, which reading will show.
+    LogLostError
+        Where the log has become shorter than `known`.
     """
     with store.transaction() as connection:
         last = last_seq(connection)
+        if last < known:
+            raise LogLostError(f"the log ends at entry {last}, but {known} entries were read; was it put back?")
         entries = read(connection, known, last, last - known) if last > known else []
         found = find(connection, [key for write in writes for key in write.wanted])
         given = _answers(connection, [write.once[0] for write in writes if write.once])

@@ -23,10 +23,15 @@ _MEANING, _PROBE = "meaning", "probe"
 _BATCH = 500
 _KEPT_SNAPSHOTS = 2
 _CONNECT_SECONDS = 3
+_ENGINE: dict[str, Any] = {"isolation_level": "AUTOCOMMIT", "poolclass": NullPool, "hide_parameters": True}
 
 
 class StoreDownError(RuntimeError):
     """The database cannot be reached, or cannot write."""
+
+
+class LogLostError(RuntimeError):
+    """The log ends before what was read of it: somebody has put an older copy in its place."""
 
 
 class Store:
@@ -155,7 +160,10 @@ class Store:
 
 
 def make_engine(url: str) -> Engine:
-    """Make the engine of a database: transactions are begun by hand, and what is committed is on disk."""
+    """Make the engine of a database: transactions are begun by hand, and what is committed is on disk.
+
+    Errors do not repeat what was to be written: it may be sensitive.
+    """
     try:
         parsed = make_url(url)
         name = parsed.get_backend_name()
@@ -165,16 +173,14 @@ def make_engine(url: str) -> Engine:
         if not parsed.database or parsed.database == ":memory:":
             raise ValueError(f"{url}: a log in memory is lost with the process; name a file")
         Path(parsed.database).parent.mkdir(parents=True, exist_ok=True)
-        engine = create_engine(
-            parsed, isolation_level="AUTOCOMMIT", poolclass=NullPool, connect_args={"timeout": 10}
-        )
+        engine = create_engine(parsed, **_ENGINE, connect_args={"timeout": 10})
         event.listen(engine, "connect", _make_durable)
         return engine
     if name != "postgresql":
         raise ValueError(f"{parsed!r}: the store is sqlite:///FILE or postgresql://...; got {name}")
     options = {"connect_timeout": _CONNECT_SECONDS, "options": "-c synchronous_commit=on"}
     url_with_driver = parsed.set(drivername="postgresql+psycopg")
-    return create_engine(url_with_driver, isolation_level="AUTOCOMMIT", poolclass=NullPool, connect_args=options)
+    return create_engine(url_with_driver, **_ENGINE, connect_args=options)
 
 
 def _make_durable(connection: Any, _: Any) -> None:
