@@ -21,7 +21,7 @@ $(READY): pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
 	@touch $@
 
-test: lint unit
+test: lint unit crash
 
 lint: $(READY)
 	$(BIN)/ruff check .
@@ -30,7 +30,11 @@ lint: $(READY)
 	$(BIN)/lint-imports
 
 unit: $(READY)
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -m "not slow"
+
+crash: $(READY)
+	@echo "Servers on SQLite and PostgreSQL, each killed twenty times while clients write: about two minutes."
+	$(BIN)/python -m pytest -m slow
 
 reproduce: $(READY)
 	@echo "All tables and figures, 20 seeds: about two minutes on two cores. It can be interrupted, and goes on."

@@ -142,9 +142,10 @@ def test_a_policy_of_another_class_is_refused(saved):
 
 def forged(saved, path, change):
     """Write a file with a right checksum whose content was tampered with."""
-    header, arrays = files.read(saved)
+    state = files.read(saved)
+    header, arrays = state.header, state.arrays
     change(header, arrays)
-    files.write(path, header, arrays)
+    files.write(path, files.State(header, arrays))
 
 
 @pytest.mark.parametrize(

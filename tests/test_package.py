@@ -26,7 +26,7 @@ def test_importing_loads_nothing_heavy():
     code = (
         "import sys, json, fairbandits\n"
         "heavy = 'sklearn pandas matplotlib typer rich joblib scipy.stats scipy.special pooch gymnasium'\n"
-        "heavy += ' pyarrow narwhals polars dask distributed'\n"
+        "heavy += ' pyarrow narwhals polars dask distributed pydantic fastapi sqlalchemy uvicorn'\n"
         "print(json.dumps([name for name in heavy.split() if name in sys.modules]))"
     )
     assert in_a_new_process(code) == []

@@ -122,13 +122,24 @@ def parse_policy(text: str) -> tuple[str, dict[str, Any]]:
     return name.strip(), parse_params(split_outside(rest[:-1]) if rest[:-1].strip() else ())
 
 
-def as_policy(text: str, seed: int = 0) -> Policy:
+def as_policy(text: str, seed: int | None = 0, known: Mapping[str, Any] | None = None) -> Policy:
     """Make a policy, which has learned nothing yet, of what `parse_policy` reads.
+
+    Parameters
+    ----------
+    text : str
+        The policy with its parameters.
+    seed : int or None
+        Where its randomness comes from; None for another one every time.
+    known : mapping, optional
+        What is known of parameters that the text leaves out; those that the policy does not have are not given.
 
     Examples
     --------
     >>> as_policy("EpsilonGreedy(epsilon=0.2)", seed=7)
     EpsilonGreedy(epsilon=0.2, random_state=7)
+    >>> as_policy("LinUCB", seed=7, known={"reward_range": (0.0, 5.0), "columns": ["age"]})
+    LinUCB(reward_range=(0.0, 5.0), random_state=7)
     """
     name, params = parse_policy(text)
     kind = find_policy(name)
@@ -136,7 +147,9 @@ def as_policy(text: str, seed: int = 0) -> Policy:
     model = params.get("model")
     if isinstance(model, Mapping) and "feature_map" in model.get("Model", {}):
         raise ValueError("a feature map is fitted to contexts; make the Model in Python, and hand over the policy")
-    return kind(**{key: made(value, None, seed) for key, value in params.items()}, random_state=seed)
+    takes = inspect.signature(kind).parameters
+    given = {key: value for key, value in (known or {}).items() if key in takes} | params
+    return kind(**{key: made(value, None, seed or 0) for key, value in given.items()}, random_state=seed)
 
 
 def as_run(

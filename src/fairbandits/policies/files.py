@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -21,46 +22,83 @@ class FileError(ValueError):
     """A file that cannot be read as a policy, and why."""
 
 
-def write(path: str | os.PathLike[str], header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
-    """Write a policy's file whole or not at all."""
-    from safetensors.numpy import save  # noqa: PLC0415  (needed only here, and slow to import)
+@dataclass(frozen=True, eq=False)
+class State:
+    """All of a policy at one moment: it can be written by another thread while the policy goes on.
 
-    # Not ascontiguousarray, which would turn a scalar array into a vector.
-    arrays = {name: np.array(array, order="C") for name, array in arrays.items()}
-    text = json.dumps(header, sort_keys=True)
-    metadata = {"format": FORMAT, "version": str(VERSION), "header": text, "sha256": checksum(text, arrays)}
+    Attributes
+    ----------
+    header : dict
+        What is no array, as plain values.
+    arrays : dict of arrays
+        The arrays, by name.
+    """
+
+    header: dict[str, Any]
+    arrays: dict[str, NDArray[Any]]
+
+    def checksum(self) -> str:
+        """Give a fingerprint of what has been learned, as `Policy.checksum` does."""
+        kept = {name: self.header[name] for name in ("kind", "arms", "groups", "rounds_learned")}
+        learned = {name: array for name, array in self.arrays.items() if not name.startswith("ledger.")}
+        return checksum(json.dumps(kept, sort_keys=True), learned)
+
+    def to_bytes(self) -> bytes:
+        """Give it as the content of a file."""
+        from safetensors.numpy import save  # noqa: PLC0415  (needed only here, and slow to import)
+
+        # Not ascontiguousarray, which would turn a scalar array into a vector.
+        arrays = {name: np.array(array, order="C") for name, array in self.arrays.items()}
+        text = json.dumps(self.header, sort_keys=True)
+        metadata = {"format": FORMAT, "version": str(VERSION), "header": text, "sha256": checksum(text, arrays)}
+        return save(arrays, metadata)
+
+    @classmethod
+    def from_bytes(cls, content: bytes, name: str = "the state") -> State:
+        """Read what `to_bytes` gave; refuse what is damaged, foreign or of another version."""
+        from safetensors import SafetensorError  # noqa: PLC0415
+        from safetensors.numpy import load  # noqa: PLC0415
+
+        try:
+            arrays = load(content)
+            length = int.from_bytes(content[:8], "little")
+            metadata = json.loads(content[8 : 8 + length]).get("__metadata__", {})
+        except (SafetensorError, ValueError, TypeError, KeyError, AttributeError) as error:
+            raise FileError(
+                f"{name}: not a policy file, or cut short or damaged ({error}); save it again"
+            ) from None
+        if metadata.get("format") != FORMAT:
+            raise FileError(f"{name}: a safetensors file, but not one that a fairbandits policy was saved to")
+        if metadata.get("version") != str(VERSION):
+            raise FileError(
+                f"{name}: written in format version {metadata.get('version')!r}; this fairbandits reads version "
+                f"{VERSION}. Load it with the fairbandits that saved it"
+            )
+        text = metadata.get("header", "")
+        if metadata.get("sha256") != checksum(text, arrays):
+            raise FileError(
+                f"{name}: its checksum does not fit its content: the file is damaged; restore it from a copy"
+            )
+        return cls(json.loads(text), arrays)
+
+
+def write(path: str | os.PathLike[str], state: State) -> None:
+    """Write a policy's file whole or not at all."""
     target = Path(path)
     if not target.parent.is_dir():
         raise FileError(f"{path}: its folder does not exist; make it first")
-    write_whole(target, save(arrays, metadata))
+    write_whole(target, state.to_bytes())
 
 
-def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """Read a policy's file; refuse what is damaged, foreign or of another version."""
-    from safetensors import SafetensorError, safe_open  # noqa: PLC0415
-
+def read(path: str | os.PathLike[str]) -> State:
+    """Read a policy's file."""
     try:
-        with safe_open(path, framework="np") as file:
-            metadata = file.metadata() or {}
-            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+        content = Path(path).read_bytes()
     except FileNotFoundError:
         raise FileError(f"{path}: there is no such file") from None
-    except (SafetensorError, OSError, ValueError, TypeError) as error:
-        raise FileError(f"{path}: not a policy file, or cut short or damaged ({error}); save it again") from None
-    if metadata.get("format") != FORMAT:
-        raise FileError(f"{path}: a safetensors file, but not one that a fairbandits policy was saved to")
-    if metadata.get("version") != str(VERSION):
-        raise FileError(
-            f"{path}: written in format version {metadata.get('version')!r}; this fairbandits reads version "
-            f"{VERSION}. Load it with the fairbandits that saved it"
-        )
-    text = metadata.get("header", "")
-    if metadata.get("sha256") != checksum(text, arrays):
-        raise FileError(
-            f"{path}: its checksum does not fit its content: the file is damaged; restore it from a copy"
-        )
-    header: dict[str, Any] = json.loads(text)
-    return header, arrays
+    except OSError as error:
+        raise FileError(f"{path}: not a policy file that can be read ({error.strerror})") from None
+    return State.from_bytes(content, str(path))
 
 
 def checksum(text: str, arrays: dict[str, NDArray[Any]]) -> str:

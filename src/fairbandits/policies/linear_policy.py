@@ -154,8 +154,9 @@ class LinearPolicy(Policy):
 
     def _state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         header, arrays = super()._state()
-        if self._bank is not None:
-            arrays |= {f"bank.{name}": array for name, array in self._bank.arrays().items()}
+        # Whether somebody has chosen before anything was learned makes no difference.
+        if self.rounds_learned:
+            arrays |= {f"bank.{name}": array for name, array in self.bank.arrays().items()}
         return header, arrays
 
     def _restore(self, header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:

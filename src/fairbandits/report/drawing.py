@@ -27,7 +27,11 @@ STYLES: tuple[tuple[str, Any], ...] = (
 _EXTRA_DASHES: tuple[Any, ...] = ((0, (10, 1, 2, 1)), (0, (2, 3)), (0, (6, 1, 1, 1, 1, 1, 1, 1)))
 # What as_svg turns over; both are those of the page.
 INK = "#1c1e21"
-_INKS = f":root{{--ink:{INK}}}@media(prefers-color-scheme:dark){{:root{{--ink:#e7e9ec}}}}text{{fill:var(--ink)}}"
+# The reader's letters may be wider than those that were measured here, and stand out.
+_INKS = (
+    f":root{{--ink:{INK}}}@media(prefers-color-scheme:dark){{:root{{--ink:#e7e9ec}}}}"
+    "svg{overflow:visible}text{fill:var(--ink)}"
+)
 # Letters that no XML may hold, as a name in a log may.
 _NO_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 _STYLE: Any = {  # older versions of matplotlib take names, newer ones a type of their own

@@ -67,22 +67,45 @@ def assess(cells: Cells, settings: Settings) -> tuple[Comparison, ...]:
     """
     by = compared_by(list(cells.labels))
     error = (1.0 - settings.confidence) / len(by)
-    return tuple(
-        _Assessment(compare(cells, attributes), cells, settings, error, number).comparison()
-        for number, attributes in enumerate(by)
-    )
+    found = []
+    for number, attributes in enumerate(by):
+        compared = compare(cells, attributes)
+        large = int((compared.in_all.count >= settings.min_rows).sum())
+        found.append(assess_one(compared, settings, error / max(large, 1), number))
+    return tuple(found)
+
+
+def assess_one(
+    compared: Compared, settings: Settings, error: float, number: int = 0, draws: int = decompose.MOST
+) -> Comparison:
+    """Compare groups.
+
+    Parameters
+    ----------
+    compared : Compared
+        The groups, and what they got.
+    settings : Settings
+        How it is done.
+    error : float
+        The probability with which the interval of one group may fail.
+    number : int
+        The how-manieth of several comparisons this is, from 0: their bootstraps differ.
+    draws : int
+        How often the bootstrap is drawn at most.
+    """
+    return _Assessment(compared, settings, error, number, draws).comparison()
 
 
 class _Assessment:
     """One comparison in the making."""
 
-    def __init__(self, compared: Compared, cells: Cells, settings: Settings, error: float, number: int) -> None:
-        self.compared, self.cells, self.settings = compared, cells, settings
+    def __init__(self, compared: Compared, settings: Settings, error: float, number: int, draws: int) -> None:
+        self.compared, self.settings, self.error, self.draws = compared, settings, error, draws
+        self.reward_range = compared.reward_range
         self.enough = np.flatnonzero(compared.in_all.count >= settings.min_rows)
-        self.error = error / max(self.enough.size, 1)
         self.rng = np.random.default_rng([settings.seed, number])
-        self.gains = mean_rewards(compared.in_all, cells.reward_range, self.error)
-        self.shares = missing_shares(compared.in_all, self.error)
+        self.gains = mean_rewards(compared.in_all, self.reward_range, error)
+        self.shares = missing_shares(compared.in_all, error)
 
     def comparison(self) -> Comparison:
         """Put together what is found."""
@@ -143,10 +166,10 @@ class _Assessment:
         return "unfair" if gap.low > tolerance else "fair" if gap.high <= tolerance else "unsure"
 
     def _timeline(self, groups: list[GroupGains]) -> Timeline:
-        then = mean_rewards(_columns(self.compared.over_time, self.enough), self.cells.reward_range, self.error)
+        then = mean_rewards(_columns(self.compared.over_time, self.enough), self.reward_range, self.error)
         _, low, high = then.apart()
         since = first_that_stays(low > (self.settings.tolerance or 0.0))
-        return Timeline(self.cells.blocks, tuple(groups[i] for i in self.enough), then, low, high, since)
+        return Timeline(self.compared.blocks, tuple(groups[i] for i in self.enough), then, low, high, since)
 
     def _decomposition(self, ahead: int, behind: int) -> Decomposition:
         groups = [self.compared.by_arm(number) for number in (ahead, behind)]
@@ -154,7 +177,7 @@ class _Assessment:
         first, second = (_columns(group, served) for group in groups)
         parts = decompose.split(first.count, first.mean, second.count, second.mean)
         shown, one_sided, same_arm, _ = parts.totals()
-        errors, by_arm = decompose.standard_errors(first, second, self.rng)
+        errors, by_arm = decompose.standard_errors(first, second, self.rng, self.draws)
         reach = self._quantile() * errors
         total = parts.shown + parts.same_arm
         top = np.argsort(-np.abs(total), kind="stable")[:_MOST_ARMS]
@@ -166,7 +189,7 @@ class _Assessment:
             one_sided_shares=(float(shares[0] @ parts.one_sided), float(shares[1] @ parts.one_sided)),
             arms=tuple(
                 ArmPart(
-                    arm=self.cells.arms[served[i]],
+                    arm=self.compared.arms[served[i]],
                     shown=float(parts.shown[i]),
                     same_arm=float(parts.same_arm[i]),
                     total=_around(total[i], self._quantile() * by_arm[i]),
@@ -177,12 +200,12 @@ class _Assessment:
             ),
             n_arms=int(served.size),
             rest=float(np.delete(total, top).sum()),
-            draws=decompose.draws_for(served.size),
+            draws=decompose.draws_for(served.size, self.draws),
         )
 
     def _missing(self, groups: list[GroupGains], ahead: int, behind: int) -> MissingRewards:
         sums, shares = self.compared.in_all, _only(self.shares, self.enough)
-        span = self.cells.reward_range[1] - self.cells.reward_range[0]
+        span = self.reward_range[1] - self.reward_range[0]
         decisions = np.maximum(sums.count + sums.missing, 1.0)
         # Counted from the lowest reward: a missing one adds nothing at worst, and the whole range at best.
         worst, best = sums.total / decisions, (sums.total + sums.missing * span) / decisions
@@ -194,7 +217,7 @@ class _Assessment:
         )
 
     def _arm_mean(self, sums: Sums, arm: int) -> float:
-        return float(self.cells.reward_range[0] + sums.mean[arm]) if sums.count[arm] else math.nan
+        return float(self.reward_range[0] + sums.mean[arm]) if sums.count[arm] else math.nan
 
     def _quantile(self) -> float:
         # Imported where it is used, as in fairness/sequence.py.

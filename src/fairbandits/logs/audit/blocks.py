@@ -112,6 +112,11 @@ class Blocks:
         edges = np.clip(np.append(numbers, numbers[-1:] + 1) * width, first, first + n)
         return np.repeat(numbers - self.first, np.diff(edges))
 
+    def place(self, tick: int) -> int | None:
+        """Give the block of one time, counted from 0; None where it lies in none of them."""
+        place = int(_index(self.kind, self._rung, tick)) - self.first
+        return place if 0 <= place < self.n else None
+
     def places_in(self, other: Blocks) -> NDArray[np.int64]:
         """Say into which of longer blocks each of these goes."""
         # No index is larger than `_LARGEST_INDEX`, so that all larger ratios do the same; int64 holds this one.
@@ -141,7 +146,7 @@ def _ratio(kind: Kind, fine: int, coarse: int) -> int:
     return int(_width("row", coarse - lowest)) // int(_width("row", fine - lowest))
 
 
-def _index(kind: Kind, rung: int, ticks: NDArray[Any]) -> Any:
+def _index(kind: Kind, rung: int, ticks: Any) -> Any:
     width = _width(kind, rung)
     if kind == "number":
         # Beyond what int64 holds the blocks are too short in any case: `covering` takes longer ones.

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fairbandits.logs.audit.blocks import Blocks
 from fairbandits.logs.audit.cells import COUNT, MISSING, SQUARES, TOTAL, Cells, Floats
 
 
@@ -74,21 +75,24 @@ class Compared:
         One entry per group.
     over_time : Sums
         One line per block of time, one column per group: what came up to the end of the block.
+    blocks : Blocks
+        The blocks of time.
+    by_arm : callable
+        Gives what a group got from each arm, one entry per arm.
+    arms : sequence
+        The label of each arm.
+    reward_range : tuple of two floats
+        The lowest and the highest possible reward.
     """
 
     attributes: tuple[str, ...]
     labels: list[tuple[Any, ...]]
     in_all: Sums
     over_time: Sums
-    _cells: Cells
-    _group: NDArray[np.int64]  # of each combination; -1 where it is not known
-
-    def by_arm(self, group: int) -> Sums:
-        """Give what a group got from each arm, one entry per arm."""
-        mine = self._group[self._cells.combination] == group
-        table = np.zeros((len(self._cells.arms), 4))
-        np.add.at(table, self._cells.arm[mine], self._cells.sums[mine])
-        return Sums.of(table)
+    blocks: Blocks
+    by_arm: Callable[[int], Sums]
+    arms: Sequence[Any]
+    reward_range: tuple[float, float]
 
 
 def compare(cells: Cells, attributes: tuple[str, ...]) -> Compared:
@@ -119,6 +123,14 @@ def compare(cells: Cells, attributes: tuple[str, ...]) -> Compared:
         [named[number] for number in order],
         Sums.of(in_all),
         Sums.of(np.cumsum(over_time, axis=0)),
-        cells,
-        group,
+        cells.blocks,
+        lambda number: _by_arm(cells, group[cells.combination] == number),
+        cells.arms,
+        cells.reward_range,
     )
+
+
+def _by_arm(cells: Cells, mine: NDArray[np.bool_]) -> Sums:
+    table = np.zeros((len(cells.arms), 4))
+    np.add.at(table, cells.arm[mine], cells.sums[mine])
+    return Sums.of(table)

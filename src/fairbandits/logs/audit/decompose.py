@@ -25,7 +25,7 @@ from fairbandits.logs.audit.compared import Sums
 # What a bootstrap may cost, in draws times arms; a standard error out of a hundred draws is right to 7%, out of
 # four hundred to 4%.
 _COST = 4_000_000
-_FEWEST, _MOST = 100, 400
+_FEWEST, MOST = 100, 400
 _AT_ONCE = 1 << 20
 
 
@@ -81,12 +81,14 @@ def split(count_1: Floats, mean_1: Floats, count_2: Floats, mean_2: Floats) -> P
     return Parts((p1 - p2) * (middle - centre), (p1 + p2) / 2.0 * (m1 - m2), in_1 != in_2)
 
 
-def draws_for(arms: int) -> int:
+def draws_for(arms: int, most: int = MOST) -> int:
     """Say how often a bootstrap is drawn: less often where there are tens of thousands of arms."""
-    return int(np.clip(_COST // max(arms, 1), _FEWEST, _MOST))
+    return int(np.clip(_COST // max(arms, 1), _FEWEST, most))
 
 
-def standard_errors(first: Sums, second: Sums, rng: np.random.Generator) -> tuple[Floats, Floats]:
+def standard_errors(
+    first: Sums, second: Sums, rng: np.random.Generator, most: int = MOST
+) -> tuple[Floats, Floats]:
     """Say by how much the parts would vary from log to log: a bootstrap that is drawn from the cells.
 
     To draw rows anew with replacement is, in numbers, to draw for each arm how many of its rows come up (Poisson,
@@ -100,7 +102,7 @@ def standard_errors(first: Sums, second: Sums, rng: np.random.Generator) -> tupl
         Those of what each arm contributes in all.
     """
     arms = first.count.size
-    draws = draws_for(arms)
+    draws = draws_for(arms, most)
     totals, sum_, squares = [], np.zeros(arms), np.zeros(arms)
     for start in range(0, draws, per := max(1, _AT_ONCE // max(arms, 1))):
         drawn = [_draw(group, min(per, draws - start), rng) for group in (first, second)]

@@ -21,6 +21,7 @@ from fairbandits.logs.audit.result import (
     MissingRewards,
     Timeline,
 )
+from fairbandits.logs.audit.words import Words
 
 FORMAT, VERSION = "fairbandits audit", 1
 
@@ -45,15 +46,16 @@ def as_plain(audit: Audit) -> dict[str, Any]:
             "reward_range": list(audit.reward_range),
         },
         "settings": asdict(audit.settings),
-        "comparisons": [_comparison(comparison, audit) for comparison in audit.comparisons],
+        "comparisons": [comparison_as_plain(comparison, audit.words) for comparison in audit.comparisons],
     }
 
 
-def _comparison(comparison: Comparison, audit: Audit) -> dict[str, Any]:
+def comparison_as_plain(comparison: Comparison, words: Words) -> dict[str, Any]:
+    """Give a comparison as what JSON can hold."""
     return {
         "attributes": list(comparison.attributes),
         "word": comparison.word,
-        "sentence": audit.words.about(comparison),
+        "sentence": words.about(comparison),
         "groups": [_group(group) for group in comparison.groups],
         **(_difference(comparison.difference) if comparison.difference is not None else _nothing()),
     }

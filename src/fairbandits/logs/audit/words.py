@@ -117,7 +117,8 @@ class Words:
             return "There is one arm only."
         top = [part for part in parts.arms if part.total.value > 0.0][:3]
         if not top:
-            return "No arm carries it."
+            smaller = any(part.total.value < 0.0 for part in parts.arms)
+            return "The arms that matter most make it smaller." if smaller else "No arm carries it."
         named = listed([f"{part.arm} ({number(part.total.value)})" for part in top], 3)
         return f"Of {parts.n_arms:,} arms, these carry most of it: {named}."
 

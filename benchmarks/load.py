@@ -1,0 +1,154 @@
+"""How many decisions a second the service makes, beside an empty endpoint of the same stack, in the same run.
+
+    python benchmarks/load.py                 # all of it: about two minutes
+    python benchmarks/load.py --arms 100      # the goal alone
+
+One worker. The log is durable: SQLite with write-ahead log and synchronous=FULL, or PostgreSQL. All take turns, so
+that what else the machine does hits all alike; the median of the turns counts. Needs two processors: one for a
+server, one for the client.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import uvloop
+
+from fairbandits.service.demo import DemoStudents
+from load_client import Decisions, Mixed, Rewards, Same, Source, Turn, drive, post
+from load_servers import Process, canned, empty, ours
+
+GOAL = 0.5
+CONNECTIONS = 64
+TURNS, SECONDS = 7, 1.0
+N_STUDENTS = 2000
+
+
+@dataclass
+class Line:
+    """What was measured of one kind of request: each turn, and the processor time of the server, in seconds."""
+
+    turns: list[Turn] = field(default_factory=list)
+    cpu: list[float] = field(default_factory=list)
+
+    @property
+    def rate(self) -> float:
+        """Requests a second."""
+        return statistics.median(turn.rate for turn in self.turns)
+
+    def milliseconds(self, share: float) -> float:
+        """Give the milliseconds within which this share of the requests was answered."""
+        return 1e3 * statistics.median(turn.percentile(share) for turn in self.turns)
+
+    def add(self, server: Process, source: Source, connections: int, seconds: float) -> None:
+        """Measure once more."""
+        before = server.cpu
+        turn = uvloop.run(drive(server.host, server.port, source, connections, seconds))
+        refused = sum(count for status, count in turn.statuses.items() if status != b"200")
+        if refused or not turn.latencies:
+            raise RuntimeError(f"{refused} of {len(turn.latencies)} requests were refused: {turn.statuses}")
+        self.turns.append(turn)
+        self.cpu.append((server.cpu - before) / len(turn.latencies))
+
+
+def measure(
+    folder: Path, arms: int, url: str, turns: int, seconds: float, connections: int = CONNECTIONS
+) -> dict[str, Line]:
+    """Measure all kinds of requests, in turns."""
+    bodies = student_bodies()
+    asked = [post("/v1/decisions", body) for body in bodies]
+    nothing = [post("/empty", body) for body in bodies]
+    lines = {kind: Line() for kind in ("client alone", "empty", "decisions", "rewards", "mixed")}
+    with running(canned(folder), empty(folder), ours(folder, arms, url)) as (echo, bare, service):
+        # So that arms have learned something, and all is compiled and connected.
+        Line().add(service, Mixed(asked), connections, seconds)
+        Line().add(bare, Same(nothing), connections, seconds)
+        for _ in range(turns):
+            decisions = Decisions(asked)
+            work: Sequence[tuple[str, Process, Source]] = (
+                ("client alone", echo, Same(nothing)),
+                ("empty", bare, Same(nothing)),
+                ("decisions", service, decisions),
+                ("rewards", service, Rewards(decisions.kept)),
+                ("mixed", service, Mixed(asked)),
+            )
+            for kind, server, source in work:
+                lines[kind].add(server, source, connections, seconds)
+    return lines
+
+
+@contextmanager
+def running(*servers: Process) -> Iterator[tuple[Process, ...]]:
+    """Hand out servers, and end them."""
+    try:
+        yield servers
+    finally:
+        for server in servers:
+            server.stop()
+
+
+def student_bodies(n: int = N_STUDENTS) -> list[bytes]:
+    """Give the bodies of requests for decisions."""
+    students = DemoStudents()
+    return [json.dumps(students.request(number)).encode() for number in range(n)]
+
+
+def table(lines: dict[str, Line]) -> str:
+    """Write what was measured."""
+    base = lines["empty"].rate
+    rows = [f"{'':14}{'requests/s':>11}{'of empty':>10}{'p50 ms':>9}{'p99 ms':>9}{'server CPU us':>15}"]
+    for kind, line in lines.items():
+        cpu = 1e6 * statistics.median(line.cpu)
+        rows.append(
+            f"{kind:14}{line.rate:11,.0f}{line.rate / base:10.2f}{line.milliseconds(50):9.1f}"
+            f"{line.milliseconds(99):9.1f}{cpu:15.0f}"
+        )
+    return "\n".join(rows)
+
+
+def in_store(arms: int, name: str, turns: int, seconds: float) -> dict[str, Line]:
+    """Measure with a store of its own: SQLite or PostgreSQL."""
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place)
+        if name == "SQLite":
+            return measure(folder, arms, "sqlite:///log.db", turns, seconds)
+        from pgserver import postgres_server  # noqa: PLC0415 - takes a while
+
+        server = postgres_server.get_server(folder / "data")
+        try:
+            return measure(folder, arms, server.get_uri(), turns, seconds)
+        finally:
+            server.cleanup()
+
+
+def main() -> int:
+    """Measure, print, and say whether the goal is reached."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--arms", type=int, nargs="+", default=[100, 1000, 10_000])
+    parser.add_argument("--store", nargs="+", choices=["SQLite", "PostgreSQL"], default=["SQLite", "PostgreSQL"])
+    parser.add_argument("--turns", type=int, default=TURNS)
+    parser.add_argument("--seconds", type=float, default=SECONDS)
+    given = parser.parse_args()
+    shares = []
+    for name, arms in ((name, arms) for name in given.store for arms in given.arms):
+        lines = in_store(arms, name, given.turns, given.seconds)
+        print(
+            f"\n{name}, {arms:,} arms, 134 features, one worker, {CONNECTIONS} connections\n{table(lines)}",
+            flush=True,
+        )
+        if (name, arms) == ("SQLite", 100):
+            shares.append(lines["decisions"].rate / lines["empty"].rate)
+    for share in shares:
+        print(f"\ndecisions at {share:.2f} of the empty endpoint's rate; the goal is {GOAL}")
+    return 0 if all(share >= GOAL for share in shares) else 1
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

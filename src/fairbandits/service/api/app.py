@@ -1,0 +1,89 @@
+"""The application: all routes put together, around one engine."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+from fastapi import FastAPI
+
+from fairbandits import __version__
+from fairbandits.service.api import arms, decisions, openapi, operations, problems, rewards
+from fairbandits.service.api.schemas import Schemas
+from fairbandits.service.api.timing import Timing
+from fairbandits.service.config import Config, load_config
+from fairbandits.service.demo import demo_config
+from fairbandits.service.engine import Engine
+from fairbandits.service.metrics import Metrics
+from fairbandits.service.page import Live
+from fairbandits.service.page import routes as page
+from fairbandits.service.page.traffic import Traffic
+from fairbandits.service.security import login
+from fairbandits.service.security.gate import Gate
+from fairbandits.service.security.kept import Keys
+from fairbandits.service.security.protocol import LIMITS
+from fairbandits.service.security.ring import Ring
+
+#: Where a worker process finds its configuration; without it, the demo's.
+CONFIG_VARIABLE = "FAIRBANDITS_CONFIG"
+#: Where it finds that simulated students are to come.
+DEMO_VARIABLE = "FAIRBANDITS_DEMO"
+
+
+def create_app(config: Config, demo: bool = False) -> FastAPI:
+    """Make the application: ASGI, to be run by uvicorn or any other server.
+
+    Parameters
+    ----------
+    config : Config
+        What it is told.
+    demo : bool
+        Whether simulated students come; the configuration is the demo's then.
+    """
+    engine = Engine(config)
+    keys = Keys(engine.store, engine.writer.in_store)
+    ring = Ring(keys.read)
+    live = Live(engine)
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[dict[str, Any]]:
+        await engine.start()
+        await ring.refresh()
+        watching = asyncio.create_task(ring.watch())
+        live.end_with_process()
+        sending = asyncio.create_task(Traffic(engine).run()) if demo else None
+        try:
+            yield {LIMITS: config.limits}
+        finally:
+            watching.cancel()
+            if sending is not None:
+                sending.cancel()
+            await engine.stop()
+
+    schemas, metrics = Schemas(config), Metrics(engine)
+    app = FastAPI(title=config.title, version=__version__, lifespan=lifespan, docs_url=None, redoc_url=None)
+    app.state.engine = engine
+    for router in (
+        decisions.routes(engine, schemas),
+        rewards.routes(engine, schemas),
+        arms.routes(engine, schemas),
+        operations.routes(engine, metrics, live),
+        page.routes(live),
+        login.routes(ring, keys),
+    ):
+        app.include_router(router)
+    openapi.describe(app, schemas)
+    problems.install(app)
+    # What is added last comes first.
+    app.add_middleware(Gate, ring=ring, limits=config.limits)
+    app.add_middleware(Timing, metrics=metrics)
+    return app
+
+
+def app_from_environment() -> FastAPI:
+    """Make the application of the configuration that the environment names, as worker processes do."""
+    path = os.environ.get(CONFIG_VARIABLE)
+    return create_app(load_config(path) if path else demo_config(), DEMO_VARIABLE in os.environ)

@@ -1,0 +1,40 @@
+"""Idempotency keys: the same request twice has one effect and one answer."""
+
+from __future__ import annotations
+
+import hashlib
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from fairbandits.service.refused import RefusedError
+from fairbandits.service.store import Answer, Settled, Write
+
+_HEADER = b"idempotency-key"
+_LONGEST = 200
+
+
+def once(request: Request, body: bytes) -> tuple[str, str] | None:
+    """Give the key of a request, which is its client's alone, and the digest of what it asks for."""
+    key = next((value for name, value in request.scope["headers"] if name == _HEADER), None)
+    if key is None:
+        return None
+    if not 0 < len(key) <= _LONGEST:
+        detail = f"an Idempotency-Key has 1 to {_LONGEST} characters; got {len(key)}"
+        raise RefusedError(422, "Invalid request", detail, [{"detail": detail, "header": "Idempotency-Key"}])
+    client = request.scope.get("state", {}).get("client", "")
+    place = f"{request.method} {request.url.path}\n".encode()
+    return hashlib.sha256(f"{client}\n".encode() + key).hexdigest(), hashlib.sha256(place + body).hexdigest()
+
+
+def refusing(error: RefusedError, key: tuple[str, str] | None) -> Write:
+    """Refuse a request, unless it came before with the same key: what was true then may be so no more."""
+    if key is None:
+        raise error
+    settled = Settled((), error)
+    return Write(lambda _: settled, once=key)
+
+
+def as_response(answer: Answer) -> Response:
+    """Make the response of an answer."""
+    return Response(answer.body, answer.status, media_type="application/json")

@@ -1,0 +1,247 @@
+// The charts. Each says the same as the table beside it.
+
+import { percent } from "./dom.js";
+import { faint, plain, theme } from "./theme.js";
+
+const LONGEST = 22; // letters of a name beside a bar
+const CONFIG = { displayModeBar: false, responsive: true, showTips: false };
+
+function draw(id, traces, layout) {
+  // Without Plotly there are still the tables.
+  if (!globalThis.Plotly) return;
+  const look = theme();
+  const axis = {
+    automargin: true,
+    color: look.soft,
+    gridcolor: look.line,
+    zerolinecolor: look.line,
+    linecolor: look.line,
+    fixedrange: true,
+    tickfont: { size: 12 },
+  };
+  globalThis.Plotly.react(
+    id,
+    traces,
+    {
+      autosize: true,
+      paper_bgcolor: look.page,
+      plot_bgcolor: look.page,
+      font: { family: "system-ui, sans-serif", size: 13, color: look.ink },
+      margin: { l: 8, r: 8, t: 8, b: 8 },
+      dragmode: false,
+      hovermode: "closest",
+      hoverlabel: { bgcolor: look.page, bordercolor: look.soft, font: { color: look.ink } },
+      legend: { orientation: "h", x: 0, y: 1.02, xanchor: "left", yanchor: "bottom", itemclick: false, itemdoubleclick: false, traceorder: "normal", font: { size: 12 } },
+      ...layout,
+      xaxis: { ...axis, ...titled(layout.xaxis) },
+      yaxis: { ...axis, ...titled(layout.yaxis) },
+    },
+    CONFIG
+  );
+}
+
+const titled = ({ label, ...axis }) => (label ? { ...axis, title: { text: label, standoff: 8, font: { size: 12 } } } : axis);
+
+const NONE = { hoverinfo: "skip", showlegend: false };
+
+// A band between two lines, of the times at which both are known.
+function band(x, low, high, colour, name) {
+  const known = x.map((_, i) => i).filter((i) => low[i] !== null && high[i] !== null);
+  const line = { color: "rgba(0,0,0,0)", width: 0 };
+  const at = (values) => known.map((i) => values[i]);
+  return [
+    { ...NONE, x: at(x), y: at(low), mode: "lines", line },
+    {
+      ...NONE,
+      x: at(x),
+      y: at(high),
+      mode: "lines",
+      line,
+      fill: "tonexty",
+      fillcolor: colour,
+      ...(name ? { showlegend: true, name } : {}),
+    },
+  ];
+}
+
+// What is near the means: at first, when little is known, intervals are as wide as can be.
+function zoom(lows, highs, means, range) {
+  const known = (values) => values.filter((value) => value !== null);
+  const late = means.flatMap((line) => known(line).slice(Math.floor(known(line).length / 10)));
+  const low = Math.min(...late, ...lows);
+  const high = Math.max(...late, ...highs);
+  const edge = 0.3 * (high - low) || 0.01 * (range[1] - range[0]);
+  return [Math.max(low - edge, range[0] - edge), Math.min(high + edge, range[1] + edge)];
+}
+
+const last = (values) => values.findLast((value) => value !== null);
+
+// Where the group behind is at each time, and how far ahead the group ahead is.
+export function gaps(timeline) {
+  return timeline.ends.map((_, i) => {
+    const means = timeline.groups.map((group) => group.mean[i]).filter((mean) => mean !== null);
+    return means.length > 1 ? { least: Math.min(...means), gap: Math.max(...means) - Math.min(...means) } : null;
+  });
+}
+
+export function drawGains(id, found, view) {
+  const look = theme();
+  const { ends, groups } = found.timeline;
+  const behind = gaps(found.timeline).map((each) => (each ? each.least : null));
+  const upto = behind.map((least) => (least === null ? null : least + view.tolerance));
+  const traces = band(ends, behind, upto, faint(look.tolerated, 0.35), `within ${view.tolerance} of the group behind`);
+  groups.forEach((group) => {
+    traces.push(...band(ends, group.low, group.high, faint(look.group(group.place).colour, 0.18)));
+  });
+  groups.forEach((group) => {
+    const { colour, dash } = look.group(group.place);
+    traces.push({
+      x: ends,
+      y: group.mean,
+      name: plain(group.labels[0]),
+      mode: "lines",
+      line: { color: colour, dash, width: 2.5 },
+      hovertemplate: `${plain(group.labels[0])}: %{y:.4~f}<br>%{x}<extra></extra>`,
+    });
+  });
+  const range = zoom(groups.map((g) => last(g.low)), groups.map((g) => last(g.high)), groups.map((g) => g.mean), view.reward_range);
+  draw(id, traces, { yaxis: { range, label: "mean reward" }, xaxis: { type: "date" } });
+}
+
+export function drawGap(id, found, view) {
+  const look = theme();
+  const { ends, gap_low: low, gap_high: high } = found.timeline;
+  const gap = gaps(found.timeline).map((each) => (each ? each.gap : null));
+  const ink = found.word === "unfair" ? look.bad : look.ink;
+  const top = 1.15 * Math.max(view.tolerance * 2, last(high) ?? 0, ...gap.filter((g) => g !== null).slice(Math.floor(gap.length / 10)));
+  const traces = [
+    ...band(ends, low, high, faint(ink, 0.16), "where it may truly lie"),
+    {
+      x: ends,
+      y: gap,
+      name: "gap",
+      mode: "lines",
+      line: { color: ink, width: 2.5 },
+      hovertemplate: "gap %{y:.4~f}<br>%{x}<extra></extra>",
+    },
+    {
+      x: [ends[0], ends.at(-1)],
+      y: [view.tolerance, view.tolerance],
+      name: `tolerated: ${view.tolerance}`,
+      mode: "lines",
+      line: { color: look.soft, dash: "dash", width: 2 },
+      hoverinfo: "skip",
+    },
+  ];
+  const since = found.word === "unfair" && found.since ? [mark(found.since, look)] : [];
+  draw(id, traces, {
+    ...(since.length ? { shapes: since.map((each) => each.line), annotations: since.map((each) => each.text) } : {}),
+    yaxis: { range: [0, top], label: "gap" },
+    xaxis: { type: "date" },
+  });
+}
+
+function mark(since, look) {
+  const x = since.replace("Z", "");
+  return {
+    line: { type: "line", x0: x, x1: x, yref: "paper", y0: 0, y1: 1, line: { color: look.bad, width: 1.5, dash: "dot" } },
+    text: { x, yref: "paper", y: 1, text: "since", showarrow: false, xanchor: "left", yanchor: "top", xshift: 4, font: { color: look.bad } },
+  };
+}
+
+// Names that begin alike may end differently.
+function short(name) {
+  const letters = [...String(name)];
+  return letters.length <= LONGEST ? name : `${letters.slice(0, LONGEST - 9).join("").trimEnd()}…${letters.slice(-8).join("").trimStart()}`;
+}
+
+export function drawArms(id, found) {
+  const look = theme();
+  const arms = found.decomposition.arms.toReversed();
+  const y = arms.map((_, i) => i);
+  const hover = { customdata: arms.map((arm) => plain(arm.arm)), hovertemplate: "%{customdata}: %{x:.4~f}<extra></extra>" };
+  const bar = { type: "bar", orientation: "h", y, ...hover };
+  draw(
+    id,
+    [
+      { ...bar, x: arms.map((arm) => arm.shown), name: "who was shown what", marker: { color: look.shown } },
+      {
+        ...bar,
+        x: arms.map((arm) => arm.same_arm),
+        name: "who got more from it",
+        marker: { color: look.same, pattern: { shape: "/", bgcolor: look.same, fgcolor: look.page, size: 6, solidity: 0.3 } },
+      },
+      {
+        x: arms.map((arm) => arm.total.value),
+        y,
+        name: "both, and where it may truly lie",
+        mode: "markers",
+        marker: { color: look.ink, symbol: "diamond", size: 7 },
+        error_x: {
+          type: "data",
+          symmetric: false,
+          array: arms.map((arm) => arm.total.high - arm.total.value),
+          arrayminus: arms.map((arm) => arm.total.value - arm.total.low),
+          color: look.ink,
+          thickness: 1.2,
+          width: 3,
+        },
+        ...hover,
+      },
+    ],
+    {
+      barmode: "relative",
+      bargap: 0.35,
+      yaxis: { tickvals: y, ticktext: arms.map((arm) => plain(short(arm.arm))), showgrid: false, zeroline: false },
+      xaxis: { label: "adds to the gap", zerolinecolor: look.soft },
+    }
+  );
+}
+
+// A bar for each group, as a share; with its interval where there is one.
+export function drawShares(id, groups, share, label) {
+  const look = theme();
+  const shown = groups.toReversed();
+  const values = shown.map((group) => share(group));
+  const most = Math.max(...values.map((each) => each.high ?? each.value), 0.01);
+  draw(
+    id,
+    [
+      {
+        type: "bar",
+        orientation: "h",
+        y: shown.map((group) => plain(short(group.labels[0]))),
+        x: values.map((each) => each.value),
+        marker: { color: shown.map((group) => look.group(group.place).colour) },
+        hovertemplate: "%{y}: %{x:.1%}<extra></extra>",
+        ...(values.some((each) => each.high !== undefined)
+          ? {
+              error_x: {
+                type: "data",
+                symmetric: false,
+                array: values.map((each) => each.high - each.value),
+                arrayminus: values.map((each) => each.value - each.low),
+                color: look.ink,
+                thickness: 1.2,
+                width: 4,
+              },
+            }
+          : {}),
+      },
+    ],
+    {
+      showlegend: false,
+      bargap: 0.4,
+      annotations: shown.map((group, i) => ({
+        x: values[i].high ?? values[i].value,
+        y: i,
+        text: percent(values[i].value),
+        showarrow: false,
+        xanchor: "left",
+        xshift: 6,
+      })),
+      yaxis: { type: "category", showgrid: false },
+      xaxis: { tickformat: ".0%", range: [0, 1.3 * most], label },
+    }
+  );
+}

@@ -1,0 +1,63 @@
+"""The tables. `migrations/` makes them; a test compares the two."""
+
+from __future__ import annotations
+
+from sqlalchemy import BigInteger, Column, Double, Index, Integer, LargeBinary, MetaData, Table, Text
+
+metadata = MetaData()
+
+#: The log. `seq` has no gaps; `key` is what can happen only once; `body` is the event as JSON.
+events = Table(
+    "events",
+    metadata,
+    Column("seq", BigInteger, primary_key=True, autoincrement=False),
+    Column("time", Double, nullable=False),
+    Column("kind", Text, nullable=False),
+    Column("key", Text, nullable=False, unique=True),
+    Column("body", Text, nullable=False),
+)
+
+#: What was answered to requests that came with an idempotency key.
+answers = Table(
+    "answers",
+    metadata,
+    Column("key", Text, primary_key=True),
+    Column("time", Double, nullable=False),
+    Column("digest", Text, nullable=False),
+    Column("status", Integer, nullable=False),
+    Column("body", LargeBinary, nullable=False),
+    Index("answers_time", "time"),
+)
+
+#: What followed from the log up to `seq`, by part; the sum of each part tells whether it is damaged.
+snapshots = Table(
+    "snapshots",
+    metadata,
+    Column("seq", BigInteger, primary_key=True, autoincrement=False),
+    Column("part", Text, primary_key=True),
+    Column("time", Double, nullable=False),
+    Column("sha256", Text, nullable=False),
+    Column("body", LargeBinary, nullable=False),
+)
+
+#: What is true of the whole log: what its numbers mean.
+facts = Table(
+    "facts",
+    metadata,
+    Column("name", Text, primary_key=True),
+    Column("value", Text, nullable=False),
+)
+
+#: API keys, and sessions of the page, which have a parent: of the secret only its SHA-256; scopes by commas.
+keys = Table(
+    "keys",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("name", Text, nullable=False),
+    Column("scopes", Text, nullable=False),
+    Column("digest", Text, nullable=False),
+    Column("created", Double, nullable=False),
+    Column("expires", Double),
+    Column("revoked", Double),
+    Column("parent", Text),
+)

@@ -1,0 +1,128 @@
+"""Clients that drive a server and keep what it acknowledged; and the log, read by nobody but the test."""
+
+import random
+import threading
+import time
+
+import httpx
+
+from fairbandits.service.events import Decided, Rewarded
+from fairbandits.service.recommender import Recommender
+from fairbandits.service.store import Store
+
+
+class Client(threading.Thread):
+    """Asks for decisions and rewards them until the server dies; keeps what was acknowledged.
+
+    A request that got no answer is sent again to the next server, with the same idempotency key: its effect must
+    be there once, whether it took place before or not.
+    """
+
+    def __init__(self, number, students, seed):
+        super().__init__()
+        self.number = number
+        self.students = students
+        self.random = random.Random(seed)
+        self.url = None
+        self.decided = {}  # id -> the whole answer
+        self.rewarded = {}  # id -> reward
+        self.open = []  # decisions that have no reward yet
+        self.again = None  # the request without an answer
+        self.sent = 0
+        self.repeated = 0
+        self.is_going = True
+
+    def follow(self, url):
+        """Go on with another server."""
+        super().__init__()
+        self.url = url
+        self.start()
+
+    def stop(self):
+        """Ask for no more."""
+        self.is_going = False
+        self.join()
+
+    def run(self):
+        with httpx.Client(base_url=self.url, timeout=30) as http:
+            while self.is_going:
+                path, body, key = self.again or self._next()
+                self.repeated += self.again is not None
+                self.again = path, body, key
+                try:
+                    answer = http.post(path, json=body, headers={"Idempotency-Key": key})
+                except httpx.TransportError:
+                    return
+                if answer.status_code == 503:
+                    time.sleep(0.05)
+                    continue
+                assert answer.status_code == 200, answer.text
+                self.again = None
+                self._keep(path, answer.json())
+
+    def _next(self):
+        self.sent += 1
+        key = f"{self.number}-{self.sent}"
+        if self.open and self.random.random() < 0.6:
+            # Any that is open, old or new.
+            some = [self.open.pop(self.random.randrange(len(self.open))) for _ in range(min(len(self.open), 2))]
+            return "/v1/rewards", [{"decision": one, "reward": self._reward(one)} for one in some], key
+        request = self.students.request(self.random.randrange(len(self.students)))
+        if self.random.random() < 0.2:
+            return "/v1/decisions/batch", {"decisions": [request, request | {"k": 3}]}, key
+        return "/v1/decisions", request, key
+
+    def _reward(self, decision):
+        n = len(self.decided[decision].get("slate", ()))
+        if n and self.random.random() < 0.5:
+            return [self.random.random(), None, self.random.random()]
+        return self.random.random()
+
+    def _keep(self, path, answer):
+        for decided in answer.get("decisions", [answer] if "decision" in answer else []):
+            self.decided[decided["decision"]] = decided
+            self.open.append(decided["decision"])
+        for rewarded in answer.get("rewards", []):
+            assert "problem" not in rewarded, rewarded
+            self.rewarded[rewarded["decision"]] = rewarded["reward"]
+
+
+class Replay:
+    """The log, read by nobody but the test; and the state that follows from it."""
+
+    def __init__(self, config):
+        self.config = config
+        self.store = Store(config.store.url)
+        self.recommender = Recommender(config)
+        self.decided = {}
+        self.rewarded = {}
+
+    def follow(self):
+        """Read on, checking that nothing is there twice and nothing is missing."""
+        while entries := self.store.read(self.recommender.seq):
+            for entry in entries:
+                assert entry.seq == self.recommender.seq + 1
+                if isinstance(entry.event, Decided):
+                    assert entry.event.id not in self.decided
+                    self.decided[entry.event.id] = entry.event
+                if isinstance(entry.event, Rewarded):
+                    assert entry.event.decision not in self.rewarded, "each is learned once"
+                    self.rewarded[entry.event.decision] = entry.event.reward
+                self.recommender.apply(entry)
+
+    def checksum(self):
+        return self.recommender.checksum()()
+
+    def check(self, clients):
+        """Check that all that was acknowledged is there, as it was answered."""
+        self.follow()
+        for client in clients:
+            for decision, answer in client.decided.items():
+                logged = self.decided[decision]
+                assert logged.picked == answer.get("slate", [answer.get("arm")])
+                assert logged.propensity == answer["propensity"]
+            for decision, reward in client.rewarded.items():
+                assert self.rewarded[decision] == reward
+
+    def close(self):
+        self.store.close()

@@ -1,0 +1,223 @@
+"""The page in a real browser."""
+
+import re
+
+import pytest
+
+from ..small import PLAIN
+from .traffic import send
+
+_CHARTS = ("gains", "gap", "arms", "experiments", "missing")
+_EVEN = {"female": 0.5, "male": 0.52}
+_APART = {"female": 0.1, "male": 0.9}
+
+
+@pytest.fixture(scope="module")
+def server(serving_module):
+    """A server that has seen some traffic, all of it even."""
+    server = serving_module(**PLAIN)
+    with server.client() as client:
+        send(client, 1200, _EVEN)
+    return server
+
+
+@pytest.fixture(scope="module")
+def changing(serving_module):
+    """A server that has seen nothing yet."""
+    return serving_module(**PLAIN)
+
+
+def text(page, selector):
+    return page.locator(selector).inner_text()
+
+
+def found(server):
+    with server.client() as client:
+        return client.get("/v1/fairness").json()
+
+
+def test_the_page_says_what_is_found(server, open_page):
+    page = open_page(server)
+    view = found(server)
+    assert text(page, "h1") == "Courses"
+    assert text(page, "#sentence") == view["sentence"]
+    assert text(page, "#detail") == view["detail"]
+    assert text(page, "#counts") == "1,200 decisions, 1,200 rewards so far."
+    assert page.locator("html").get_attribute("lang") == "en"
+
+
+def test_charts_are_drawn_and_say_the_same_as_their_tables(server, open_page):
+    page = open_page(server)
+    for name in _CHARTS:
+        chart = page.locator(f"#{name}")
+        assert chart.locator(".main-svg").count() > 0
+        # Every chart says in words what it shows.
+        assert chart.get_attribute("role") == "img"
+        assert len(chart.get_attribute("aria-label")) > 20
+    legend = page.locator("#gains .legendtext").all_text_contents()
+    assert legend == ["within 0.05 of the group behind", "female", "male"]
+    assert page.locator("#gains .scatterlayer .js-line").count() >= 2
+    assert page.locator("#arms .yaxislayer-above text").all_text_contents()
+    groups = {group["labels"][0]: group for group in found(server)["comparisons"][0]["groups"]}
+    for name in _CHARTS:
+        page.locator(f"section:has(> #{name}) summary").click()
+        page.locator(f"#{name}-table tbody tr").first.wait_for()
+    row = page.locator("#experiments-table tbody tr", has_text="female").first.inner_text().split("\t")
+    assert row[0] == "female"
+    assert row[1] == str(groups["female"]["decisions"])
+    assert row[3] == f"{100 * groups['female']['experiment_rate']:.1f}%"
+
+
+def test_the_last_decisions_are_explained(server, open_page):
+    page = open_page(server)
+    rows = page.locator("#recent tbody tr")
+    assert rows.count() == 10
+    first = found(server)["recent"][0]
+    shown = rows.first.inner_text()
+    assert first["picked"][0] in shown
+    assert re.search(r"(Experiment|Best of 3).*predicted to bring", shown, re.DOTALL)
+    assert f"{first['scores'][0]['total']:.3f}" in shown
+    page.get_by_role("button", name="Show more").click()
+    assert rows.count() == 50
+    page.get_by_role("button", name="Show fewer").click()
+    assert rows.count() == 10
+
+
+def test_it_is_live_until_it_is_paused(changing, open_page):
+    page = open_page(changing)
+    counts = page.locator("#counts")
+    with changing.client() as client:
+        send(client, 50, _EVEN)
+        counts.get_by_text("50 decisions, 50 rewards").wait_for()
+        assert re.fullmatch(r"Live, \d\d:\d\d:\d\d UTC", text(page, "#connection"))
+        pause = page.get_by_role("button", name="Pause updates")
+        pause.click()
+        assert pause.get_attribute("aria-pressed") == "true"
+        send(client, 50, _EVEN)
+        page.wait_for_timeout(1500)
+        assert counts.inner_text().startswith("50 decisions")
+        pause.click()
+        counts.get_by_text("100 decisions, 100 rewards").wait_for()
+
+
+def test_an_alert_appears_when_the_gap_is_forced_and_goes_when_it_closes(changing, open_page):
+    page = open_page(changing)
+    assert page.locator("#verdict").get_attribute("data-status") == "unsure"
+    with changing.client() as client:
+        send(client, 600, _APART)
+        page.wait_for_selector("#verdict[data-status='unfair']")
+        assert text(page, "#badge") == "Alert: a group gains less"
+        assert re.match(r"Users whose gender is female gained 0\.\d+ less per decision", text(page, "#sentence"))
+        assert "We are 95% sure" in text(page, "#sentence")
+        assert "It has shown since" in text(page, "#sentence")
+        assert page.title().startswith("\u26a0 Courses")
+        assert text(page, "#announcement").startswith("Alert: a group gains less. Users whose gender is female")
+        assert page.locator("#gap .annotation-text", has_text="since").count() == 1
+        # Who was behind is ahead for as long.
+        send(client, 600, {"female": 0.9, "male": 0.1}, seed=1)
+        page.wait_for_selector("#verdict:not([data-status='unfair'])")
+        assert text(page, "#badge") != "Alert: a group gains less"
+        assert not page.title().startswith("\u26a0")
+
+
+def test_users_are_compared_by_one_attribute_after_the_other(server, open_page):
+    page = open_page(server)
+    radios = page.get_by_role("radio")
+    assert radios.count() == 2
+    page.get_by_label("region").check()
+    assert page.locator("#gains .legendtext").all_text_contents()[1:] == ["north", "south"]
+    page.get_by_label("gender").check()
+    assert page.locator("#gains .legendtext").all_text_contents()[1:] == ["female", "male"]
+
+
+def test_everything_can_be_reached_by_keyboard(server, open_page):
+    page = open_page(server)
+
+    def focused():
+        return page.evaluate("document.activeElement.id || document.activeElement.textContent.trim()")
+
+    page.keyboard.press("Tab")
+    assert focused() == "Skip to what is found"
+    page.keyboard.press("Enter")
+    assert focused() == "main"
+    page.keyboard.press("Shift+Tab")
+    assert focused() == "pause"
+    page.keyboard.press("Space")
+    assert page.locator("#pause").get_attribute("aria-pressed") == "true"
+    page.keyboard.press("Space")
+    page.keyboard.press("Tab")
+    before = page.locator("input:checked").get_attribute("value")
+    page.keyboard.press("ArrowRight")
+    assert page.locator("input:checked").get_attribute("value") != before
+    page.keyboard.press("Tab")
+    assert focused() == "The same as a table"
+    page.keyboard.press("Enter")
+    page.locator("#gains-table tbody tr").first.wait_for()
+    reached = set()
+    for _ in range(20):
+        page.keyboard.press("Tab")
+        reached.add(focused())
+        # Whoever is there can see it.
+        assert page.evaluate("getComputedStyle(document.activeElement).outlineStyle") != "none"
+        if "these numbers as JSON" in reached:
+            break
+    assert {"more", "these numbers as JSON"} <= reached
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(360, "light"), (1280, "dark")])
+def test_no_barriers(server, open_page, width, scheme):
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe is not installed")
+    page = open_page(server, width=width, scheme=scheme)
+    for summary in page.locator("summary").all():
+        summary.click()
+    violations = axe.Axe().run(page).response["violations"]
+    assert [
+        (each["id"], each["impact"], [node["html"][:200] for node in each["nodes"]]) for each in violations
+    ] == []
+
+
+def test_it_can_be_read_on_a_phone(server, open_page):
+    page = open_page(server, width=360, height=740)
+    assert page.evaluate("document.documentElement.scrollWidth") == 360
+    # No chart is cut off, and buttons are as large as a fingertip asks for.
+    for name in _CHARTS:
+        box = page.locator(f"#{name} .main-svg").first.bounding_box()
+        assert box["x"] >= 0
+        assert box["x"] + box["width"] <= 360
+    assert page.locator("#pause").bounding_box()["height"] >= 24
+
+
+def test_names_are_text_whatever_is_in_them_and_a_lost_connection_is_said(serving, open_page):
+    bad = "<img src=x onerror=alert(1)><b>&amp;"
+    server = serving(
+        **PLAIN
+        | {
+            "title": f"Courses {bad}",
+            "attributes": {bad: ["female", f"male{bad}"]},
+            "matches": [],
+            "arms": [{"arm": f"{name}{bad}", "features": {"hours": 1}} for name in "ab"],
+        }
+    )
+    with server.client() as client:
+        users = [
+            {"features": {"language": "en"}, "groups": {bad: ("female", f"male{bad}")[i % 2]}} for i in range(400)
+        ]
+        made = client.post("/v1/decisions/batch", json={"decisions": users}).raise_for_status().json()
+        rewards = [
+            {"decision": one["decision"], "reward": 0.2 + 0.6 * (i % 2)} for i, one in enumerate(made["decisions"])
+        ]
+        client.post("/v1/rewards", json=rewards).raise_for_status()
+    page = open_page(server)
+    page.wait_for_selector("#verdict[data-status='unfair']")
+    assert text(page, "h1") == f"Courses {bad}"
+    assert f"male{bad}" in text(page, "#sentence")
+    assert page.locator("#gains .legendtext").all_text_contents()[-1] == f"male{bad}"
+    assert page.locator("main img").count() == 0
+    page.locator("#gains").hover()
+    for summary in page.locator("summary").all():
+        summary.click()
+    assert f"male{bad}" in text(page, "#gains-table thead")
+    server.stop()
+    page.locator("#connection", has_text="Connection lost").wait_for()
+    # The browser itself says that nobody answers.
+    open_page.complaints[:] = [each for each in open_page.complaints if "net::ERR" not in each]

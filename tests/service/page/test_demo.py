@@ -1,0 +1,45 @@
+"""`fairbandits serve --demo`: simulated students come, and the page is alive at once."""
+
+import subprocess
+import sys
+
+import pytest
+
+from ..conftest import Server
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory):
+    """The demo, with students."""
+    server = Server(tmp_path_factory.mktemp("demo"), "--demo").start().wait()
+    yield server
+    server.stop()
+
+
+def test_the_page_of_the_demo_is_alive_at_once(demo, open_page):
+    page = open_page(demo)
+    assert page.locator("h1").inner_text() == "Videos for students"
+    page.wait_for_selector("#gains .main-svg")
+    page.wait_for_selector("#recent tbody tr")
+    before = page.locator("#counts").inner_text()
+    page.wait_for_function("before => document.getElementById('counts').textContent !== before", arg=before)
+    assert page.locator("#gains .legendtext").all_text_contents()[1:] == ["Female", "Male"]
+
+
+def test_students_come_and_mostly_answer(demo):
+    with demo.client() as client:
+        found = client.get("/v1/fairness").json()
+        while found["decisions"] < 600:
+            found = client.get("/v1/fairness").json()
+    assert 0.5 * found["decisions"] < found["rewards"] < found["decisions"]
+    groups = found["comparisons"][0]["groups"]
+    assert {group["labels"][0] for group in groups} == {"Female", "Male"}
+    assert all(group["missing"] > 0 for group in groups)
+
+
+def test_students_of_the_demo_come_to_no_other_service(tmp_path):
+    (tmp_path / "own.toml").write_text("")
+    command = [sys.executable, "-m", "fairbandits", "serve", "own.toml", "--demo"]
+    ended = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
+    assert ended.returncode != 0
+    assert "leave out the configuration" in ended.stderr

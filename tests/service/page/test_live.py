@@ -1,0 +1,124 @@
+"""What many watch is computed once; streams begin, beat and end as they should."""
+
+import asyncio
+import time
+from types import SimpleNamespace
+
+import pytest
+
+from fairbandits.service.monitor import Monitor
+from fairbandits.service.page import live as module
+from fairbandits.service.page.live import Live
+from fairbandits.service.refused import UnavailableError
+
+from ..small import small_config
+from .logs import entries
+
+
+class _Engine:
+    """As much of an engine as is watched."""
+
+    def __init__(self):
+        self.config = small_config()
+        self.monitor = Monitor(self.config)
+        self.taken = 0
+
+    @property
+    def follower(self):
+        return SimpleNamespace(seq=self.monitor.seq)
+
+    def happen(self):
+        [decision, reward] = entries([{"groups": {"gender": "female"}, "reward": 0.5}])
+        for entry in (decision, reward):
+            self.monitor.apply(type(entry)(self.monitor.seq + 1, entry.event, entry.decided))
+
+
+@pytest.fixture
+def engine(monkeypatch):
+    monkeypatch.setattr(module, "_PACE", 0.02)
+    monkeypatch.setattr(module, "_HEARTBEAT", 0.1)
+    engine = _Engine()
+    compute = module._view
+
+    def counted(*args):
+        engine.taken += 1
+        return compute(*args)
+
+    monkeypatch.setattr(module, "_view", counted)
+    return engine
+
+
+async def news(stream):
+    """Give the next event that says something."""
+    async for event in stream:
+        if not event.startswith(b":"):
+            return event
+    raise AssertionError("the stream has ended")
+
+
+def test_however_many_watch_it_is_computed_once(engine):
+    async def watch():
+        live = Live(engine)
+        streams = [live.watch() for _ in range(20)]
+        first = await asyncio.gather(*(anext(stream) for stream in streams))
+        assert len(set(first)) == 1
+        engine.happen()
+        second = await asyncio.gather(*(news(stream) for stream in streams))
+        assert len(set(second)) == 1
+        assert second[0] != first[0]
+        assert (engine.taken, live.streams) == (2, 20)
+        for stream in streams:
+            await stream.aclose()
+        assert live.streams == 0
+
+    asyncio.run(watch())
+
+
+def test_a_stream_in_which_nothing_happens_beats(engine):
+    async def watch():
+        stream = Live(engine).watch()
+        assert (await anext(stream)).startswith(b"id: 0\ndata: {")
+        assert await anext(stream) == b": still here\n\n"
+        engine.happen()
+        assert (await news(stream)).startswith(b"id: 2\n")
+        assert engine.taken == 2
+        await stream.aclose()
+
+    asyncio.run(watch())
+
+
+def test_no_more_streams_than_can_be_served(engine, monkeypatch):
+    monkeypatch.setattr(module, "_MOST_STREAMS", 1)
+
+    async def watch():
+        live = Live(engine)
+        stream = live.watch()
+        await anext(stream)
+        with pytest.raises(UnavailableError, match="GET /v1/fairness"):
+            live.watch()
+        await stream.aclose()
+        await anext(live.watch())
+
+    asyncio.run(watch())
+
+
+def test_what_takes_long_is_computed_less_often(engine, monkeypatch):
+    quick = module._view
+
+    def slow(*args):
+        time.sleep(0.1)
+        return quick(*args)
+
+    monkeypatch.setattr(module, "_view", slow)
+
+    async def watch():
+        stream = Live(engine).watch()
+        await anext(stream)
+        engine.happen()
+        began = time.monotonic()
+        await news(stream)
+        # A twentieth of the time at most.
+        assert time.monotonic() - began > 1.5
+        await stream.aclose()
+
+    asyncio.run(watch())

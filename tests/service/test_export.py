@@ -1,0 +1,150 @@
+"""The log of a service as a log for audits; and the commands."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from fairbandits.logs import Log
+from fairbandits.service.config import load_config
+from fairbandits.service.engine import Engine
+from fairbandits.service.events import Rewarded
+from fairbandits.service.export import export
+from fairbandits.service.store import Settled, Write, append
+from service.conftest import write_config
+from service.small import PLAIN, USER, small_config
+
+
+@pytest.fixture
+def engine(tmp_path):
+    """An engine whose log can be filled by hand."""
+    engine = Engine(small_config(store={"url": f"sqlite:///{tmp_path}/log.db"}))
+    engine._open()
+    yield engine
+    engine.store.close()
+
+
+def write(engine, *events):
+    entries = append(engine.store, [Write(lambda _: Settled(events, None))], engine.follower.seq)
+    engine.follower.apply(engine.store.read(engine.follower.seq))
+    return entries
+
+
+def fill(engine, n, **how):
+    """Write n decisions, of which every other one has a reward."""
+    rng = np.random.default_rng(0)
+    for number in range(n):
+        groups = {"gender": str(rng.choice(["female", "male"])), "region": None}
+        decided = engine.recommender.decide(USER["features"], groups, **how)
+        write(engine, decided)
+        if number % 2:
+            write(engine, Rewarded(decided.id, 0.0, float(rng.random())))
+
+
+def test_what_is_exported_is_what_an_audit_reads(engine, tmp_path):
+    fill(engine, 40)
+    path = tmp_path / "log.parquet"
+    assert export(engine.config, path) == 40
+    log = Log.open(path)
+    assert not log.guessed, "the file says itself which column is what"
+    assert log.roles.groups == ("gender", "region")
+    assert (log.roles.propensity, log.roles.time) == ("propensity", "time")
+    assert log.roles.contexts == ("user_age", "user_language")
+    [chunk] = log.chunks(contexts=True)
+    assert np.isnan(chunk.reward).sum() == 20
+    assert (chunk.propensity > 0).all()
+    for standing in engine.recommender.policy.groups.standings("gender"):
+        mine = chunk.group["gender"].codes == chunk.group["gender"].labels.index(standing.group)
+        assert np.nanmean(chunk.reward[mine]) == pytest.approx(standing.mean)
+    assert (chunk.group["region"].codes == -1).all()
+
+
+def test_csv_too(engine, tmp_path):
+    fill(engine, 4)
+    assert export(engine.config, tmp_path / "log.csv") == 4
+    assert len((tmp_path / "log.csv").read_text().splitlines()) == 5
+
+
+def test_slates_have_a_row_for_each_arm(engine, tmp_path):
+    slate = engine.recommender.decide(USER["features"], USER["groups"], k=3)
+    write(engine, slate, Rewarded(slate.id, 0.0, [0.5, None, 1.0]))
+    path = tmp_path / "log.parquet"
+    assert export(engine.config, path) == 3
+    log = Log.open(path)
+    assert log.roles.propensity is None
+    [chunk] = log.chunks()
+    np.testing.assert_array_equal(chunk.reward, [0.5, np.nan, 1.0])
+    assert [chunk.arm.labels[code] for code in chunk.arm.codes] == slate.picked
+
+
+def test_a_log_without_decisions(engine, tmp_path):
+    assert export(engine.config, tmp_path / "log.parquet") == 0
+
+
+def test_more_decisions_than_are_read_at_once(engine, tmp_path, monkeypatch):
+    monkeypatch.setattr("fairbandits.service.export._ROWS", 7)
+    fill(engine, 20)
+    assert export(engine.config, tmp_path / "log.parquet") == 20
+
+
+def run(folder, *arguments):
+    command = [sys.executable, "-m", "fairbandits", *map(str, arguments)]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120, check=False)
+
+
+def test_from_a_server_to_an_audit(serving, students):
+    server = serving()
+    with server.client() as client:
+        batch = {"decisions": [students.request(number) for number in range(300)]}
+        decided = client.post("/v1/decisions/batch", json=batch).json()["decisions"]
+        rewards = [
+            {"decision": one["decision"], "reward": students.reward(number, one["arm"])}
+            for number, one in enumerate(decided)
+        ]
+        client.post("/v1/rewards", json=rewards)
+        text = client.get("/metrics").text
+    exported = run(server.folder, "export", "log.parquet", "config.toml")
+    assert exported.stdout == "log.parquet: 300 row(s)\n", exported.stderr
+    audited = run(server.folder, "audit", "log.parquet", "--out", "audit")
+    assert audited.returncode == 0, audited.stderr
+    for line in text.splitlines():
+        if line.startswith("fairbandits_group_mean_reward{"):
+            assert f"{float(line.split()[-1]):.3f}" in audited.stdout
+
+
+def test_the_example_can_be_printed_and_served(tmp_path):
+    printed = run(tmp_path, "serve", "--example")
+    assert printed.returncode == 0
+    (tmp_path / "config.toml").write_text(printed.stdout)
+    assert load_config(tmp_path / "config.toml").title == "Courses"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["serve", "none.toml"], "none.toml: cannot be read"),
+        (["serve", "--workers", "0"], "workers"),
+        (["export", "log.txt"], "a log is written to a .csv or .parquet file"),
+    ],
+)
+def test_wrong_commands_are_one_line(tmp_path, arguments, message):
+    ended = run(tmp_path, *arguments)
+    assert ended.returncode == 2
+    assert message in ended.stderr
+    assert len(ended.stderr.splitlines()) == 1
+
+
+def test_a_port_that_is_taken_is_one_line(serving, tmp_path):
+    server = serving(**PLAIN)
+    write_config(tmp_path, **PLAIN)
+    ended = run(tmp_path, "serve", "config.toml", "--port", server.url.rsplit(":", 1)[1])
+    assert ended.returncode == 2
+    assert "in use" in ended.stderr
+
+
+def test_without_the_extra_it_says_what_to_install(tmp_path):
+    code = "import sys; sys.modules['uvicorn'] = None; from fairbandits.cli import main; sys.exit(main(['serve']))"
+    ended = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert ended.returncode == 2
+    assert "the service needs uvicorn: pip install 'fairbandits[service]'" in ended.stderr
