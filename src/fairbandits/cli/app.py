@@ -60,7 +60,8 @@ def main(arguments: list[str] | None = None) -> int:
         return _fail("this should not happen, whatever came; please report it with the lines above", _BROKEN)
     if status == _INTERRUPTED:
         return _fail(
-            "interrupted; what reproduce or compare has finished is kept, and goes on from there", _INTERRUPTED
+            "interrupted; nothing is half written, and reproduce and compare go on from what is finished",
+            _INTERRUPTED,
         )
     return status if isinstance(status, int) else 0
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,6 +10,8 @@ from typing import Any, Generic, TypeVar
 from fairbandits.coded import Label
 from fairbandits.logs.judge.cells import ALL, Cells
 from fairbandits.logs.judge.estimate import Estimate
+from fairbandits.report.numbers import or_none
+from fairbandits.report.page import write_report
 
 T = TypeVar("T")
 
@@ -164,7 +165,7 @@ class Judged:
             "trusted": self.trusted,
             "estimates": {name: verdict.to_plain() for name, verdict in self.verdicts.items()},
             "effective_rows": self.effective.to_plain(float),
-            "mean_weight": None if self.mean_weight is None else self.mean_weight.to_plain(_or_none),
+            "mean_weight": None if self.mean_weight is None else self.mean_weight.to_plain(or_none),
             "unsupported": self.unsupported.to_plain(float),
         }
 
@@ -213,9 +214,9 @@ class Judgement:
 
     def write(self, folder: str | Path) -> Path:
         """Write `judge.html` and `judge.json` into a folder, each whole; give the path of the page."""
-        from fairbandits.logs.judge.files import write_report  # noqa: PLC0415 - it draws, which needs an extra
+        from fairbandits.logs.judge.page import as_page  # noqa: PLC0415 - it draws, which needs an extra
 
-        return write_report(self, Path(folder))
+        return write_report(Path(folder), "judge", as_page(self), self.to_plain())
 
     def to_plain(self) -> dict[str, Any]:
         """Give what JSON holds of it."""
@@ -230,11 +231,6 @@ class Judgement:
             "policies": {policy.title: policy.to_plain() for policy in self.policies},
             "cautions": list(self.cautions),
         }
-
-
-def _or_none(value: float) -> float | None:
-    # JSON has no NaN, which is the mean of no rows.
-    return None if math.isnan(value) else value
 
 
 def _plain(estimate: Estimate | None) -> dict[str, float] | None:
