@@ -52,10 +52,11 @@ def _features() -> dict[str, Any]:
         name: {"low": low, "high": high, "default": float(np.median(students[name]))}
         for name, (low, high) in RANGES.items()
     }
-    words = {
+    words: dict[str, dict[str, Any]] = {
         name: {"values": values, "default": values[np.bincount(students[name]).argmax()]}
         for name, values in CATEGORIES.items()
     }
+    del words["sex"]["default"]  # there is no usual sex
     return numbers | words
 
 
