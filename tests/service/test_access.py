@@ -5,13 +5,13 @@ import time
 
 import httpx
 import pytest
-from tests.service.conftest import Server, write_config
 
 from fairbandits.service.api import create_app
 from fairbandits.service.demo import demo_config
-from fairbandits.service.security import kept
 from fairbandits.service.security.access import ROUTES
 from fairbandits.service.security.keys import SCOPES, make_key
+from service.conftest import Server, write_config
+from service.holder import Holder, bearer
 
 CLOSED = [access for access in ROUTES if access.scope is not None]
 OPEN = [access for access in ROUTES if access.scope is None]
@@ -21,26 +21,18 @@ def named(access):
     return f"{access.method} {access.path}"
 
 
-class Holder:
-    """Keys of a store, made and revoked beside a server that runs."""
-
-    def __init__(self, folder):
-        self.config = demo_config(store={"url": f"sqlite:///{folder}/fairbandits.db"})
-
-    def make(self, *scopes):
-        key, token = make_key("test", scopes, time.time())
-        with kept.opened(self.config) as store:
-            kept.keep_key(store, key)
-        return key.id, token
-
-    def revoke(self, identity):
-        with kept.opened(self.config) as store:
-            assert kept.revoke_key(store, identity)
+def store_in(folder):
+    return {"url": f"sqlite:///{folder}/fairbandits.db"}
 
 
 @pytest.fixture(scope="module")
-def holder(tmp_path_factory):
-    return Holder(tmp_path_factory.mktemp("guarded"))
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("guarded")
+
+
+@pytest.fixture(scope="module")
+def holder(folder):
+    return Holder(demo_config(store=store_in(folder)))
 
 
 @pytest.fixture(scope="module")
@@ -56,13 +48,8 @@ def tokens(holder):
 
 
 @pytest.fixture(scope="module")
-def guarded(holder, tokens, tmp_path_factory):
-    folder = tmp_path_factory.mktemp("server")
-    url = holder.config.store.url
-    limits = {"guest_rate": 1000.0, "guest_burst": 1000.0}
-    server = Server(folder, str(write_config(folder, store={"url": url}, limits=limits))).start().wait()
-    yield server
-    server.stop()
+def guarded(folder, tokens, serving_module):
+    return serving_module(store=store_in(folder), limits={"guest_rate": 1000.0, "guest_burst": 1000.0})
 
 
 @pytest.fixture
@@ -116,9 +103,7 @@ class TestEveryRoute:
 
     def test_with_the_key_it_needs(self, client, access, tokens):
         if access.path == "/v1/stream":
-            with client.stream(
-                "GET", access.path, headers={"Authorization": f"Bearer {tokens['read']}"}
-            ) as answer:
+            with client.stream("GET", access.path, headers=bearer(tokens["read"])) as answer:
                 assert answer.status_code == 200
             return
         answer = ask(client, access, tokens[access.scope])
@@ -167,7 +152,7 @@ def test_a_route_that_is_not_in_the_table_is_not_served(tmp_path):
 
 def test_a_running_server_learns_of_new_and_of_revoked_keys(client, holder):
     identity, token = holder.make("read")
-    headers = {"Authorization": f"Bearer {token}"}
+    headers = bearer(token)
     assert client.get("/v1/arms", headers=headers).status_code == 200  # at once
     holder.revoke(identity)
     began = time.monotonic()
@@ -179,9 +164,9 @@ def test_a_running_server_learns_of_new_and_of_revoked_keys(client, holder):
 
 def test_ready_says_more_to_those_who_may_read(client, tokens):
     assert client.get("/ready").json() == {"ready": True}
-    told = client.get("/ready", headers={"Authorization": f"Bearer {tokens['read']}"}).json()
+    told = client.get("/ready", headers=bearer(tokens["read"])).json()
     assert set(told) == {"ready", "seq", "checksum"}
-    assert client.get("/ready", headers={"Authorization": f"Bearer {tokens['decide']}"}).json() == {"ready": True}
+    assert client.get("/ready", headers=bearer(tokens["decide"])).json() == {"ready": True}
 
 
 def test_an_idempotency_key_is_of_one_client(client, tokens, holder, students):
@@ -248,7 +233,8 @@ def test_a_session_ends_with_its_key(guarded, holder):
 # -- without any key -------------------------------------------------------------------------------------
 
 
-def test_before_the_first_key_this_machine_may_do_everything_and_no_site_may(server):
+def test_before_the_first_key_this_machine_may_do_everything_and_no_site_may(serving):
+    server = serving()
     with server.client() as client:
         assert client.get("/v1/arms").status_code == 200
         port = httpx.URL(server.url).port
@@ -268,8 +254,8 @@ def test_before_the_first_key_this_machine_may_do_everything_and_no_site_may(ser
 
 
 def test_the_first_key_closes_a_running_server(serving, tmp_path):
-    server = serving()
-    holder = Holder(tmp_path)
+    server = serving(store=store_in(tmp_path))
+    holder = Holder(demo_config(store=store_in(tmp_path)))
     with server.client() as client:
         assert client.get("/v1/arms").status_code == 200
         identity, _ = holder.make("read")
@@ -284,13 +270,13 @@ def test_the_first_key_closes_a_running_server(serving, tmp_path):
 
 
 def test_beyond_loopback_only_with_a_key(tmp_path):
-    holder = Holder(tmp_path)
-    _, token = holder.make("read")
-    server = Server(tmp_path, str(write_config(tmp_path)), "--host", "0.0.0.0").start()  # noqa: S104
+    store = store_in(tmp_path)
+    _, token = Holder(demo_config(store=store)).make("read")
+    server = Server(tmp_path, str(write_config(tmp_path, store=store)), "--host", "0.0.0.0").start()  # noqa: S104
     try:
         server.url = server.url.replace("0.0.0.0", "127.0.0.1")  # noqa: S104
         with server.wait().client() as client:
             assert client.get("/v1/arms").status_code == 401
-            assert client.get("/v1/arms", headers={"Authorization": f"Bearer {token}"}).status_code == 200
+            assert client.get("/v1/arms", headers=bearer(token)).status_code == 200
     finally:
         server.stop()

@@ -61,12 +61,12 @@ class RewardsAnswer(TypedDict):
 
 
 class ArmAnswer(TypedDict):
-    """An arm of the catalogue."""
+    """An arm of the catalogue; of one that was retired, what is known of it is left out."""
 
     arm: str
     version: int
-    features: dict[str, Any]
-    matches: dict[str, str | None]
+    features: NotRequired[dict[str, Any]]
+    matches: NotRequired[dict[str, str | None]]
 
 
 class ArmsAnswer(TypedDict):

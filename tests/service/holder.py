@@ -1,0 +1,30 @@
+"""Keys for tests, made and revoked beside a server that runs."""
+
+import time
+
+from fairbandits.service.security import kept
+from fairbandits.service.security.keys import make_key
+
+
+class Holder:
+    """The keys in the store of a configuration."""
+
+    def __init__(self, config):
+        self._config = config
+
+    def make(self, *scopes):
+        """Make a key; give its id, and what its owner sends."""
+        key, token = make_key("test", scopes, time.time())
+        with kept.opened(self._config) as store:
+            kept.keep_key(store, key)
+        return key.id, token
+
+    def revoke(self, identity):
+        """Revoke a key."""
+        with kept.opened(self._config) as store:
+            assert kept.revoke_key(store, identity)
+
+
+def bearer(token):
+    """Give the header that shows a key."""
+    return {"Authorization": f"Bearer {token}"}
