@@ -7,9 +7,11 @@ import time
 import pytest
 from pydantic import TypeAdapter
 
+from fairbandits.logs import audit
 from fairbandits.service.api.found import FairnessAnswer
+from fairbandits.service.export import export
 
-from ..small import PLAIN
+from ..small import PLAIN, small_config
 from .traffic import send
 
 _ANSWER = TypeAdapter(FairnessAnswer)
@@ -89,6 +91,21 @@ def test_an_alert_is_the_same_everywhere(client):
         line for line in metrics.splitlines() if line.startswith('fairbandits_gap{attribute="gender",bound="low"}')
     ]
     assert float(line.split()[-1]) == pytest.approx(low, rel=1e-5)
+
+
+def test_an_audit_of_the_exported_log_finds_the_same(server, client, tmp_path):
+    send(client, 100, {"female": 0.4, "male": None})
+    shown = client.get("/v1/fairness").json()["comparisons"]
+    config = small_config(store={"url": f"sqlite:///{server.folder}/fairbandits.db"})
+    export(config, tmp_path / "log.parquet")
+    audited = audit(tmp_path / "log.parquet", tolerance=0.05, min_rows=20)
+    for comparison in shown:
+        found = audited[comparison["attributes"][0]].difference
+        assert comparison["gap"]["value"] == pytest.approx(found.gap, abs=1e-5)
+        groups = {group["labels"][0]: (group["rewards"], group["missing"]) for group in comparison["groups"]}
+        assert groups == {group.name: (group.rewards, group.missing) for group in found.groups}
+        arms = {arm["arm"]: arm["total"]["value"] for arm in comparison["decomposition"]["arms"]}
+        assert arms == pytest.approx({arm.arm: arm.total.value for arm in found.decomposition.arms}, abs=1e-5)
 
 
 def test_workers_on_one_log_show_the_same(serving, tmp_path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
 from fastapi import APIRouter, Request
 from starlette.responses import Response, StreamingResponse
@@ -12,6 +13,9 @@ from fairbandits.service.page import assets
 from fairbandits.service.page.live import Live
 from fairbandits.service.refused import RefusedError
 
+_EVENTS: dict[int | str, dict[str, Any]] = {
+    200: {"description": "Events, each with a FairnessAnswer", "content": {"text/event-stream": {}}}
+}
 _SESSION = b"<!--session-->"
 _LOG_OUT = b'<form method="post" action="/logout"><button>Log out</button></form>'
 
@@ -29,7 +33,7 @@ def routes(live: Live) -> APIRouter:
         view = await live.now()
         return Response(view.body, media_type="application/json")
 
-    @router.get("/v1/stream", tags=["fairness"], response_class=StreamingResponse)
+    @router.get("/v1/stream", tags=["fairness"], response_class=StreamingResponse, responses=_EVENTS)
     async def stream() -> StreamingResponse:
         """Send what `/v1/fairness` answers, now and at most once a second as it changes: server-sent events."""
         headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
