@@ -60,7 +60,7 @@ def main(arguments: list[str] | None = None) -> int:
         return _fail("this should not happen, whatever came; please report it with the lines above", _BROKEN)
     if status == _INTERRUPTED:
         return _fail(
-            "interrupted; nothing is half written, and reproduce and compare go on from what is finished",
+            "interrupted; nothing is half written; reproduce and compare go on from what is done",
             _INTERRUPTED,
         )
     return status if isinstance(status, int) else 0

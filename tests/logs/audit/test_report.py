@@ -14,7 +14,7 @@ import pytest
 from fairlearn.metrics import MetricFrame, count, mean_prediction
 
 from fairbandits.logs import audit, metric_frame
-from fairbandits.logs.audit import files
+from fairbandits.logs.audit import plain
 
 from . import logs
 
@@ -87,7 +87,7 @@ def test_any_name_can_be_drawn(tmp_path, name):
 
 
 def test_nothing_is_written_where_something_fails(found, tmp_path, monkeypatch):
-    monkeypatch.setattr(files, "as_plain", lambda _: {"mean": math.nan})
+    monkeypatch.setattr(plain, "as_plain", lambda _: {"mean": math.nan})
     with pytest.raises(ValueError, match="not JSON compliant"):
         found.write(tmp_path)
     assert list(tmp_path.iterdir()) == []
