@@ -136,7 +136,19 @@ finite = st.floats(allow_nan=False, allow_infinity=False)
 @given(st.lists(finite, min_size=1), finite, st.text())
 def test_numbers_come_back_to_the_bit(values, time, text):
     event = Decided(
-        "id", time, 0, {text: time}, {"a": text}, [text], False, 1, None, [{"mean": time}], [[[0], values, 0]], 1
+        "id",
+        time,
+        0,
+        {text: time},
+        {"a": text},
+        [text],
+        False,
+        1,
+        None,
+        False,
+        [{"mean": time}],
+        [[[0], values, 0]],
+        1,
     )
     again = read_event("decided", event.to_json())
     assert again == event
