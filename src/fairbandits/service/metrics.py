@@ -35,11 +35,15 @@ class Metrics:
             buckets=_SECONDS,
             registry=self._registry,
         )
+        self._of: dict[tuple[str, int], Histogram] = {}
         self._registry.register(self)  # anything with `collect` will do
 
     def took(self, route: str, status: int, seconds: float) -> None:
         """Note how long a request took."""
-        self._took.labels(route, str(status)).observe(seconds)
+        of = self._of.get((route, status))
+        if of is None:
+            of = self._of[route, status] = self._took.labels(route, str(status))
+        of.observe(seconds)
 
     def text(self, findings: Findings) -> bytes:
         """Give all of it in the text format of Prometheus, with the same findings as the page."""

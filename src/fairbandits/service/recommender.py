@@ -247,11 +247,11 @@ def _picked_arms(decisions: Decisions) -> Iterator[_Pick]:
     users, scores = np.arange(len(decisions)), decisions.scores
     explored = _explored(scores.mean + scores.fairness, decisions.indices[:, None]).tolist()
     parts = [getattr(scores, part)[users, decisions.indices].tolist() for part in Scores.__slots__]
-    for user, (arm, chance, is_explored, *values) in enumerate(
-        zip(decisions.picked, decisions.probability, explored, *parts, strict=True)
+    for arm, chance, is_explored, context, *values in zip(
+        decisions.picked, decisions.probability, explored, decisions.contexts(), *parts, strict=True
     ):
         own = dict(zip(Scores.__slots__, values, strict=True))
-        yield _Pick([str(arm)], chance, is_explored, [own], [_written(*decisions.context(user))])
+        yield _Pick([str(arm)], chance, is_explored, [own], [context])
 
 
 def _picked_slates(slates: Sequence[Slate]) -> Iterator[_Pick]:
@@ -259,7 +259,7 @@ def _picked_slates(slates: Sequence[Slate]) -> Iterator[_Pick]:
         scores, places = slate.scores, list(slate.indices)
         [explored] = _explored((scores.mean + scores.fairness)[None], np.array([places])).tolist()
         parts = [{part: getattr(scores, part).item(place) for part in Scores.__slots__} for place in places]
-        contexts = [_written(*row.entries()) for row in slate.rows]
+        contexts = [_written(row) for row in slate.rows]
         yield _Pick([str(arm) for arm in slate.picked], slate.probability, explored, parts, contexts)
 
 
@@ -272,7 +272,8 @@ def _explored(known: NDArray[np.float64], places: NDArray[np.int64]) -> NDArray[
     return explored
 
 
-def _written(columns: NDArray[np.int64], values: NDArray[np.float64], n_common: int) -> Context:
+def _written(row: Row) -> Context:
+    columns, values, n_common = row.entries()
     return columns.tolist(), values.tolist(), n_common
 
 

@@ -35,6 +35,8 @@ CONFIG_VARIABLE = "FAIRBANDITS_CONFIG"
 #: Where it finds that simulated students are to come.
 DEMO_VARIABLE = "FAIRBANDITS_DEMO"
 _SWITCH_SECONDS = 0.0005
+# What a request needs is gone when it is answered, and nearly all of it without looking for garbage.
+_OBJECTS = 20_000
 
 
 def create_app(config: Config, demo: bool = False) -> FastAPI:
@@ -96,6 +98,8 @@ def _tuned() -> Iterator[None]:
     # What is there by now stays: to look through it for garbage again and again makes requests wait.
     gc.collect()
     gc.freeze()
+    thresholds = gc.get_threshold()
+    gc.set_threshold(_OBJECTS, *thresholds[1:])
     # The thread that writes needs the interpreter a few times a batch, each time for a moment.
     interval = sys.getswitchinterval()
     sys.setswitchinterval(_SWITCH_SECONDS)
@@ -103,6 +107,7 @@ def _tuned() -> Iterator[None]:
         yield
     finally:
         sys.setswitchinterval(interval)
+        gc.set_threshold(*thresholds)
         gc.unfreeze()
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from fastapi import APIRouter, Query, Request, Response
 from pydantic_core import to_json
 
+from fairbandits.service.api.body import read_body
 from fairbandits.service.api.once import as_response, once, refusing
 from fairbandits.service.api.openapi import answers, takes
 from fairbandits.service.api.schemas import Schemas, parse
@@ -50,7 +51,7 @@ def routes(engine: Engine, schemas: Schemas) -> APIRouter:
     @router.post("", openapi_extra=takes("Arm", many="Arms"), responses=answers("ArmsAnswer", 409, 422))
     async def add(request: Request) -> Response:
         """Add an arm, or a list of arms; all or none."""
-        body = await request.body()
+        body = await read_body(request)
         is_list = body.lstrip()[:1] == b"["
         given = parse(schemas.arms, body) if is_list else [parse(schemas.arm, body)]
 
@@ -64,7 +65,7 @@ def routes(engine: Engine, schemas: Schemas) -> APIRouter:
     @router.put("/{arm:path}", openapi_extra=takes("ArmChange"), responses=answers("ArmsAnswer", 404, 409, 422))
     async def change(request: Request, arm: str) -> Response:
         """Change what is known of an arm; what was learned of it stays."""
-        body = await request.body()
+        body = await read_body(request)
         given = parse(schemas.change, body)
         return await _change(engine, request, body, lambda: [_changed(engine, arm, given)])
 
