@@ -9,7 +9,7 @@ from typing import Any
 from fastapi import APIRouter, Query, Request, Response
 from pydantic_core import to_json
 
-from fairbandits.service.api.once import as_response, once, refusing
+from fairbandits.service.api.once import Written, once, refusing
 from fairbandits.service.api.openapi import answers, takes
 from fairbandits.service.api.schemas import Schemas, parse
 from fairbandits.service.engine import Engine
@@ -45,7 +45,7 @@ def routes(engine: Engine, schemas: Schemas) -> APIRouter:
             for name in names[:limit]
         ]
         more = names[limit - 1] if len(names) > limit else None
-        return as_response(Answer(200, to_json({"arms": page, "next": more})))
+        return Written(Answer(200, to_json({"arms": page, "next": more})))
 
     @router.post("", openapi_extra=takes("Arm", many="Arms"), responses=answers("ArmsAnswer", 409, 422))
     async def add(request: Request) -> Response:
@@ -82,7 +82,7 @@ async def _change(
     key = once(request, body)
     for _ in range(_TRIES):
         try:
-            return as_response(await engine.writer.write(_as_write(make, key)))
+            return Written(await engine.writer.write(_as_write(make, key)))
         except _SecondError:
             continue  # by now the other's change has been applied
     raise RefusedError(

@@ -9,7 +9,7 @@ from typing import Any
 from fastapi import APIRouter, Request, Response
 from pydantic_core import to_json
 
-from fairbandits.service.api.once import as_response, once
+from fairbandits.service.api.once import Written, once
 from fairbandits.service.api.openapi import answers, takes
 from fairbandits.service.api.problems import invalid_at
 from fairbandits.service.api.schemas import Schemas, parse
@@ -52,7 +52,7 @@ def routes(engine: Engine, schemas: Schemas) -> APIRouter:
                 return Settled((), result)
             return Settled(list(seen.values()), Answer(200, to_json(_plain(result))))
 
-        return as_response(await engine.writer.write(Write(settle, wanted, once(request, body))))
+        return Written(await engine.writer.write(Write(settle, wanted, once(request, body))))
 
     return router
 
