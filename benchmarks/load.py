@@ -117,6 +117,7 @@ def in_store(arms: int, name: str, turns: int, seconds: float) -> dict[str, Line
     """Measure with a store of its own: SQLite or PostgreSQL."""
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
+        folder.chmod(0o755)  # where root runs this, PostgreSQL runs as somebody else
         if name == "SQLite":
             return measure(folder, arms, "sqlite:///log.db", turns, seconds)
         from pgserver import postgres_server  # noqa: PLC0415 - takes a while
