@@ -19,7 +19,9 @@ def load(monkeypatch):
 
 
 def test_all_kinds_of_requests_are_measured(load, tmp_path):
-    lines = load.measure(tmp_path, arms=100, url="sqlite:///log.db", turns=1, seconds=0.2, connections=4)
+    lines = load.measure(
+        tmp_path, arms=100, url=f"sqlite:///{tmp_path}/log.db", turns=1, seconds=0.2, connections=4
+    )
     assert list(lines) == ["client alone", "empty", "decisions", "rewards", "mixed"]
     for line in lines.values():
         [turn] = line.turns
@@ -38,4 +40,4 @@ def test_what_is_refused_is_not_counted(load, tmp_path):
         load.running(load.empty(tmp_path)) as (server,),
         pytest.raises(RuntimeError, match="requests were refused"),
     ):
-        load.Line().add(server, Same([post("/nothing", b"{}")]), 2, 0.1)
+        load.Line().add(server, Same([post("/nothing", b"{}", "")]), 2, 0.1)
