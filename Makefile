@@ -23,7 +23,7 @@ $(READY): pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
 	@touch $@
 
-test: lint unit crash
+test: lint unit
 
 lint: $(READY)
 	$(BIN)/ruff check .
