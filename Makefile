@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help test lint unit crash reproduce bench guard docs clean
+.PHONY: help test lint unit crash reproduce bench load guard docs clean
 
 help:
 	@echo "make reproduce   the paper's tables, figures and report, published beside measured (into results/)"
@@ -13,6 +13,7 @@ help:
 	@echo "make lint        ruff, mypy --strict, import-linter"
 	@echo "make crash       the service, killed twenty times while clients write: is anything lost?"
 	@echo "make bench       how fast it is beside its peers, measured in one run"
+	@echo "make load        how many decisions a second the service makes, beside an empty endpoint"
 	@echo "make guard       whether a change made a round slower"
 	@echo "make docs        the documentation (into docs/_build/html)"
 	@echo "make clean       remove all that was made"
@@ -31,7 +32,7 @@ lint: $(READY)
 	$(BIN)/lint-imports
 
 unit: $(READY)
-	$(BIN)/python -m pytest -m "not slow"
+	$(BIN)/python -m pytest -m "not slow" --numprocesses auto --maxprocesses 4 --dist loadfile
 
 crash: $(READY)
 	@echo "Servers on SQLite and PostgreSQL, each killed twenty times while clients write: about two minutes."
@@ -48,6 +49,10 @@ bench: $(READY)
 	$(BIN)/python benchmarks/reproduce.py
 	$(BIN)/python benchmarks/audit.py
 	$(BIN)/python benchmarks/report.py
+
+load: $(READY)
+	@echo "Decisions a second beside an empty endpoint, on SQLite and PostgreSQL, at 100 to 10,000 arms: about three minutes."
+	$(BIN)/python benchmarks/load.py
 
 guard: $(READY)
 	$(BIN)/python benchmarks/guard.py

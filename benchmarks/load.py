@@ -14,6 +14,7 @@ import argparse
 import json
 import statistics
 import tempfile
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -26,7 +27,7 @@ from load_client import Decisions, Mixed, Rewards, Same, Source, Turn, drive, po
 from load_servers import Process, canned, empty, ours
 
 GOAL = 0.5
-CONNECTIONS = 64
+CONNECTIONS = 128
 TURNS, SECONDS = 7, 1.0
 N_STUDENTS = 2000
 
@@ -63,12 +64,13 @@ def measure(
 ) -> dict[str, Line]:
     """Measure all kinds of requests, in turns."""
     bodies = student_bodies()
-    asked = [post("/v1/decisions", body) for body in bodies]
-    nothing = [post("/empty", body) for body in bodies]
+    service, key = ours(folder, arms, url)
+    asked = [post("/v1/decisions", body, key) for body in bodies]
+    nothing = [post("/empty", body, key) for body in bodies]
     lines = {kind: Line() for kind in ("client alone", "empty", "decisions", "rewards", "mixed")}
-    with running(canned(folder), empty(folder), ours(folder, arms, url)) as (echo, bare, service):
+    with running(service, canned(folder), empty(folder)) as (_, echo, bare):
         # So that arms have learned something, and all is compiled and connected.
-        Line().add(service, Mixed(asked), connections, seconds)
+        Line().add(service, Mixed(asked, key), connections, seconds)
         Line().add(bare, Same(nothing), connections, seconds)
         for _ in range(turns):
             decisions = Decisions(asked)
@@ -76,8 +78,8 @@ def measure(
                 ("client alone", echo, Same(nothing)),
                 ("empty", bare, Same(nothing)),
                 ("decisions", service, decisions),
-                ("rewards", service, Rewards(decisions.kept)),
-                ("mixed", service, Mixed(asked)),
+                ("rewards", service, Rewards(decisions.kept, key)),
+                ("mixed", service, Mixed(asked, key)),
             )
             for kind, server, source in work:
                 lines[kind].add(server, source, connections, seconds)
@@ -117,9 +119,11 @@ def in_store(arms: int, name: str, turns: int, seconds: float) -> dict[str, Line
     """Measure with a store of its own: SQLite or PostgreSQL."""
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
+        folder.chmod(0o755)  # where root runs this, PostgreSQL runs as somebody else
         if name == "SQLite":
-            return measure(folder, arms, "sqlite:///log.db", turns, seconds)
-        from pgserver import postgres_server  # noqa: PLC0415 - takes a while
+            return measure(folder, arms, f"sqlite:///{folder}/log.db", turns, seconds)
+        with warnings.catch_warnings(action="ignore"):  # about folders that it finds elsewhere then
+            from pgserver import postgres_server  # noqa: PLC0415
 
         server = postgres_server.get_server(folder / "data")
         try:

@@ -81,10 +81,13 @@ class Rewards:
     ----------
     kept : deque of bytes
         Answers to requests for decisions.
+    key : str
+        The key to send.
     """
 
-    def __init__(self, kept: deque[bytes]) -> None:
+    def __init__(self, kept: deque[bytes], key: str) -> None:
         self._kept = kept
+        self._key = key
         self._values = cycle(["0.0", "0.25", "0.5", "0.75", "1.0"])
 
     def next(self) -> bytes | None:
@@ -93,18 +96,26 @@ class Rewards:
             return None
         decision = json.loads(self._kept.popleft())["decision"]
         body = f'{{"decision": "{decision}", "reward": {next(self._values)}}}'
-        return post("/v1/rewards", body.encode())
+        return post("/v1/rewards", body.encode(), self._key)
 
     def answered(self, body: bytes) -> None:
         """Take no notice."""
 
 
 class Mixed(Decisions):
-    """Decisions and rewards in turn."""
+    """Decisions and rewards in turn.
 
-    def __init__(self, requests: Sequence[bytes]) -> None:
+    Parameters
+    ----------
+    requests : sequence of bytes
+        The requests for decisions.
+    key : str
+        The key to send.
+    """
+
+    def __init__(self, requests: Sequence[bytes], key: str) -> None:
         super().__init__(requests)
-        self._rewards = Rewards(self.kept)
+        self._rewards = Rewards(self.kept, key)
         self._is_reward = False
 
     def next(self) -> bytes:
@@ -119,10 +130,10 @@ class Mixed(Decisions):
             super().answered(body)
 
 
-def post(path: str, body: bytes, headers: str = "") -> bytes:
+def post(path: str, body: bytes, key: str) -> bytes:
     """Write a request."""
-    head = f"POST {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n{headers}"
-    return f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body
+    head = f"POST {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
+    return f"{head}Authorization: Bearer {key}\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body
 
 
 @dataclass

@@ -11,6 +11,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any, cast
 
@@ -19,7 +20,10 @@ from fastapi import FastAPI, Request, Response
 
 from fairbandits.service import server
 from fairbandits.service.api import create_app
+from fairbandits.service.config import Config
 from fairbandits.service.demo import demo_config
+from fairbandits.service.security.kept import keep_key, opened
+from fairbandits.service.security.keys import make_key
 
 _ANSWER = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n{}"
 _TICKS = os.sysconf("SC_CLK_TCK")
@@ -64,10 +68,12 @@ class Process:
             self._process.communicate()
 
 
-def ours(folder: Path, arms: int, url: str) -> Process:
-    """Start our service with the demo's users and as many arms, in a store of its own."""
-    plain = {"arms": arms, "url": url}
-    return Process([__file__, "ours", json.dumps(plain)], folder)
+def ours(folder: Path, arms: int, url: str) -> tuple[Process, str]:
+    """Start our service with the demo's users and as many arms, in a store of its own; give a key as well."""
+    key, token = make_key("load", ["decide", "reward"], time.time())
+    with opened(_config(arms, url)) as store:
+        keep_key(store, key)
+    return Process([__file__, "ours", json.dumps({"arms": arms, "url": url})], folder), token
 
 
 def empty(folder: Path) -> Process:
@@ -80,11 +86,15 @@ def canned(folder: Path) -> Process:
     return Process([__file__, "canned"], folder)
 
 
-def _serve_ours(arms: int, url: str) -> None:
+def _config(arms: int, url: str) -> Config:
     few = demo_config().arms
     many = [few[n % len(few)] | {"arm": f"{few[n % len(few)]['arm']}-{n}"} for n in range(arms)]
     limits = {"rate": 1e9, "burst": 1e9}
-    config = demo_config(arms=many, limits=limits, store={"url": url}, server={"port": 0})
+    return demo_config(arms=many, limits=limits, store={"url": url}, server={"port": 0})
+
+
+def _serve_ours(arms: int, url: str) -> None:
+    config = _config(arms, url)
     server.run(create_app(config), config, server.listen(config))
 
 

@@ -167,14 +167,14 @@ class Encoder:
     def __init__(self, features: Features) -> None:
         self.columns = columns_of(features)
         place = {column: at for at, column in enumerate(self.columns)}
-        self._defaults = {name: feature.default for name, feature in features.items()}
-        self._numbers = [
-            (name, place[name], feature.low, feature.high - feature.low)
+        # A value without a default is never missing: `values_type` has seen to that.
+        self._numbers: list[tuple[str, Any, int, float, float]] = [
+            (name, feature.default, place[name], feature.low, feature.high - feature.low)
             for name, feature in features.items()
             if isinstance(feature, Number)
         ]
-        self._words = [
-            (name, {value: place[f"{name}={value}"] for value in feature.values})
+        self._words: list[tuple[str, Any, dict[str, int]]] = [
+            (name, feature.default, {value: place[f"{name}={value}"] for value in feature.values})
             for name, feature in features.items()
             if isinstance(feature, Words)
         ]
@@ -182,12 +182,10 @@ class Encoder:
     def encode(self, values: Mapping[str, Any]) -> Floats:
         """Give the vector of values that `values_type` has checked."""
         x = np.zeros(len(self.columns))
-        for name, at, low, span in self._numbers:
-            x[at] = (self._value(values, name) - low) / span
-        for name, places in self._words:
-            x[places[self._value(values, name)]] = 1.0
+        for name, default, at, low, span in self._numbers:
+            value = values.get(name)
+            x[at] = ((default if value is None else value) - low) / span
+        for name, usual, places in self._words:
+            word = values.get(name)
+            x[places[usual if word is None else word]] = 1.0
         return x
-
-    def _value(self, values: Mapping[str, Any], name: str) -> Any:
-        value = values.get(name)
-        return self._defaults[name] if value is None else value

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator
+from itertools import accumulate
 
-from prometheus_client import CollectorRegistry, Histogram, generate_latest
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 
 from fairbandits.service.engine import Engine
 from fairbandits.service.findings import Findings
@@ -28,22 +30,19 @@ class Metrics:
         self._engine = engine
         self._findings: Findings | None = None
         self._registry = CollectorRegistry(auto_describe=False)
-        self._took = Histogram(
-            "fairbandits_request_seconds",
-            "How long requests took in this worker, until their answer was on disk.",
-            ("route", "status"),
-            buckets=_SECONDS,
-            registry=self._registry,
-        )
-        self._of: dict[tuple[str, int], Histogram] = {}
+        # By route and status: the seconds in all, and how many requests ended between one of `_SECONDS` and the
+        # next. Only one thread counts here; the library's histogram takes locks.
+        self._took: dict[tuple[str, int], tuple[list[float], list[int]]] = {}
         self._registry.register(self)  # anything with `collect` will do
 
     def took(self, route: str, status: int, seconds: float) -> None:
         """Note how long a request took."""
-        of = self._of.get((route, status))
-        if of is None:
-            of = self._of[route, status] = self._took.labels(route, str(status))
-        of.observe(seconds)
+        found = self._took.get((route, status))
+        if found is None:
+            found = self._took[route, status] = [0.0], [0] * (len(_SECONDS) + 1)
+        total, counts = found
+        total[0] += seconds
+        counts[bisect_left(_SECONDS, seconds)] += 1
 
     def text(self, findings: Findings) -> bytes:
         """Give all of it in the text format of Prometheus, with the same findings as the page."""
@@ -59,8 +58,21 @@ class Metrics:
         yield GaugeMetricFamily("fairbandits_arms", "Arms that can be recommended.", len(recommender.shelf.arms))
         yield GaugeMetricFamily("fairbandits_log_seq", "The last entry of the log applied.", recommender.seq)
         yield GaugeMetricFamily("fairbandits_store_up", "Whether the log can be written: 1 or 0.", int(up))
+        yield self._times()
         if self._findings is not None:
             yield from self._groups(self._findings)
+
+    def _times(self) -> Metric:
+        times = HistogramMetricFamily(
+            "fairbandits_request_seconds",
+            "How long requests took in this worker, until their answer was on disk.",
+            labels=("route", "status"),
+        )
+        names = (*map(str, _SECONDS), "+Inf")
+        for (route, status), (total, counts) in self._took.items():
+            buckets = [*zip(names, accumulate(counts), strict=True)]
+            times.add_metric((route, str(status)), buckets, total[0])
+        return times
 
     def _groups(self, findings: Findings) -> Iterator[Metric]:
         labels = ("attribute", "group")

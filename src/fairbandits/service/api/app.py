@@ -11,6 +11,7 @@ from contextlib import asynccontextmanager, contextmanager
 from typing import Any
 
 from fastapi import FastAPI
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from fairbandits import __version__
 from fairbandits.service.api import arms, decisions, openapi, operations, problems, rewards
@@ -35,8 +36,7 @@ CONFIG_VARIABLE = "FAIRBANDITS_CONFIG"
 #: Where it finds that simulated students are to come.
 DEMO_VARIABLE = "FAIRBANDITS_DEMO"
 _SWITCH_SECONDS = 0.0005
-# What a request needs is gone when it is answered, and nearly all of it without looking for garbage.
-_OBJECTS = 20_000
+_GARBAGE = 50_000
 
 
 def create_app(config: Config, demo: bool = False) -> FastAPI:
@@ -71,7 +71,7 @@ def create_app(config: Config, demo: bool = False) -> FastAPI:
             await engine.stop()
 
     schemas, metrics = Schemas(config), Metrics(engine)
-    app = FastAPI(title=config.title, version=__version__, lifespan=lifespan, docs_url=None, redoc_url=None)
+    app = Service(title=config.title, version=__version__, lifespan=lifespan, docs_url=None, redoc_url=None)
     app.state.engine = engine
     routers = (
         decisions.routes(engine, schemas),
@@ -85,21 +85,39 @@ def create_app(config: Config, demo: bool = False) -> FastAPI:
         app.include_router(router)
     openapi.describe(app, schemas)
     problems.install(app)
-    # What is added last comes first.
-    app.add_middleware(Express, routers=routers)
-    app.add_middleware(Gate, ring=ring, limits=config.limits)
-    app.add_middleware(Timing, metrics=metrics)
+    app.front = Timing(Gate(Express(app.framework, routers), ring, config.limits), metrics)
     return app
+
+
+class Service(FastAPI):
+    """The application, with all that stands before the framework.
+
+    Attributes
+    ----------
+    front : ASGIApp
+        What takes every request first; what goes on to the framework comes to `framework`.
+    """
+
+    front: ASGIApp
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Take a request."""
+        await self.front(scope, receive, send)
+
+    async def framework(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Take what needs the framework."""
+        await super().__call__(scope, receive, send)
 
 
 @contextmanager
 def _tuned() -> Iterator[None]:
     """Run the interpreter as a server needs it."""
     # What is there by now stays: to look through it for garbage again and again makes requests wait.
+    threshold = gc.get_threshold()
     gc.collect()
     gc.freeze()
-    thresholds = gc.get_threshold()
-    gc.set_threshold(_OBJECTS, *thresholds[1:])
+    # And what requests leave is garbage in circles only where they fail.
+    gc.set_threshold(_GARBAGE)
     # The thread that writes needs the interpreter a few times a batch, each time for a moment.
     interval = sys.getswitchinterval()
     sys.setswitchinterval(_SWITCH_SECONDS)
@@ -107,7 +125,7 @@ def _tuned() -> Iterator[None]:
         yield
     finally:
         sys.setswitchinterval(interval)
-        gc.set_threshold(*thresholds)
+        gc.set_threshold(*threshold)
         gc.unfreeze()
 
 

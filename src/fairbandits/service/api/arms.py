@@ -9,8 +9,7 @@ from typing import Any
 from fastapi import APIRouter, Query, Request, Response
 from pydantic_core import to_json
 
-from fairbandits.service.api.body import read_body
-from fairbandits.service.api.once import as_response, once, refusing
+from fairbandits.service.api.once import Written, once, refusing
 from fairbandits.service.api.openapi import answers, takes
 from fairbandits.service.api.schemas import Schemas, parse
 from fairbandits.service.engine import Engine
@@ -46,12 +45,12 @@ def routes(engine: Engine, schemas: Schemas) -> APIRouter:
             for name in names[:limit]
         ]
         more = names[limit - 1] if len(names) > limit else None
-        return as_response(Answer(200, to_json({"arms": page, "next": more})))
+        return Written(Answer(200, to_json({"arms": page, "next": more})))
 
     @router.post("", openapi_extra=takes("Arm", many="Arms"), responses=answers("ArmsAnswer", 409, 422))
     async def add(request: Request) -> Response:
         """Add an arm, or a list of arms; all or none."""
-        body = await read_body(request)
+        body = await request.body()
         is_list = body.lstrip()[:1] == b"["
         given = parse(schemas.arms, body) if is_list else [parse(schemas.arm, body)]
 
@@ -65,7 +64,7 @@ def routes(engine: Engine, schemas: Schemas) -> APIRouter:
     @router.put("/{arm:path}", openapi_extra=takes("ArmChange"), responses=answers("ArmsAnswer", 404, 409, 422))
     async def change(request: Request, arm: str) -> Response:
         """Change what is known of an arm; what was learned of it stays."""
-        body = await read_body(request)
+        body = await request.body()
         given = parse(schemas.change, body)
         return await _change(engine, request, body, lambda: [_changed(engine, arm, given)])
 
@@ -83,7 +82,7 @@ async def _change(
     key = once(request, body)
     for _ in range(_TRIES):
         try:
-            return as_response(await engine.writer.write(_as_write(make, key)))
+            return Written(await engine.writer.write(_as_write(make, key)))
         except _SecondError:
             continue  # by now the other's change has been applied
     raise RefusedError(

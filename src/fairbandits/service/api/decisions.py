@@ -7,8 +7,7 @@ from typing import Any
 from fastapi import APIRouter, Request, Response
 from pydantic_core import to_json
 
-from fairbandits.service.api.body import read_body
-from fairbandits.service.api.once import as_response, once
+from fairbandits.service.api.once import Written, once
 from fairbandits.service.api.openapi import answers, takes
 from fairbandits.service.api.problems import invalid_at
 from fairbandits.service.api.schemas import Schemas, parse
@@ -29,18 +28,18 @@ def routes(engine: Engine, schemas: Schemas) -> APIRouter:
 
         Keep the decision's id until the reward comes.
         """
-        body = await read_body(request)
+        body = await request.body()
         given = parse(schemas.decision, body)
         asking = Decide(requests=[given], as_answer=_one, refuse=_refuse_one, once=once(request, body))
-        return as_response(await engine.writer.write(asking))
+        return Written(await engine.writer.write(asking))
 
     @router.post("/batch", openapi_extra=takes("DecisionsRequest"), responses=answers("DecisionsAnswer", 409, 422))
     async def decide_many(request: Request) -> Response:
         """Pick for many users at once; all or none."""
-        body = await read_body(request)
+        body = await request.body()
         given = parse(schemas.decisions, body)["decisions"]
         asking = Decide(requests=given, as_answer=_several, refuse=_refuse_several, once=once(request, body))
-        return as_response(await engine.writer.write(asking))
+        return Written(await engine.writer.write(asking))
 
     return router
 

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Iterable
 
 from fastapi import APIRouter
 from fastapi.routing import APIRoute
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -45,5 +45,19 @@ class Express:
             return
         scope["route"] = route
         endpoint: _Endpoint = route.endpoint
-        response = await endpoint(Request(scope, receive))
+        response = await endpoint(_Request(scope, receive))
         await response(scope, receive, send)
+
+
+class _Request(Request):
+    """A request whose body comes in one piece, as nearly all do, and is handed on without being streamed."""
+
+    async def body(self) -> bytes:
+        """Read the body."""
+        message = await self.receive()
+        if message["type"] == "http.disconnect":
+            raise ClientDisconnect
+        body: bytes = message.get("body", b"")
+        if message.get("more_body", False):
+            body += await super().body()
+        return body

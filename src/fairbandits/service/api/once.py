@@ -12,6 +12,7 @@ from fairbandits.service.store import Answer, Settled, Write
 
 _HEADER = b"idempotency-key"
 _LONGEST = 200
+_JSON = (b"content-type", b"application/json")
 
 
 def once(request: Request, body: bytes) -> tuple[str, str] | None:
@@ -35,6 +36,17 @@ def refusing(error: RefusedError, key: tuple[str, str] | None) -> Write:
     return Write(lambda _: settled, once=key)
 
 
-def as_response(answer: Answer) -> Response:
-    """Make the response of an answer."""
-    return Response(answer.body, answer.status, media_type="application/json")
+class Written(Response):
+    """An answer that is written already: JSON, with its length and nothing else to look up.
+
+    Parameters
+    ----------
+    answer : Answer
+        The answer.
+    """
+
+    def __init__(self, answer: Answer) -> None:
+        self.status_code = answer.status
+        self.body = answer.body
+        self.raw_headers = [_JSON, (b"content-length", b"%d" % len(answer.body))]
+        self.background = None

@@ -28,6 +28,7 @@ def install(app: FastAPI) -> None:
     """Let an app hand on what the framework refuses."""
     app.add_exception_handler(HTTPException, _hand_on_http)
     app.add_exception_handler(RequestValidationError, _hand_on_parameters)
+    app.add_exception_handler(Exception, _hand_on)
 
 
 def invalid(error: ValidationError, body: bytes) -> RefusedError:
@@ -77,6 +78,10 @@ def pointer_to(place: Sequence[Any], came: Any) -> str:
 def _said(line: Mapping[str, Any]) -> str:
     what = str(line["msg"]).removeprefix("Value error, ")
     return what if len(what) <= _LONGEST_SAID else f"{what[:_LONGEST_SAID]}..."
+
+
+async def _hand_on(_: Request, error: Exception) -> Response:
+    raise error
 
 
 async def _hand_on_http(_: Request, error: Exception) -> Response:

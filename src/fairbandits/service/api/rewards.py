@@ -9,8 +9,7 @@ from typing import Any
 from fastapi import APIRouter, Request, Response
 from pydantic_core import to_json
 
-from fairbandits.service.api.body import read_body
-from fairbandits.service.api.once import as_response, once
+from fairbandits.service.api.once import Written, once
 from fairbandits.service.api.openapi import answers, takes
 from fairbandits.service.api.problems import invalid_at
 from fairbandits.service.api.schemas import Schemas, parse
@@ -35,7 +34,7 @@ def routes(engine: Engine, schemas: Schemas) -> APIRouter:
 
         It may come late, in any order, and again with the same value. Of many, each has an answer of its own.
         """
-        body = await read_body(request)
+        body = await request.body()
         is_list = body.lstrip()[:1] == b"["
         given = parse(schemas.rewards, body) if is_list else [parse(schemas.reward, body)]
         wanted = [key(one["decision"]) for one in given for key in (decision_key, reward_key)]
@@ -53,7 +52,7 @@ def routes(engine: Engine, schemas: Schemas) -> APIRouter:
                 return Settled((), result)
             return Settled(list(seen.values()), Answer(200, to_json(_plain(result))))
 
-        return as_response(await engine.writer.write(Write(settle, wanted, once(request, body))))
+        return Written(await engine.writer.write(Write(settle, wanted, once(request, body))))
 
     return router
 

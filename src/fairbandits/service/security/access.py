@@ -23,12 +23,15 @@ class Access:
         What a key must be good for; None for everybody.
     body : str or None
         What comes with it.
+    page : bool
+        Whether a browser shows the answer, or runs it.
     """
 
     method: str
     path: str
     scope: str | None
     body: Body | None = None
+    page: bool = False
 
 
 ROUTES = (
@@ -43,27 +46,20 @@ ROUTES = (
     Access("GET", "/v1/stream", "read"),
     Access("GET", "/metrics", "read"),
     Access("GET", "/openapi.json", "read"),
-    Access("GET", "/", "read"),
-    Access("GET", "/static/{name}", None),
+    Access("GET", "/", "read", page=True),
+    Access("GET", "/static/{name}", None, page=True),
     Access("GET", "/health", None),
     Access("GET", "/ready", None),
-    Access("GET", "/login", None),
-    Access("POST", "/login", None, "form"),
-    Access("POST", "/logout", None, "form"),
+    Access("GET", "/login", None, page=True),
+    Access("POST", "/login", None, "form", page=True),
+    Access("POST", "/logout", None, "form", page=True),
 )
 
 
-def _methods(access: Access) -> tuple[str, ...]:
-    return ("GET", "HEAD") if access.method == "GET" else (access.method,)
-
-
-_EXACT = {
-    (method, access.path): access for access in ROUTES for method in _methods(access) if "{" not in access.path
-}
+_EXACT = {(access.method, access.path): access for access in ROUTES if "{" not in access.path}
 _OTHER = [
-    (re.compile(re.sub(r"\{\w+\}", "(.+)", access.path), re.DOTALL), method, access)
+    (re.compile(re.sub(r"\{\w+\}", "(.+)", access.path), re.DOTALL), access)
     for access in ROUTES
-    for method in _methods(access)
     if "{" in access.path
 ]
 
@@ -79,7 +75,7 @@ def access_to(method: str, path: str) -> Access:
     found = _EXACT.get((method, path))
     if found is not None:
         return found
-    ways = {way: access for pattern, way, access in _OTHER if pattern.fullmatch(path)}
+    ways = {access.method: access for pattern, access in _OTHER if pattern.fullmatch(path)}
     ways |= {way: access for (way, known), access in _EXACT.items() if known == path}
     if method in ways:
         return ways[method]

@@ -14,7 +14,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from fairbandits.service.refused import PROBLEM_TYPE, RefusedError
 from fairbandits.service.security import refusals
 from fairbandits.service.security.access import Access, access_to
-from fairbandits.service.security.headers import FRESH, HEADERS, SECURE
+from fairbandits.service.security.headers import EVERY, FRESH, PAGE, SECURE
 from fairbandits.service.security.keys import SCOPES, Key
 from fairbandits.service.security.limits import Limits
 from fairbandits.service.security.local import is_local
@@ -63,6 +63,8 @@ class Gate:
             key = await self._admit(access, head, scope)
             if access.body is not None:
                 self._check_body(access.body, head)
+            if access.page:
+                answer.headers = PAGE
             if key is not None:
                 answer.may_go_on = partial(self._ring.is_live, key)
             await self._app(scope, receive, answer.send)
@@ -137,20 +139,24 @@ class Gate:
 class _Answer:
     """An answer on its way: the headers that all carry; its end, where the key is revoked before it has ended."""
 
-    __slots__ = ("_is_over", "_is_secure", "_is_started", "_send", "may_go_on")
+    __slots__ = ("_is_over", "_is_secure", "_is_started", "_send", "headers", "may_go_on")
 
     def __init__(self, send: Send, is_secure: bool) -> None:
         self._send = send
         self._is_secure = is_secure
         self._is_started = self._is_over = False
+        self.headers = EVERY
         self.may_go_on: Callable[[], bool] | None = None
 
     async def send(self, message: Message) -> None:
         """Send on what the application sends."""
         if message["type"] == "http.response.start":
             self._is_started = True
-            headers = [*message.get("headers", ()), *HEADERS]
-            if not any(name == b"cache-control" for name, _ in headers):
+            headers = [*message.get("headers", ()), *self.headers]
+            for name, _ in headers:
+                if name == b"cache-control":
+                    break
+            else:
                 headers.append(FRESH)
             if self._is_secure:
                 headers.append(SECURE)

@@ -1,4 +1,4 @@
-"""The headers that every answer carries."""
+"""The headers that answers carry."""
 
 from __future__ import annotations
 
@@ -17,12 +17,18 @@ _POLICY = "; ".join(
     )
 )
 
-HEADERS: tuple[tuple[bytes, bytes], ...] = (
-    (b"content-security-policy", _POLICY.encode("ascii")),
+#: Of every answer: it is what it says it is, and no page of another site may take it in.
+EVERY: tuple[tuple[bytes, bytes], ...] = (
     (b"x-content-type-options", b"nosniff"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+)
+
+#: Of what a browser shows or runs.
+PAGE = (
+    *EVERY,
+    (b"content-security-policy", _POLICY.encode("ascii")),
     # Not "no-referrer": browsers then do not say either that the form for a key was sent from this site.
     (b"referrer-policy", b"same-origin"),
-    (b"cross-origin-resource-policy", b"same-origin"),
     (b"cross-origin-opener-policy", b"same-origin"),
 )
 

@@ -11,7 +11,6 @@ from starlette.types import Scope
 _NAMES = re.compile(rb"(localhost|127\.0\.0\.1|\[::1\])(:\d+)?")
 
 
-@lru_cache(100)
 def is_loopback(host: str) -> bool:
     """Say whether an address is of this machine alone.
 
@@ -31,5 +30,10 @@ def is_local(scope: Scope, name: bytes | None) -> bool:
 
     A page of another site can have a name of its own point here, and then call us by that.
     """
-    ends = scope.get("client"), scope.get("server")
-    return all(end and is_loopback(end[0]) for end in ends) and bool(_NAMES.fullmatch(name or b""))
+    client, server = scope.get("client"), scope.get("server")
+    return client is not None and server is not None and _is_local(client[0], server[0], name or b"")
+
+
+@lru_cache(100)
+def _is_local(client: str, server: str, name: bytes) -> bool:
+    return is_loopback(client) and is_loopback(server) and _NAMES.fullmatch(name) is not None

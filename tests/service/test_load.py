@@ -1,0 +1,43 @@
+"""The benchmark of the service, on tiny sizes: that it measures, not what."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
+
+
+@pytest.fixture
+def load(monkeypatch):
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+    import load
+
+    yield load
+    for name in ("load", "load_client", "load_servers"):
+        sys.modules.pop(name, None)
+
+
+def test_all_kinds_of_requests_are_measured(load, tmp_path):
+    lines = load.measure(
+        tmp_path, arms=100, url=f"sqlite:///{tmp_path}/log.db", turns=1, seconds=0.2, connections=4
+    )
+    assert list(lines) == ["client alone", "empty", "decisions", "rewards", "mixed"]
+    for line in lines.values():
+        [turn] = line.turns
+        assert turn.rate > 0
+        assert 0 < turn.percentile(50) <= turn.percentile(99) < 10
+        assert set(turn.statuses) == {b"200"}
+    table = load.table(lines)
+    assert "of empty" in table
+    assert len(table.splitlines()) == 6
+
+
+def test_what_is_refused_is_not_counted(load, tmp_path):
+    from load_client import Same, post
+
+    with (
+        load.running(load.empty(tmp_path)) as (server,),
+        pytest.raises(RuntimeError, match="requests were refused"),
+    ):
+        load.Line().add(server, Same([post("/nothing", b"{}", "")]), 2, 0.1)
