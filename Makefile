@@ -32,7 +32,7 @@ lint: $(READY)
 	$(BIN)/lint-imports
 
 unit: $(READY)
-	$(BIN)/python -m pytest -m "not slow"
+	$(BIN)/python -m pytest -m "not slow" --numprocesses auto --maxprocesses 4 --dist loadfile
 
 crash: $(READY)
 	@echo "Servers on SQLite and PostgreSQL, each killed twenty times while clients write: about two minutes."

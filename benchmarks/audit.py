@@ -1,6 +1,7 @@
 """W6: a whole audit of a log, beside a bare polars group-by-mean of the same file.
 
     python benchmarks/audit.py [--rows 10000000] [--turns 5]
+    python benchmarks/audit.py --table    # the table of docs/audit.md, of the last results
 
 The log is a Parquet file of five columns: the arm (one of a hundred words), the reward, the propensity, and two
 attributes. Both sides take turns in one process and use all cores; medians count. Memory, and the whole command
@@ -92,12 +93,28 @@ def whole_seconds(path: Path, out: Path) -> float:
     return time.perf_counter() - start
 
 
+def markdown(found: dict[str, Any]) -> str:
+    """Write the table of the documentation: seconds, and how many times those of polars the audit takes."""
+    names = ["audit", *found["ratios"]]
+    lines = [f"| rows | {' | '.join(names)} |", "| --- " * (len(names) + 1) + "|"]
+    for rows, seconds in found["seconds"].items():
+        cells = [f"{seconds[name]:.3f} s" for name in names]
+        lines.append(f"| {int(rows):,} | {' | '.join(cells)} |")
+    ratios = [f"{ratio:.2f} times" for ratio in found["ratios"].values()]
+    lines.append(f"| the last, as a ratio | | {' | '.join(ratios)} |")
+    return "\n".join(lines)
+
+
 def main() -> int:
     """Measure, print, and keep it."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rows", type=int, default=10_000_000)
     parser.add_argument("--turns", type=int, default=5)
+    parser.add_argument("--table", action="store_true")
     options = parser.parse_args()
+    if options.table:
+        print(markdown(results.read()["audit"]))
+        return 0
     with tempfile.TemporaryDirectory() as folder:
         seconds = {}
         for rows in (options.rows // 100, options.rows // 10, options.rows):

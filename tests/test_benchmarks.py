@@ -70,3 +70,25 @@ def test_wrong_arms_are_found_to_be_wrong(folder):
 
 def test_the_table_of_the_readme_is_that_of_the_results():
     assert run("report.py", "--table").strip() in (ROOT / "README.md").read_text()
+
+
+def test_coverage_of_intervals_is_measured():
+    told = run("judge_coverage.py", "--repeats", "2", "--rows", "300")
+    assert told.count("| doubly robust |") == 3
+    assert "2 logs of 300 rows (effective: all " in told
+
+
+def test_the_table_of_the_audit_is_that_of_the_results():
+    assert run("audit.py", "--table").strip() in (ROOT / "docs" / "audit.md").read_text()
+
+
+def test_an_audit_is_measured(tmp_path):
+    code = (
+        "import pathlib, results, audit, sys; results.PATH = pathlib.Path(sys.argv[1])\n"
+        "results.keep.__defaults__ = (results.PATH,); sys.argv = ['audit.py', '--rows', '20000', '--turns', '1']\n"
+        "sys.exit(audit.main())"
+    )
+    run("-c", code, str(tmp_path / "results.json"))
+    found = json.loads((tmp_path / "results.json").read_text())["audit"]
+    assert list(found["seconds"]) == ["200", "2000", "20000"]
+    assert 2**26 < found["peak_bytes"] < 2**30

@@ -272,3 +272,13 @@ def test_offers_that_a_policy_refuses():
     policy.learn(policy.choose(offer), 0.5)
     with pytest.raises(ValueError, match="contexts are 5 wide, but this policy has seen contexts 4 wide"):
         policy.choose(Catalogue([[1.0]], 4).offer(np.ones(4)))
+
+
+@pytest.mark.parametrize("features", [np.eye(3), np.full((3, 2), 0.5)], ids=["sparse", "full"])
+def test_contexts_of_many_decisions_at_once_are_those_of_each(features):
+    catalogue = Catalogue(features, 2, ["a", "b", "c"], matches={"sex": ["f", "m", None]})
+    users = np.array([[1.0, 0.0], [0.5, 2.0], [0.0, 3.0], [0.25, 1.0]])
+    decisions = LinUCB(random_state=0).choose_many(catalogue.offer_many(users, {"sex": ["f", "m", "x", None]}))
+    for decision, (columns, values, n_common) in zip(decisions, decisions.contexts(), strict=True):
+        ours, theirs, common = decision.row.entries()
+        assert (columns, values, n_common) == (ours.tolist(), theirs.tolist(), common)

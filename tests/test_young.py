@@ -57,7 +57,7 @@ def test_every_row_is_learned_as_the_textbook_does(filled, dtype):
         tolerance = 1e-9 if dtype == "float64" else 1e-5
         assert_is_textbook(bank, X[:n], rewards[:n], weights[:n], rows_of(7, filled, 2), tolerance)
         grown.append(is_grown(bank))
-    assert grown == [n > filled // 2 for n in range(1, 20)]
+    assert grown == [n > filled // 3 for n in range(1, 20)]
 
 
 @given(st.integers(0, 12), st.integers(0, 12), st.booleans(), st.integers(0, 2**32 - 1))
@@ -92,13 +92,13 @@ def test_what_is_forgotten_makes_room():
         for slot, n in ((0, 3), (1, 14), (2, 5)):
             for i in range(n):
                 bank.learn(slot, rows.row(0, i), 0.5)
-            assert is_grown(bank, slot) == (n > WIDTH // 2)
+            assert is_grown(bank, slot) == (n > WIDTH // 3)
         sizes = {name: array.shape for name, array in bank.arrays().items()}
         for slot in range(3):
             bank.reset(slot)
             np.testing.assert_array_equal(bank.gram_of(slot), RIDGE * np.eye(WIDTH))
     assert sizes["gram"][0] == 1
-    assert sizes["steps"][0] <= 12 + 5
+    assert sizes["steps"][0] <= 8 + 5
     assert all(array.shape[0] == 0 for array in bank.arrays().values())
 
 
@@ -107,6 +107,7 @@ def test_saved_young_and_loaded_goes_on_to_the_bit(tmp_path):
     policy = LinUCB(random_state=0)
     for _ in range(30):
         policy.learn(policy.choose(rng.normal(size=(7, 20))), rng.random())
+    assert not any(is_grown(policy.bank, slot) for slot in range(7))
     policy.forget_arm(3)
     policy.save(tmp_path / "policy.safetensors")
     again = LinUCB.load(tmp_path / "policy.safetensors")
@@ -115,7 +116,7 @@ def test_saved_young_and_loaded_goes_on_to_the_bit(tmp_path):
         for one in (policy, again):
             one.learn(one.choose(contexts), reward)
     assert again.checksum() == policy.checksum()
-    assert {is_grown(policy.bank, slot) for slot in range(7)} == {True, False}
+    assert all(is_grown(policy.bank, slot) for slot in range(7))
 
 
 WRONG = {

@@ -72,6 +72,12 @@ def test_what_is_fine_is_read(tmp_path, write):
         ),
         ("propensity", 3, 1.5, "column 'propensity', row 4: 1.5 came; expected a propensity"),
         ("propensity", 1, -0.1, "column 'propensity', row 2: -0.1 came; expected a propensity"),
+        (
+            "propensity",
+            1,
+            1e-60,
+            "column 'propensity', row 2: 1e-60 came; expected a propensity of at least 1e-50",
+        ),
         ("propensity", 0, None, "column 'propensity', row 1: nothing came; expected a propensity"),
         ("arm", 2, None, "column 'arm', row 3: it is empty; expected the arm that was picked"),
         ("context_age", 3, None, "column 'context_age', row 4: it is empty; fill in features that are numbers"),
@@ -326,7 +332,9 @@ def test_names_and_labels_that_cannot_be(tmp_path):
         "dataframe: columns have words as names"
     )
     path = parquet(tmp_path, FINE | {"sex": pa.array([2**63 + 5] * 4, pa.uint64())})
-    assert message(consume(path)).startswith(f"{path}, column 'sex': a number is too large for a label")
+    assert message(consume(path)).startswith(
+        f"{path}, column 'sex', row 1: 9223372036854775813 came, too large for a label"
+    )
 
 
 def test_csv_that_is_not_well_formed(tmp_path, monkeypatch):
@@ -405,3 +413,36 @@ def test_a_log_larger_than_what_is_held_of_it(tmp_path, kind):
     tracemalloc.stop()
     assert rows == n
     assert peak + most < whole
+
+
+@pytest.mark.parametrize("cell", ["1_0", "\u0661", "0,5"])
+def test_what_python_takes_for_a_number_and_csv_does_not(tmp_path, cell):
+    path = csv(tmp_path, changed("reward", 2, cell))
+    assert message(consume(path)).startswith(f"{path}, column 'reward', row 3: {cell!r} came; expected a number")
+
+
+def test_a_whole_number_that_is_too_large_later_on(tmp_path):
+    path = csv(tmp_path, {"arm": [1] * 200_000 + [10**20], "reward": [1.0] * 200_001})
+    assert "column 'arm', row 200,001: '100000000000000000000' came; expected a whole number of at most 64" in (
+        message(consume(path))
+    )
+
+
+def test_lines_that_end_as_nobody_ends_them(tmp_path):
+    (tmp_path / "log.csv").write_bytes(b"arm,reward\ra,1\rb,0\r")
+    assert "write it with newlines" in message(consume(tmp_path / "log.csv"))
+
+
+def test_empty_lines_are_no_rows(tmp_path):
+    (tmp_path / "log.csv").write_bytes(b"arm,reward\n\n\r\n\n")
+    assert "it holds no rows" in message(consume(tmp_path / "log.csv"))
+
+
+def test_another_separator_is_pointed_out_before_anybody_names_a_column(tmp_path):
+    (tmp_path / "log.csv").write_text("arm;reward\na;1\n")
+    assert "its columns must be separated by commas" in message(consume(tmp_path / "log.csv"))
+
+
+def test_times_are_no_labels(tmp_path):
+    path = parquet(tmp_path, FINE | {"sex": [datetime.datetime(2024, 5, 1)] * 4})
+    assert "column 'sex', row 1: it holds timestamp[us]; expected labels" in message(consume(path))

@@ -134,7 +134,7 @@ def test_what_is_wrong_with_a_log_is_said_as_ever(tmp_path, two_workers):
     frame = make(500)
     frame.loc[321, "reward"] = 7.0
     pq.write_table(pa.Table.from_pandas(frame), tmp_path / "log.parquet", row_group_size=50)
-    with pytest.raises(LogError, match=r"column 'reward', row 322 of the log: 7.0 came; the policy takes"):
+    with pytest.raises(LogError, match=r"column 'reward', row 322: 7.0 came; the policy takes"):
         fit(Log.open(tmp_path / "log.parquet"), FairLinUCB(), cluster=two_workers)
 
 

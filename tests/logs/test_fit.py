@@ -43,6 +43,61 @@ def by_hand(frame, policy):
     return policy
 
 
+def cities(names, seed=0):
+    rng = np.random.default_rng(seed)
+    columns = {"arm": rng.choice(["a", "b"], 60), "reward": rng.random(60), "context_city": rng.choice(names, 60)}
+    return pd.DataFrame(columns)
+
+
+def test_policies_of_logs_with_other_words_do_not_merge():
+    one = fit(Log.open(cities(["Paris", "Rome"])), LinUCB(random_state=0)).policy
+    two = fit(Log.open(cities(["Berlin", "Rome"])), LinUCB(random_state=0)).policy
+    with pytest.raises(ValueError, match="another encoder: their features are not the same"):
+        one.merge(two)
+    assert one.merge(fit(Log.open(cities(["Paris", "Rome"], 1)), LinUCB()).policy).rounds_learned == 120
+
+
+def test_a_policy_goes_on_with_the_features_it_knows():
+    first, second = cities(["Paris", "Rome"]), cities(["Berlin", "Rome"], seed=1)
+    policy = fit(Log.open(first), LinUCB(random_state=0)).policy
+    fitted = fit(Log.open(second), policy)
+    assert (fitted.learned, fitted.policy.rounds_learned) == (60, 120)
+    assert Encoder.of(policy).features == ("context_city=Paris", "context_city=Rome")
+    second["context_city"] = second["context_city"].where(second["context_city"] == "Rome")
+    both = fit(Log.open(pd.concat([first, second])), LinUCB(random_state=0)).policy
+    assert_alike(policy, both)
+
+
+def test_a_policy_that_has_learned_refuses_other_columns(tmp_path):
+    policy = fit(Log.open(cities(["Paris", "Rome"])), LinUCB(random_state=0)).policy
+    other = cities(["Paris", "Rome"]).rename(columns={"context_city": "context_town"})
+    with pytest.raises(LogError, match="its contexts are context_town, and the policy has learned context_city"):
+        fit(Log.open(other), policy)
+    arms = read_arms(pd.DataFrame({"arm": ["a", "b"], "size": [1, 2]}), Log.open(other))
+    with pytest.raises(LogError, match="another catalogue of arms, or with none"):
+        fit(Log.open(cities(["Paris", "Rome"])), policy, table=arms)
+    empty = cities(["Paris", "Rome"]).assign(reward=np.nan)
+    with pytest.raises(LogError, match="no row has a reward"):
+        fit(Log.open(empty), policy)
+
+
+@pytest.mark.parametrize("names", [["Paris", "Rome"], [1.0, 2.0]])
+def test_a_log_without_the_columns_of_an_encoder(names):
+    encoder = Log.open(cities(names)).encoder()
+    other = Log.open(cities(names).rename(columns={"context_city": "context_cty"}))
+    with pytest.raises(
+        LogError, match="no column 'context_city', of which features are made; did you mean 'context_cty'"
+    ):
+        other.with_encoder(encoder)
+
+
+def test_a_wrong_reward_is_found_in_its_file(tmp_path):
+    cities(["Rome"]).to_csv(tmp_path / "0.csv", index=False)
+    cities(["Rome"]).assign(reward=[*[0.5] * 7, 3.0, *[0.5] * 52]).to_csv(tmp_path / "1.csv", index=False)
+    with pytest.raises(LogError, match=r"1\.csv, column 'reward', row 8: 3\.0 came; the policy takes rewards"):
+        fit(Log.open(tmp_path), LinUCB())
+
+
 def assert_alike(one, two, tolerance=1e-9):
     """Compare all that has been learned, arm by arm."""
     assert one.rounds_learned == two.rounds_learned

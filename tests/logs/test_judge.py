@@ -377,6 +377,12 @@ def test_one_group_and_no_group(frame, trained):
     assert nobody.rows.groups == {}
 
 
+def test_policies_that_look_at_who_is_behind(frame):
+    found = judge(frame, ["FairLinUCB", "EvenLinUCB", "LinUCB"])
+    assert said(found, "FairLinUCB, EvenLinUCB: what fairness adds depends on who is behind")
+    assert not said(judge(frame, "LinUCB"), "what fairness adds")
+
+
 def test_rows_that_it_has_learned(frame):
     policy = fit(Log.open(frame), LinUCB(random_state=0)).policy
     assert said(judge(frame, policy), "as many as the log has: it seems to be judged by the rows that it learned")
@@ -424,6 +430,16 @@ def test_the_page_and_the_numbers(tmp_path, frame):
     assert {one["first"] for one in verdict["differences"]} == {"female"}
     assert plain["trained_on"] == 2_000
     assert sorted(path.name for path in tmp_path.iterdir()) == ["judge.html", "judge.json"]
+
+
+def test_rewards_far_from_zero_keep_their_digits(frame):
+    far = frame.assign(reward=1e6 + frame["reward"])
+    near, there = (judge(f, Uniform(reward_range=(0, 2e6))) for f in (frame, far))
+    for name in ("snips", "replay"):
+        one, two = (found.policies[0].verdicts[name].value.everybody for found in (near, there))
+        assert two.value - 1e6 == pytest.approx(one.value, abs=1e-6)
+        assert two.error == pytest.approx(one.error, rel=1e-6)
+    assert there.logged.value.everybody.error == pytest.approx(near.logged.value.everybody.error, rel=1e-6)
 
 
 @pytest.mark.parametrize("scale", [1.0, 100.0])
@@ -487,7 +503,23 @@ def test_logs_that_cannot_judge(frame, trained):
         judge(frame[:2], "Uniform")
     with pytest.raises(ValueError, match=r"it has learned arms such as '\w+' \(str\), and none of those on offer"):
         judge(frame.assign(arm=frame["arm"].str.len()), trained)
-    with pytest.raises(
-        ValueError, match=r"column 'reward', row 1 of the log: 7\.0 came; the policy takes rewards"
-    ):
+    with pytest.raises(ValueError, match=r"column 'reward', row 1: 7\.0 came; the policy takes rewards"):
         judge(frame.assign(reward=7.0), "LinUCB")
+
+
+def test_rewards_may_be_tiny():
+    frame = logged(400)
+    frame["reward"] *= 1e-150
+    found = judge(frame, LinUCB(reward_range=(0.0, 1e-150), random_state=0))
+    (policy,) = found.policies
+    assert policy.verdicts["ips"].value.everybody.low <= policy.verdicts["ips"].value.everybody.high
+
+
+def test_a_group_without_rows_that_judge_is_null(tmp_path):
+    frame = logged(400)
+    frame.loc[:20, "sex"] = "other"  # who are among those that train, and nowhere else
+    found = judge(frame, "LinUCB")
+    found.write(tmp_path)
+    plain = json.loads((tmp_path / "judge.json").read_text())["policies"]["LinUCB"]
+    assert plain["mean_weight"]["groups"]["sex"]["other"] is None
+    assert plain["effective_rows"]["groups"]["sex"]["other"] == 0.0

@@ -135,6 +135,30 @@ def _arms(log):
     return [chunk.arm.labels[code] for chunk in log.chunks(rows=37) for code in chunk.arm.codes]
 
 
+def test_a_partitioned_dataset_whose_files_hold_the_column_too(tmp_path):
+    for sex in "fm":
+        (tmp_path / f"sex={sex}").mkdir()
+        frame = pd.DataFrame({"arm": ["a"], "sex": [sex], "reward": [1.0]})
+        frame.to_parquet(tmp_path / f"sex={sex}" / "0.parquet")  # as polars does
+    log = Log.open(tmp_path)
+    assert log.roles.groups == ("sex",)
+    assert [chunk.group["sex"].labels[chunk.group["sex"].codes[0]] for chunk in log.chunks()] == ["f", "m"]
+
+
+@pytest.mark.parametrize("times", [["2024-05-01"], [17], [pd.Timestamp("2024-05-01")]])
+@pytest.mark.parametrize("first", [True, False])
+def test_a_file_may_have_no_times_at_all(tmp_path, times, first):
+    frame = pd.DataFrame({"arm": ["a"], "reward": [1.0], "time": times})
+    frame.to_parquet(tmp_path / "1.parquet")
+    pq.write_table(
+        pa.table({"arm": ["b"], "reward": [0.0], "time": pa.nulls(1)}),
+        tmp_path / ("0.parquet" if first else "2.parquet"),
+    )
+    chunks = list(Log.open(tmp_path).chunks())
+    assert chunks[0].time.dtype == chunks[1].time.dtype
+    assert [bool(pd.isna(chunk.time[0])) for chunk in chunks] == [first, not first]
+
+
 def test_a_partitioned_dataset(tmp_path):
     columns = make()
     table = pa.table(columns)

@@ -69,6 +69,7 @@ def test_roles_from_a_file_and_by_flags(capsys, tmp_path):
     [
         (["fit", "none.csv"], "none.csv: there is no such file or folder"),
         (["fit", "log.csv", "--reward", "rewrad"], "there is no column 'rewrad'; did you mean 'reward'?"),
+        (["fit", "log.csv", "-o", "."], "--out .: it is a folder; name a file in it"),
         (["fit", "log.csv", "--policy", "Best"], "there is no policy 'Best'"),
         (["fit", "log.csv", "--policy", "LinUCB(alpha=-1)"], "alpha must be"),
         (["fit", "log.csv", "--out", "none/p"], "--out none/p: its folder does not exist; make it first"),

@@ -192,7 +192,7 @@ def test_interrupted_it_says_so_in_one_line(tmp_path, source):
     assert "Traceback" not in said
     # Joblib's own watchman may warn after that of what it cleaned up.
     ours = [line for line in said.splitlines() if line.startswith("error: ")]
-    assert ours == ["error: interrupted; what reproduce or compare has finished is kept, and goes on from there"]
+    assert ours == ["error: interrupted; nothing is half written; reproduce and compare go on from what is done"]
 
 
 def test_a_figure_of_many_groups_and_one_part():

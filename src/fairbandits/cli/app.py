@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import traceback
 from typing import Annotated
 
 import typer
@@ -31,12 +32,18 @@ app.add_typer(keys, name="keys")
 # Typer shows its own class for it, but not under a public name.
 _UsageError: type[Exception] = typer.BadParameter.__bases__[0]
 
+# What the command ends with where it is at fault itself. Python's own 1 would be a verdict: unfair.
+_BROKEN = 70
+
 # Some versions of typer turn an interrupt into this status, others into typer.Abort.
 _INTERRUPTED = 130
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the command; every error is one line, and status 2. Another status is a command's own verdict."""
+    """Run the command; every error is one line, and status 2. Another status is a command's own verdict.
+
+    What nobody thought of is told with all lines, and status 70.
+    """
     try:
         status = app((sys.argv[1:] if arguments is None else arguments) or ["--help"], standalone_mode=False)
     except typer.Abort:
@@ -48,9 +55,13 @@ def main(arguments: list[str] | None = None) -> int:
         return _fail(str(error))
     except MemoryError as error:
         return _fail(f"{error}; take fewer arms or rounds")
+    except Exception:  # whatever it is, it must not look like a verdict
+        traceback.print_exc()
+        return _fail("this should not happen, whatever came; please report it with the lines above", _BROKEN)
     if status == _INTERRUPTED:
         return _fail(
-            "interrupted; what reproduce or compare has finished is kept, and goes on from there", _INTERRUPTED
+            "interrupted; nothing is half written; reproduce and compare go on from what is done",
+            _INTERRUPTED,
         )
     return status if isinstance(status, int) else 0
 

@@ -34,6 +34,8 @@ def fit(
     made = named.as_policy(policy, seed)
     if not out.parent.is_dir():
         raise ValueError(f"--out {out}: its folder does not exist; make it first")
+    if out.is_dir():
+        raise ValueError(f"--out {out}: it is a folder; name a file in it")
     table = None if catalogue is None else read_arms(catalogue, log)
     start = time.perf_counter()
     fitted = fit_policy(log, made, table=table, cluster=cluster)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import Annotated
 
@@ -57,6 +58,7 @@ def judge(
     """Judge policies by a log: what they would have earned, overall, per group and how far apart."""
     drawing.need_matplotlib()
     make_folder(out)
+    start = time.perf_counter()
     found = judge_policies(
         log,
         [text for texts in policy for text in split_outside(texts)],
@@ -68,8 +70,10 @@ def judge(
         confidence=confidence,
         seed=seed,
     )
+    seconds = time.perf_counter() - start
     page = found.write(out)
     _print_judgement(found)
+    say(f"{found.read:,} rows in {seconds:.1f} s, {found.read / seconds:,.0f} rows/s")
     say(f"written: {page} and {page.with_name('judge.json').name}")
 
 

@@ -201,6 +201,29 @@ def take_row(parts: Parts, user: int, arm: int) -> tuple[Ints, Floats, int]:
 
 
 @njit(cache=True, nogil=True)
+def take_rows(parts: Parts, arms: Ints) -> tuple[Ints, Ints, Floats, Ints]:
+    """Copy out one row for each user, that of an arm: where each starts, columns, values, how many are common."""
+    common_starts, common_columns, common_values, users, which, bounds, columns, values = parts
+    n = arms.size
+    starts, n_common = np.zeros(n + 1, np.int64), np.empty(n, np.int64)
+    for user in range(n):
+        common = users[user, 0] + which[users[user, 2], arms[user]]
+        lo, hi = bounds[users[user, 3] + arms[user]]
+        n_common[user] = common_starts[common + 1] - common_starts[common]
+        starts[user + 1] = starts[user] + n_common[user] + hi - lo
+    row_columns, row_values = np.empty(starts[n], np.int64), np.empty(starts[n])
+    for user in range(n):
+        first = common_starts[users[user, 0] + which[users[user, 2], arms[user]]]
+        lo, hi = bounds[users[user, 3] + arms[user]]
+        at, own = starts[user], starts[user] + n_common[user]
+        row_columns[at:own] = common_columns[first : first + n_common[user]]
+        row_values[at:own] = common_values[first : first + n_common[user]]
+        row_columns[own : own + hi - lo] = columns[lo:hi]
+        row_values[own : own + hi - lo] = values[lo:hi]
+    return starts, row_columns, row_values, n_common
+
+
+@njit(cache=True, nogil=True)
 def write_dense(parts: Parts, dense: Floats) -> None:
     """Write rows out into a matrix of zeros, the arms of one user after those of the other."""
     common_starts, common_columns, common_values, users, which, bounds, columns, values = parts

@@ -40,7 +40,7 @@ MOST_SQUARES = 1e4
 
 def most_steps(width: int) -> int:
     """Give how many rows a model of some width may learn without a matrix."""
-    return min(MOST_STEPS, width // 2)
+    return min(MOST_STEPS, width // 3)
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)

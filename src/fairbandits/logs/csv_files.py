@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -80,15 +80,20 @@ def _look(file: Path) -> CsvPart:
         with file.open("rb") as opened:
             size = opened.seek(0, io.SEEK_END)
             opened.seek(0)
-            block, _ = _next_block(opened, size, str(file), 0)
+            block, n_lines = _next_block(opened, size, str(file), 0)
     except OSError as error:
         raise LogError(f"{file}: cannot be read ({error.strerror})") from None
     end = _scan(_as_bytes(block), 1)[0] or len(block)
     line = _decoded(block[:end], Place(str(file))).removeprefix("\ufeff")
-    columns = next(csv.reader(io.StringIO(line)), [])
+    try:
+        columns = next(csv.reader(io.StringIO(line)), [])
+    except csv.Error:
+        raise LogError(f"{file}: its lines end in a way of their own; write it with newlines") from None
     if not any(columns):
         raise LogError(f"{file}: it is empty; expected a line with the names of the columns, then the rows")
-    return CsvPart(str(file), tuple(columns), end, size)
+    # Behind the names of the columns there may be empty lines alone.
+    is_empty = n_lines <= 1 and len(block) == size
+    return CsvPart(str(file), tuple(columns), size if is_empty else end, size)
 
 
 def _blocks(part: CsvPart) -> Iterator[tuple[int, Block, int]]:
@@ -218,19 +223,25 @@ def _diagnosed(
 def _problem(cell: str, kind: str) -> str:
     if not cell:
         return ""
-    if kind == NUMBER:
-        try:
-            float(cell)
-        except ValueError:
-            return "a number; leave it empty where it is not known"
-    if kind == WHOLE:
-        try:
-            int(cell)
-        except ValueError:
-            return "a whole number, as before in this column; keep one type, or write the log as Parquet"
+    # Python reads 1_000 and digits of all scripts as numbers, Arrow does not.
+    is_plain = cell.isascii() and "_" not in cell
+    if kind == NUMBER and not (is_plain and _reads(float, cell)):
+        return "a number; leave it empty where it is not known"
+    if kind == WHOLE and not (is_plain and _reads(int, cell)):
+        return "a whole number, as before in this column; keep one type, or write the log as Parquet"
+    if kind == WHOLE and not -(2**63) <= int(cell) < 2**63:
+        return "a whole number of at most 64 bits; write the log as Parquet, and larger ones as words"
     if kind == TRUTH and cell.lower() not in ("true", "false", "0", "1"):
         return "true or false, as before in this column"
     return ""
+
+
+def _reads(read: Callable[[str], Any], cell: str) -> bool:
+    try:
+        read(cell)
+    except ValueError:
+        return False
+    return True
 
 
 def _decoded(block: Block, place: Place) -> str:

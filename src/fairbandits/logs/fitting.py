@@ -33,7 +33,7 @@ class Fitted:
     policy : Policy
         The policy. Its `notes` say how users and arms are encoded; see `Encoder.of`.
     learned, skipped : int
-        How many decisions it has learned, and how many it could not, for they have no reward.
+        How many decisions of the log it has learned, and how many it could not, for they have no reward.
     """
 
     policy: Policy
@@ -53,7 +53,7 @@ def fit(log: Log, policy: Policy, *, table: ArmTable | None = None, cluster: Clu
     log : Log
         What happened.
     policy : Policy
-        Who learns it. It is changed, and handed back.
+        Who learns it. It is changed, and handed back. One that was fitted to another log keeps its encoder.
     table : ArmTable, optional
         What is known of arms; see `read_arms`. Left out, the context of every arm is the user's.
     cluster : str or distributed.Client, optional
@@ -71,9 +71,14 @@ def fit(log: Log, policy: Policy, *, table: ArmTable | None = None, cluster: Clu
     """
     if cluster is not None and not policy.lessons_add_up:
         raise ValueError(f"the order of rewards matters to {policy!r}; fit it without a cluster")
+    before = policy.rounds_learned
+    known = Encoder.of(policy) if before else None
+    if known is not None:
+        _check_same(log, policy, known, table)
     with connected(cluster) as client:
         cut = cache(log.split)  # once: where rows have to be counted, that takes as long as reading them
-        encoder = map_reduce(cut, Log.encoder, or_, client)
+        # Who has learned another log goes on with its features: words that came since are none of them.
+        encoder = map_reduce(cut, Log.encoder, or_, client) if known is None else known
         pupil = _Pupil(policy, None if table is None else Offers(table.arms, encoder.width, table))
         log = log.with_encoder(encoder)
         if policy.lessons_add_up:
@@ -82,10 +87,11 @@ def fit(log: Log, policy: Policy, *, table: ArmTable | None = None, cluster: Clu
             policy.learn_lessons(lessons)
         else:
             skipped = pupil.learn(log)
-    if not policy.rounds_learned:
+    learned = policy.rounds_learned - before
+    if not learned:
         raise LogError(f"{log.name}: no row has a reward, so there is nothing to learn")
     policy.notes |= _notes(log, encoder, table)
-    return Fitted(policy, policy.rounds_learned, skipped)
+    return Fitted(policy, learned, skipped)
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,10 +138,11 @@ def check_rewards(policy: Policy, log: Log, chunk: Chunk) -> None:
     low, high = policy.reward_range
     outside = np.flatnonzero((chunk.reward < low) | (chunk.reward > high))
     if outside.size:
-        raise LogError(
-            f"{log.name}, column {log.roles.reward!r}, row {chunk.first_row + outside[0] + 1:,} of the log: "
+        raise chunk.place.error(
             f"{chunk.reward[outside[0]].item()!r} came; the policy takes rewards from {low:g} to {high:g}. "
-            "Rescale them, or declare the range: reward_range=[lowest, highest]"
+            "Rescale them, or declare the range: reward_range=[lowest, highest]",
+            log.roles.reward,
+            outside[0],
         )
 
 
@@ -152,8 +159,25 @@ def _merged(one: tuple[Lessons, int], two: tuple[Lessons, int]) -> tuple[Lessons
     return one[0] + two[0], one[1] + two[1]
 
 
+def _check_same(log: Log, policy: Policy, known: Encoder, table: ArmTable | None) -> None:
+    """Refuse a log whose columns are not those of the log that a policy has learned before."""
+    if log.roles.contexts != known.columns:
+        raise LogError(
+            f"{log.name}: its contexts are {', '.join(log.roles.contexts) or 'none'}, and the policy has learned "
+            f"{', '.join(known.columns) or 'none'}; name the same ones, in the same order: contexts=[...]"
+        )
+    if _catalogue(table) != policy.notes.get("catalogue"):
+        raise LogError(
+            f"{log.name}: the policy has learned with another catalogue of arms, or with none; give that"
+        )
+
+
+def _catalogue(table: ArmTable | None) -> dict[str, Any] | None:
+    return None if table is None else {**table.encoder.to_plain(), "matches": list(table.matches)}
+
+
 def _notes(log: Log, encoder: Encoder, table: ArmTable | None) -> dict[str, Any]:
-    notes = {"roles": log.roles.to_plain(), "encoder": encoder.to_plain()}
+    notes: dict[str, Any] = {"roles": log.roles.to_plain(), "encoder": encoder.to_plain()}
     if table is not None:
-        notes["catalogue"] = {**table.encoder.to_plain(), "matches": list(table.matches)}
+        notes["catalogue"] = _catalogue(table)
     return notes

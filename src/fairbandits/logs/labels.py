@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numba import njit
 from numpy.typing import NDArray
 
 from fairbandits.coded import Coded, Label
@@ -49,6 +50,8 @@ class Labels:
             return Coded(np.full(len(array), -1, np.int32), self.labels)
         if pa.types.is_boolean(kind):
             array = array.cast(pa.string())
+        if not (is_text(array.type) or _is_number(array.type)):
+            raise place.error(f"it holds {kind}; expected labels, words or whole numbers", self.column, 0)
         if is_text(array.type) != self.is_text:
             ours = "words" if self.is_text else "whole numbers"
             raise place.error(
@@ -67,8 +70,8 @@ class Labels:
         _, table, is_same = self._last
         if numbers.null_count:
             numbers = numbers.cast("int32").fill_null(-1)
-        codes: Codes = numbers.to_numpy(zero_copy_only=False)
-        return codes if is_same and codes.dtype == np.int32 else table[codes]
+        codes: Codes = numbers.to_numpy(zero_copy_only=False).astype(np.int32, copy=False)
+        return codes if is_same else _looked_up(table, codes)
 
     def _by_value(self, array: Any) -> Codes:
         """Give the numbers of labels that are whole numbers: by a table, where they lie close together."""
@@ -114,6 +117,15 @@ class Labels:
         return code
 
 
+@njit(cache=True, nogil=True)
+def _looked_up(table: Codes, codes: Codes) -> Codes:
+    """Give `table[codes]`: NumPy would turn the numbers into wider ones first."""
+    found = np.empty_like(codes)
+    for i in range(codes.size):
+        found[i] = table[codes[i]]
+    return found
+
+
 def as_whole(array: Any, column: str, place: Place) -> Any:
     """Give an Arrow array of numbers as whole ones; refuse those that are not."""
     import pyarrow as pa  # noqa: PLC0415
@@ -131,12 +143,28 @@ def as_whole(array: Any, column: str, place: Place) -> Any:
                 column,
                 broken[0],
             )
-    elif not pa.types.is_integer(kind):
-        raise place.error(f"it holds {kind}; expected labels, words or whole numbers", column, 0)
     try:
         return array.cast(pa.int64())
-    except pa.ArrowInvalid as error:
-        raise place.error(f"a number is too large for a label ({error}); write it as a word", column) from None
+    except pa.ArrowInvalid:
+        at = first_refused(array, pa.int64())
+        came = shortened(array[at].as_py())
+        raise place.error(f"{came} came, too large for a label; write it as a word", column, at) from None
+
+
+def first_refused(array: Any, kind: Any) -> int:
+    """Find the first entry of an Arrow array that does not convert."""
+    import pyarrow as pa  # noqa: PLC0415
+
+    low, high = 0, len(array)
+    while high - low > 1:
+        middle = (low + high) // 2
+        try:
+            array[low:middle].cast(kind)
+        except pa.ArrowInvalid:
+            high = middle
+        else:
+            low = middle
+    return low
 
 
 def encoded(array: Any) -> Any:
@@ -153,3 +181,11 @@ def is_text(kind: Any) -> bool:
     if pa.types.is_dictionary(kind):
         return is_text(kind.value_type)
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
+
+
+def _is_number(kind: Any) -> bool:
+    import pyarrow as pa  # noqa: PLC0415
+
+    if pa.types.is_dictionary(kind):
+        return _is_number(kind.value_type)
+    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))

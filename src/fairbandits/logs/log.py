@@ -12,7 +12,7 @@ from typing import Any, Self
 from fairbandits.logs.chunk import Chunk
 from fairbandits.logs.contexts import Encoder
 from fairbandits.logs.csv_files import open_csv
-from fairbandits.logs.errors import LogError
+from fairbandits.logs.errors import LogError, nearest
 from fairbandits.logs.extra import need_arrow
 from fairbandits.logs.frames import open_frame
 from fairbandits.logs.parquet_files import open_parquet
@@ -117,6 +117,12 @@ class Log:
 
     def with_encoder(self, encoder: Encoder) -> Log:
         """Give the same log with another encoder: that of a policy, say, which knows other words."""
+        for column in encoder.columns:
+            if column not in self.kinds:
+                raise LogError(
+                    f"{self.name}: there is no column {column!r}, of which features are made; "
+                    f"{nearest(column, self.kinds)}expected all contexts of the policy"
+                )
         return replace(self, roles=replace(self.roles, contexts=encoder.columns), declared=encoder)
 
     def split(self, n: int) -> list[Log]:

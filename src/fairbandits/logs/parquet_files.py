@@ -114,7 +114,8 @@ def open_parquet(name: str, files: Sequence[Path], root: Path | None = None) -> 
         if part.n_rows:
             parts.append(part)
         first_row += part.n_rows
-    columns = [*schemas[0].names, *folders[0]]
+    # Some write the column of a folder into its files too; what the folder says counts.
+    columns = [*(name for name in schemas[0].names if name not in folders[0]), *folders[0]]
     for column in folders[0]:
         kinds[column] = TEXT if any(isinstance(values[column], str) for values in folders) else WHOLE
     return Source(name, kinds, columns, parts, _said_roles(schemas[0].metadata or {}, columns))

@@ -46,6 +46,8 @@ class Reader:
         self._groups = [column for column in roles.groups if is_wanted(column)]
         self._propensity = roles.propensity if is_wanted(roles.propensity) else None
         self._time = roles.time if is_wanted(roles.time) else None
+        # Where a file has no time at all, this says what it would have been.
+        self._is_date = self._time is not None and kinds[self._time] in (TIME, TEXT)
         # What to read, and as what.
         self.kinds = {column: _LABELS[kinds[column]] for column in (roles.arm, *self._groups)}
         numbers = {roles.reward, self._propensity} - {None}
@@ -79,7 +81,7 @@ class Reader:
     def _times(self, column: Mapping[str, Any], place: Place) -> NDArray[Any] | None:
         if self._time is None:
             return None
-        times = as_times(column[self._time], self._time, place)
+        times = as_times(column[self._time], self._time, place, is_date=self._is_date)
         if self._time_type not in (None, times.dtype):
             raise place.error(f"it holds {column[self._time].type} here, and another type before", self._time, 0)
         self._time_type = times.dtype

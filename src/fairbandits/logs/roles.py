@@ -136,7 +136,7 @@ def find_roles(
         if name not in given and name not in guessed:
             raise LogError(
                 f"{where}: which column is the {name}? None is given{', nor found by its name' if guess else ''}; "
-                f"name it: {name}=... (--{name}). The columns are {_listed(columns)}"
+                f"{_separators(columns)}name it: {name}=... (--{name}). The columns are {_listed(columns)}"
             )
     roles = Roles(**{**guessed, **given})
     for column in roles.columns:
@@ -170,13 +170,16 @@ def _several(given: Mapping[str, Any]) -> list[str]:
 
 def _check_there(column: str, columns: Sequence[str], where: str) -> None:
     if column not in columns:
-        hint = nearest(column, columns)
-        # The commonest reason for a file to have a single column.
-        if len(columns) == 1 and any(mark in columns[0] for mark in ";\t|"):
-            hint = "its columns must be separated by commas. "
+        hint = _separators(columns) or nearest(column, columns)
         raise LogError(f"{where}: there is no column {column!r}; {hint}The columns are {_listed(columns)}")
     if list(columns).count(column) > 1:
         raise LogError(f"{where}: column {column!r} stands there more than once; rename one of them")
+
+
+def _separators(columns: Sequence[str]) -> str:
+    """Say the commonest reason for a file to have a single column."""
+    is_other = len(columns) == 1 and any(mark in columns[0] for mark in ";\t|")
+    return "its columns must be separated by commas. " if is_other else ""
 
 
 def _listed(columns: Sequence[str]) -> str:

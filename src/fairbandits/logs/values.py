@@ -8,9 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairbandits.logs.errors import Place, shortened
-from fairbandits.logs.labels import is_text
+from fairbandits.logs.labels import first_refused, is_text
 
 Floats = NDArray[np.float64]
+
+# A row weighs up to 1 / p, and sums of third powers of that must stay in the range of a float64.
+_SMALLEST = 1e-50
 
 
 def as_floats(
@@ -28,7 +31,8 @@ def as_floats(
         came = shortened(array[at].as_py())
         raise place.error(f"{came} came; expected a number, and the column holds {kind}", column, at)
     empty = array.null_count
-    values: Floats = array.cast(pa.float64()).fill_null(np.nan).to_numpy(zero_copy_only=False)
+    # Whole numbers beyond 2^53, such as times in nanoseconds, are rounded.
+    values: Floats = array.cast(pa.float64(), safe=False).fill_null(np.nan).to_numpy(zero_copy_only=False)
     usable = np.isfinite(values)
     if np.count_nonzero(usable) + empty < len(values):
         at = np.flatnonzero(~usable & array.is_valid().to_numpy(zero_copy_only=False))[0]
@@ -40,10 +44,12 @@ def as_propensities(array: Any, column: str, place: Place) -> Floats:
     """Give probabilities in (0, 1]; refuse others, and empty ones."""
     values = as_floats(array, column, place)
     # A comparison with NaN is false, so this finds the empty ones too.
-    inside = (values > 0.0) & (values <= 1.0)
+    inside = (values >= _SMALLEST) & (values <= 1.0)
     if not inside.all():
         at = int(np.flatnonzero(~inside)[0])
         came = "nothing" if np.isnan(values[at]) else shortened(values[at].item())
+        if 0.0 < values[at] < _SMALLEST:
+            raise place.error(f"{came} came; expected a propensity of at least {_SMALLEST:g}", column, at)
         raise place.error(
             f"{came} came; expected a propensity, above 0 and at most 1: the probability with which the arm was "
             "picked",
@@ -53,11 +59,16 @@ def as_propensities(array: Any, column: str, place: Place) -> Floats:
     return values
 
 
-def as_times(array: Any, column: str, place: Place) -> NDArray[Any]:
-    """Give times: as datetime64[us] where the log has dates, as numbers where it has numbers."""
+def as_times(array: Any, column: str, place: Place, *, is_date: bool = False) -> NDArray[Any]:
+    """Give times: as datetime64[us] where the log has dates, as numbers where it has numbers.
+
+    `is_date` says which of the two an array without any type is.
+    """
     import pyarrow as pa  # noqa: PLC0415
 
     kind = array.type
+    if pa.types.is_null(kind) and is_date:
+        return np.full(len(array), np.datetime64("NaT", "us"))
     if is_text(kind):
         array = _parsed_times(array.cast(pa.string()), column, place)
         kind = array.type
@@ -83,22 +94,6 @@ def _parsed_times(array: Any, column: str, place: Place) -> Any:
         column,
         at,
     )
-
-
-def first_refused(array: Any, kind: Any) -> int:
-    """Find the first entry of an Arrow array that does not convert."""
-    import pyarrow as pa  # noqa: PLC0415
-
-    low, high = 0, len(array)
-    while high - low > 1:
-        middle = (low + high) // 2
-        try:
-            array[low:middle].cast(kind)
-        except pa.ArrowInvalid:
-            high = middle
-        else:
-            low = middle
-    return low
 
 
 def _first_known(array: Any) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from typing import overload
 
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 from fairbandits.arms import ArmId
 from fairbandits.fairness import GroupKey
 from fairbandits.linear import Rows
+from fairbandits.linear.split import take_rows
 from fairbandits.policies.decision import Decision, Scores
 
 
@@ -57,9 +59,11 @@ class Decisions(Sequence[Decision]):
         """The arm picked for each user."""
         return [self.arms[index] for index in self.indices.tolist()]
 
-    def context(self, user: int) -> tuple[NDArray[np.int64], NDArray[np.float64], int]:
-        """Give the context of a user's arm: its columns, their values, how many of the first all arms share."""
-        return self._rows.row(user, int(self._places[user])).entries()
+    def contexts(self) -> list[tuple[list[int], list[float], int]]:
+        """Give the context of each user's arm: its columns, their values, how many of the first all arms share."""
+        starts, columns, values, n_common = (part.tolist() for part in take_rows(self._rows.parts, self._places))
+        edges = itertools.pairwise(starts)
+        return [(columns[lo:hi], values[lo:hi], n) for (lo, hi), n in zip(edges, n_common, strict=True)]
 
     def __len__(self) -> int:
         return len(self.indices)

@@ -15,7 +15,7 @@ from fairbandits.fairness import GroupKey, GroupRewards, as_group
 from fairbandits.linear import Rows, RowSums, as_rows, check_width
 
 if TYPE_CHECKING:
-    from fairbandits.policies.base import Policy
+    from fairbandits.policies.choosing import Choosing
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -46,7 +46,7 @@ class Lessons:
     (2, [0.4, 0.3])
     """
 
-    def __init__(self, policy: Policy) -> None:
+    def __init__(self, policy: Choosing) -> None:
         self.policy = policy
         self.arms = ArmIndex()
         self.groups = GroupRewards(policy.reward_range, self.arms)
@@ -103,7 +103,7 @@ class Lessons:
         return self.sums
 
 
-def as_lesson_rows(policy: Policy, contexts: Any, rewards: Floats) -> Rows:
+def as_lesson_rows(policy: Choosing, contexts: Any, rewards: Floats) -> Rows:
     """Check contexts and rewards of logged decisions, and prepare the contexts as the policy does."""
     low, high = policy.reward_range
     outside = ~((rewards >= low) & (rewards <= high))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import re
 import textwrap
+import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,7 +27,13 @@ STYLES: tuple[tuple[str, Any], ...] = (
 _EXTRA_DASHES: tuple[Any, ...] = ((0, (10, 1, 2, 1)), (0, (2, 3)), (0, (6, 1, 1, 1, 1, 1, 1, 1)))
 # What as_svg turns over; both are those of the page.
 INK = "#1c1e21"
-_INKS = f":root{{--ink:{INK}}}@media(prefers-color-scheme:dark){{:root{{--ink:#e7e9ec}}}}text{{fill:var(--ink)}}"
+# The reader's letters may be wider than those that were measured here, and stand out.
+_INKS = (
+    f":root{{--ink:{INK}}}@media(prefers-color-scheme:dark){{:root{{--ink:#e7e9ec}}}}"
+    "svg{overflow:visible}text{fill:var(--ink)}"
+)
+# Letters that no XML may hold, as a name in a log may.
+_NO_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 _STYLE: Any = {  # older versions of matplotlib take names, newer ones a type of their own
     "font.size": 7.5,
     "axes.titlesize": 8,
@@ -39,6 +46,7 @@ _STYLE: Any = {  # older versions of matplotlib take names, newer ones a type of
     "axes.spines.top": False,
     "axes.spines.right": False,
     "pdf.fonttype": 42,
+    "text.parse_math": False,  # names come from logs, and a dollar in them is a dollar
 }
 
 
@@ -68,9 +76,12 @@ def as_svg(figure: Figure) -> str:
 
     file = io.BytesIO()
     plain: Any = {"svg.fonttype": "none", "svg.hashsalt": "fairbandits", "font.family": "sans-serif"}
-    with rc_context(plain):
+    plain["text.parse_math"] = False  # some names are written when it is drawn
+    with rc_context(plain), warnings.catch_warnings():
+        # The reader's fonts draw the letters, not those that are here.
+        warnings.filterwarnings("ignore", "Glyph .* missing from font")
         figure.savefig(file, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
-    svg = file.getvalue().decode()
+    svg = _NO_XML.sub("\N{REPLACEMENT CHARACTER}", file.getvalue().decode())
     svg = svg[svg.index("<svg") :].replace(INK, "var(--ink)").replace("#000000", "var(--ink)")
     head, body = svg.split(">", 1)
     return f"{head}><style>{_INKS}</style>{body}"

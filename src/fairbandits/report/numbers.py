@@ -1,7 +1,8 @@
-"""Numbers over seeds."""
+"""Numbers for people, and for files."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -30,3 +31,14 @@ def plus_minus(mean: float, sd: float | None) -> str:
     '0.060 ± 0.010'
     """
     return f"{mean:.3f}" if sd is None else f"{mean:.3f} ± {sd:.3f}"
+
+
+def or_none(value: float) -> float | None:
+    """Give a number as JSON can hold it: it has no NaN, which is the mean of nothing.
+
+    Examples
+    --------
+    >>> or_none(0.5), or_none(float("nan"))
+    (0.5, None)
+    """
+    return None if math.isnan(value) else value

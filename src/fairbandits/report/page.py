@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import base64
+import json
 from collections.abc import Iterable, Sequence
 from html import escape
 from pathlib import Path
+from typing import Any
+
+from fairbandits.storage import write_whole
 
 _STYLE = """
 :root { color-scheme: light dark; --ink: #1c1e21; --soft: #5c636b; --line: #d9dde2; --page: #fff; --tint: #f5f7f9;
@@ -97,3 +101,12 @@ def image(picture: Path, title: str) -> str:
     content = base64.b64encode(picture.read_bytes()).decode()
     alt = escape(f"{title}: {picture.stem.replace('_', ' ')}")
     return f'<img alt="{alt}" src="data:image/png;base64,{content}">'
+
+
+def write_report(folder: Path, name: str, page: str, plain: dict[str, Any]) -> Path:
+    """Write a page and the same for machines, each whole, when both are ready; give the path of the page."""
+    content = json.dumps(plain, indent=1, allow_nan=False, ensure_ascii=False)
+    folder.mkdir(parents=True, exist_ok=True)
+    write_whole(folder / f"{name}.html", page.encode())
+    write_whole(folder / f"{name}.json", content.encode() + b"\n")
+    return folder / f"{name}.html"

@@ -13,6 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from fairbandits.coded import Coded
+from fairbandits.fairness.groups import PLAIN
 from fairbandits.policies import Decision, Policy, Slate
 from fairbandits.policies.plain import params_to_plain
 
@@ -297,6 +299,18 @@ def _check_merged_is_whole(make: _Subject) -> None:
     _assert_alike(make, left.merge(right), whole, "two halves merged must score as the whole does")
 
 
+def _check_logged_is_learned(make: _Subject) -> None:
+    decided, logged = make(random_state=0), make(random_state=0)
+    contexts, groups, rewards = zip(*make.rounds(40), strict=True)
+    decided.learn_many(make.forced(decided, 40), rewards)
+    arms = Coded(np.arange(40, dtype=np.int32) % 4, [0, 1, 2, 3])
+    sexes = Coded(np.array([group == "male" for group in groups], np.int32), ["female", "male"])
+    first = np.concatenate([each[:1] for each in contexts])
+    logged.learn_logged(first, arms, np.array(rewards), {PLAIN: sexes})
+    assert logged.rounds_learned == 40, "every decision of a log must be counted"
+    _assert_alike(make, logged, decided, "decisions of a log must be learned as the policy's own are")
+
+
 def _check_each_decision_once(make: _Subject) -> None:
     policy, other = make(random_state=0), make(random_state=0)
     contexts, group, reward = next(make.rounds(1))
@@ -406,6 +420,7 @@ _CHECKS: tuple[Check, ...] = (
     _check_many_is_one_by_one,
     _check_saved_and_loaded,
     _check_merged_is_whole,
+    _check_logged_is_learned,
     _check_each_decision_once,
     _check_bad_input_changes_nothing,
     _check_slate,

@@ -144,6 +144,14 @@ def test_times_may_be_numbers():
     assert compare(cells, ("sex",)).over_time.count[-1].sum() == 1_000
 
 
+def test_every_chunk_may_be_of_one_time(monkeypatch):
+    frame = logs.make(2_000, missing=0.0).assign(time=np.arange(2_000) // 500)
+    chunks = Log.chunks
+    monkeypatch.setattr(Log, "chunks", lambda self, **given: chunks(self, **given, rows=500))
+    cells = count(frame)
+    assert cells.by_block[:, :, 0].sum(axis=1)[cells.by_block[:, :, 0].sum(axis=1) > 0].tolist() == [500.0] * 4
+
+
 def test_a_reward_outside_the_range_is_refused_with_its_row():
     frame = logs.make(500, missing=0.0)
     frame.loc[123, "reward"] = 4.0
@@ -213,6 +221,14 @@ def test_blocks_hold_all_times_and_are_few(kind, data):
         other = Blocks(kind).covering(half.min(), half.max())
         assert other.joined(at_once) == at_once.joined(other) == at_once
         np.testing.assert_array_equal(other.places_in(at_once)[other.places(half)], at_once.places(half))
+
+
+@given(st.integers(0, 10**7), st.integers(1, 5_000), st.integers(0, 10**7))
+def test_rows_that_follow_each_other(first, n, before):
+    blocks = Blocks("row").covering(before, before).covering(first, first + n - 1)
+    rows = np.arange(first, first + n)
+    np.testing.assert_array_equal(blocks.row_places(first, n), blocks.places(rows))
+    np.testing.assert_array_equal(blocks.places(rows), rows // blocks.width - blocks.first)
 
 
 def test_blocks_of_dates_are_those_of_the_calendar():

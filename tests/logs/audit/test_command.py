@@ -127,6 +127,17 @@ def test_a_report_that_was_there_stays_where_the_next_fails(capsys, tmp_path):
     assert (tmp_path / "audit.html").read_bytes() == before
 
 
+def test_what_nobody_thought_of_is_no_verdict(capsys, folder, tmp_path, monkeypatch):
+    def broken(*_, **__):
+        raise OverflowError("nobody thought of this")
+
+    monkeypatch.setattr("fairbandits.cli.audit.audit_log", broken)
+    assert main(["audit", str(folder / "unfair.csv"), "--out", str(tmp_path)]) == 70
+    said = capsys.readouterr().err
+    assert "OverflowError: nobody thought of this" in said
+    assert said.splitlines()[-1].startswith("error: this should not happen")
+
+
 def test_without_a_tolerance_there_is_no_verdict(capsys, folder, tmp_path):
     assert main(["audit", str(folder / "unfair.csv"), "--group", "sex", "--out", str(tmp_path)]) == 0
     said = capsys.readouterr().out

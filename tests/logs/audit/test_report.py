@@ -14,7 +14,7 @@ import pytest
 from fairlearn.metrics import MetricFrame, count, mean_prediction
 
 from fairbandits.logs import audit, metric_frame
-from fairbandits.logs.audit import files
+from fairbandits.logs.audit import plain
 
 from . import logs
 
@@ -77,8 +77,17 @@ def test_names_are_written_as_text(tmp_path):
         ET.fromstring(svg)  # noqa: S314
 
 
+@pytest.mark.parametrize("name", ["$5 to $10, ", "$\\frac$", "$$", "\x1b[31m", "\x01", "日本"])
+def test_any_name_can_be_drawn(tmp_path, name):
+    frame = logs.make(2_000).assign(sex=lambda f: name + f.sex, arm=lambda f: name + f.arm)
+    page = audit(frame).write(tmp_path).read_text()
+    for _, svg in images(page):
+        ET.fromstring(svg)  # noqa: S314
+    assert all(name in svg for _, svg in images(page)[:1]) or not name.isprintable()
+
+
 def test_nothing_is_written_where_something_fails(found, tmp_path, monkeypatch):
-    monkeypatch.setattr(files, "as_plain", lambda _: {"mean": math.nan})
+    monkeypatch.setattr(plain, "as_plain", lambda _: {"mean": math.nan})
     with pytest.raises(ValueError, match="not JSON compliant"):
         found.write(tmp_path)
     assert list(tmp_path.iterdir()) == []
@@ -150,6 +159,30 @@ def test_no_times_are_no_picture(tmp_path):
     page = audit(frame, groups=["sex"]).write(tmp_path).read_text()
     assert len(images(page)) == 2
     assert "so far" not in page
+
+
+@pytest.mark.parametrize("times", [1.7e18, 1e300, -1e300, 1e-300])
+def test_times_may_be_any_numbers(tmp_path, times):
+    frame = logs.make(2_000)
+    found = audit(frame.assign(time=times * np.linspace(1.0, 1.1, len(frame))), groups=["sex"])
+    found.write(tmp_path)
+    assert found["sex"].difference.timeline.gap_low.size <= 120
+
+
+def test_times_in_nanoseconds_are_read_whole():
+    start, step = 1_704_067_200_000_000_001, 3_600_000_000_000
+    frame = logs.make(2_000).assign(time=start + step * np.arange(2_000))
+    timeline = audit(frame, groups=["sex"])["sex"].difference.timeline
+    assert timeline.blocks.n > 30
+
+
+@pytest.mark.parametrize("odd", [["0001-01-01"], ["9999-12-31"], ["0001-01-01", "9999-12-31"]])
+def test_the_first_and_the_last_date_there_is_can_be_drawn(tmp_path, odd):
+    times = [*odd, *["2024-05-01"] * (2_000 - len(odd))]
+    found = audit(logs.make(2_000, gap=0.5).assign(time=times), groups=["sex"])
+    found.write(tmp_path)
+    starts = json.loads((tmp_path / "audit.json").read_text())["comparisons"][0]["timeline"]["starts"]
+    assert all("0001-01-01" <= start <= "9999-12-31T23:59:59" for start in starts)
 
 
 # -- Fairlearn -----------------------------------------------------------------------------------------

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ from fairbandits.logs.audit.result import (
     MissingRewards,
     Timeline,
 )
+from fairbandits.worlds.checks import whole
 
 _MOST_ARMS = 10
 
@@ -49,14 +51,13 @@ class Settings:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        if not 0.0 < self.confidence < 1.0:
+        if not isinstance(self.confidence, Real) or not 0.0 < self.confidence < 1.0:
             raise ValueError(f"confidence is a probability, 0 and 1 excluded; got {self.confidence!r}")
-        if self.tolerance is not None and not 0.0 <= self.tolerance < np.inf:
+        is_number = isinstance(self.tolerance, Real)
+        if self.tolerance is not None and not (is_number and 0.0 <= self.tolerance < np.inf):
             raise ValueError(f"tolerance is how far apart groups may be, not below 0; got {self.tolerance!r}")
-        if self.min_rows < 1:
-            raise ValueError(f"min_rows is how many rewards a group needs, at least 1; got {self.min_rows!r}")
-        if self.seed < 0:
-            raise ValueError(f"seed is a whole number not below 0; got {self.seed!r}")
+        whole("min_rows", self.min_rows, 1)
+        whole("seed", self.seed, 0)
 
 
 def assess(cells: Cells, settings: Settings) -> tuple[Comparison, ...]:

@@ -20,6 +20,7 @@ from fairbandits.logs.audit.words import Words
 from fairbandits.logs.errors import LogError
 from fairbandits.logs.log import Log
 from fairbandits.logs.roles import Roles
+from fairbandits.report.page import write_report
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -103,9 +104,10 @@ class Audit:
 
     def write(self, folder: str | Path) -> Path:
         """Write `audit.html` and `audit.json` into a folder, each whole or not at all; give the page's path."""
-        from fairbandits.logs.audit.files import write_report  # noqa: PLC0415 - it needs this class
+        from fairbandits.logs.audit.page import as_page  # noqa: PLC0415 - these need this class
+        from fairbandits.logs.audit.plain import as_plain  # noqa: PLC0415
 
-        return write_report(self, Path(folder))
+        return write_report(Path(folder), "audit", as_page(self), as_plain(self))
 
 
 def audit(

@@ -21,6 +21,9 @@ _SECOND = 1_000_000
 _DAY = 86_400 * _SECOND
 # Weeks start on Mondays; the first of January 1970 was a Thursday.
 _MONDAY = 4 * _DAY
+_FIRST_DATE, _LAST_DATE = (
+    int(np.datetime64(date, "us").astype(np.int64)) for date in ("0001-01-01", "9999-12-31T23:59:59")
+)
 # In microseconds; from four weeks on they double.
 _DATE_WIDTHS: tuple[int, ...] = (
     *(digit * 10**zeros for zeros in range(7) for digit in (1, 2)),
@@ -96,8 +99,18 @@ class Blocks:
 
     def places(self, ticks: NDArray[Any]) -> NDArray[np.int64]:
         """Give the block of each time, counted from 0."""
-        index: NDArray[np.int64] = _index(self.kind, self._rung, ticks)
-        return index - self.first
+        if self.kind == "number":
+            index: NDArray[np.int64] = _index(self.kind, self._rung, ticks)
+            # By rounding, a number on an edge may lie in one block when they are short, in the next when long.
+            return np.clip(index - self.first, 0, self.n - 1)
+        return (ticks - (_origin(self.kind) + self.first * int(self.width))) // int(self.width)
+
+    def row_places(self, first: int, n: int) -> NDArray[np.int64]:
+        """Give the block of each of so many rows that follow each other."""
+        width = int(self.width)
+        numbers = np.arange(first // width, (first + n - 1) // width + 1)
+        edges = np.clip(np.append(numbers, numbers[-1:] + 1) * width, first, first + n)
+        return np.repeat(numbers - self.first, np.diff(edges))
 
     def place(self, tick: int) -> int | None:
         """Give the block of one time, counted from 0; None where it lies in none of them."""
@@ -106,14 +119,15 @@ class Blocks:
 
     def places_in(self, other: Blocks) -> NDArray[np.int64]:
         """Say into which of longer blocks each of these goes."""
-        ratio = _ratio(self.kind, self._rung, other._rung)
+        # No index is larger than `_LARGEST_INDEX`, so that all larger ratios do the same; int64 holds this one.
+        ratio = min(_ratio(self.kind, self._rung, other._rung), 2 * _LARGEST_INDEX)
         return (self.first + np.arange(self.n, dtype=np.int64)) // ratio - other.first
 
     def start(self, place: int) -> Moment:
-        """Give the time at which a block starts."""
+        """Give the time at which a block starts; a date as a calendar has it, which knows the years 1 to 9999."""
         at = (self.first + place) * self.width
         if self.kind == "date":
-            return np.datetime64(int(at) + _MONDAY, "us")
+            return np.datetime64(min(max(int(at) + _MONDAY, _FIRST_DATE), _LAST_DATE), "us")
         return at
 
 
@@ -136,5 +150,11 @@ def _index(kind: Kind, rung: int, ticks: Any) -> Any:
     width = _width(kind, rung)
     if kind == "number":
         # Beyond what int64 holds the blocks are too short in any case: `covering` takes longer ones.
-        return np.clip(np.floor(ticks / width), -2.0 * _LARGEST_INDEX, 2.0 * _LARGEST_INDEX).astype(np.int64)
-    return (ticks - (_MONDAY if kind == "date" else 0)) // width
+        with np.errstate(over="ignore"):
+            index = np.floor(ticks / width)
+        return np.clip(index, -2.0 * _LARGEST_INDEX, 2.0 * _LARGEST_INDEX).astype(np.int64)
+    return (ticks - _origin(kind)) // width
+
+
+def _origin(kind: Kind) -> int:
+    return _MONDAY if kind == "date" else 0

@@ -65,7 +65,8 @@ class Cells:
         self.labels: dict[str, list[Any]] = {attribute: [] for attribute in attributes}
         self.blocks = Blocks(kind)
         self.by_block: Floats = np.zeros((0, 0, 4))
-        self._steps = [Pairs() for _ in attributes]
+        # The first attribute is a combination by itself; each further one makes pairs with those before it.
+        self._steps = [Pairs() for _ in attributes[1:]]
         self._pairs = Pairs()
         self._by_arm: Floats = np.zeros((0, 4))
 
@@ -76,7 +77,7 @@ class Cells:
         self.arms = chunk.arm.labels
         self.labels = {attribute: chunk.group[attribute].labels for attribute in self.labels}
         combination = self._combine([chunk.group[attribute].codes for attribute in self.labels])
-        if len(self._steps[-1]) > MOST_GROUPS:
+        if self._n_combinations > MOST_GROUPS:
             raise chunk.place.error(self._too_many())
         arm = self._pairs.numbers(chunk.arm.codes, combination)
         block = self._place(chunk)
@@ -94,7 +95,7 @@ class Cells:
             self.labels[attribute], code = _united(self.labels[attribute], other.labels[attribute])
             columns.append(code[codes])
         combination = self._combine(columns)
-        if len(self._steps[-1]) > MOST_GROUPS:
+        if self._n_combinations > MOST_GROUPS:
             raise LogError(self._too_many())
         ours = self._pairs.numbers(arm_code[other.arm], combination[other.combination])
         before = other.blocks
@@ -108,13 +109,16 @@ class Cells:
 
     @property
     def combinations(self) -> Codes:
-        """The code of each attribute (across) in each combination of groups (down); -1 where it is not known."""
+        """The code of each attribute (across) in each combination of groups (down); -1 where it is not known.
+
+        Not all of them need have come.
+        """
         columns: list[Codes] = []
-        follow = np.arange(len(self._steps[-1])) if self._steps else np.empty(0, int)
+        follow = np.arange(self._n_combinations, dtype=np.int32)
         for step in reversed(self._steps):
             columns.append(step.right[follow])
             follow = step.left[follow]
-        return np.stack(columns[::-1], axis=1) if columns else np.empty((0, 0), np.int32)
+        return np.stack([follow - 1, *reversed(columns)], axis=1)
 
     @property
     def arm(self) -> Codes:
@@ -142,19 +146,23 @@ class Cells:
     def _form(self) -> tuple[Any, ...]:
         return tuple(self.labels), self.reward_range, self.blocks.kind
 
+    @property
+    def _n_combinations(self) -> int:
+        return len(self._steps[-1]) if self._steps else len(next(iter(self.labels.values()))) + 1
+
     def _combine(self, columns: Sequence[Codes]) -> Codes:
-        numbers = np.zeros(columns[0].size, np.int32)
-        for step, codes in zip(self._steps, columns, strict=True):
+        numbers: Codes = columns[0] + np.int32(1)
+        for step, codes in zip(self._steps, columns[1:], strict=True):
             numbers = step.numbers(numbers, codes)
         return numbers
 
     def _place(self, chunk: Chunk) -> Places:
         """Give the block of each decision, -1 where its time is not known, and have room for all of them."""
         if self.blocks.kind == "row":
-            ticks: NDArray[Any] = np.arange(chunk.first_row, chunk.first_row + len(chunk))
-            known = None
-        else:
-            ticks, known = _as_ticks(chunk.time, self.blocks.kind)
+            first, n = chunk.first_row, len(chunk)
+            self._make_room(self.blocks.covering(first, first + n - 1))
+            return self.blocks.row_places(first, n)
+        ticks, known = _as_ticks(chunk.time, self.blocks.kind)
         there = ticks if known is None else ticks[known]
         self._make_room(self.blocks.covering(there.min(), there.max()) if there.size else self.blocks)
         if known is None:
@@ -169,7 +177,7 @@ class Cells:
             longer = np.zeros((max(n, 2 * len(self._by_arm)), 4))
             longer[: len(self._by_arm)] = self._by_arm
             self._by_arm = longer
-        shape = (blocks.n, len(self._steps[-1]), 4)
+        shape = (blocks.n, self._n_combinations, 4)
         if blocks != self.blocks or shape != self.by_block.shape:
             wider = np.zeros(shape)
             np.add.at(wider[:, : self.by_block.shape[1]], self.blocks.places_in(blocks), self.by_block)

@@ -99,7 +99,10 @@ def compare(cells: Cells, attributes: tuple[str, ...]) -> Compared:
     """Bring the cells together by the groups of one or more attributes; who is not known counts for none."""
     columns = [list(cells.labels).index(attribute) for attribute in attributes]
     codes = cells.combinations[:, columns]
-    known = np.flatnonzero((codes >= 0).all(axis=1))
+    of_combination = np.zeros((len(codes), 4))
+    np.add.at(of_combination, cells.combination, cells.sums)
+    came = of_combination[:, COUNT] + of_combination[:, MISSING] > 0.0
+    known = np.flatnonzero(came & (codes >= 0).all(axis=1))
     unique, inverse = np.unique(codes[known], axis=0, return_inverse=True)
     named = [
         tuple(cells.labels[attribute][code] for attribute, code in zip(attributes, line, strict=True))
@@ -112,9 +115,8 @@ def compare(cells: Cells, attributes: tuple[str, ...]) -> Compared:
     group = np.full(len(codes), -1, np.int64)
     group[known] = rank[inverse.ravel()] if known.size else []
     in_all, over_time = np.zeros((len(order), 4)), np.zeros((cells.blocks.n, len(order), 4))
-    of_cell = group[cells.combination]
-    np.add.at(in_all, of_cell[of_cell >= 0], cells.sums[of_cell >= 0])
     for combination in known:
+        in_all[group[combination]] += of_combination[combination]
         over_time[:, group[combination]] += cells.by_block[:, combination]
     return Compared(
         attributes,
@@ -122,7 +124,7 @@ def compare(cells: Cells, attributes: tuple[str, ...]) -> Compared:
         Sums.of(in_all),
         Sums.of(np.cumsum(over_time, axis=0)),
         cells.blocks,
-        lambda number: _by_arm(cells, of_cell == number),
+        lambda number: _by_arm(cells, group[cells.combination] == number),
         cells.arms,
         cells.reward_range,
     )

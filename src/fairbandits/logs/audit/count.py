@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import copy
-from concurrent.futures import Future, ThreadPoolExecutor
+import itertools
+from collections import deque
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
+from fairbandits.linear.threads import n_threads
 from fairbandits.logs.audit.blocks import Kind
 from fairbandits.logs.audit.cells import Cells
 from fairbandits.logs.chunk import Chunk
 from fairbandits.logs.log import Log
 
+# Parts that threads take turns with: enough for many cores, none so small that its start counts.
+_MOST_PARTS, _ROWS_EACH = 16, 500_000
+
 
 def count_cells(log: Log, reward_range: tuple[float, float] = (0.0, 1.0)) -> Cells:
-    """Read a log, or a part of one, and count who got what.
+    """Read a log, or a part of one, and count who got what, with a thread for each core.
 
     Parameters
     ----------
@@ -28,20 +34,38 @@ def count_cells(log: Log, reward_range: tuple[float, float] = (0.0, 1.0)) -> Cel
     Cells
         Those of parts of a log add up: `cells.merge(others)`.
     """
-    columns = [*log.roles.groups, *([log.roles.time] if log.roles.time else [])]
-    cells = Cells(log.roles.groups, reward_range)
-    # One thread counts what the other has read.
-    with ThreadPoolExecutor(1, thread_name_prefix="fairbandits-audit") as counter:
-        counted: Future[None] | None = None
-        for chunk in log.chunks(columns=columns):
-            if counted is None:
-                cells = Cells(log.roles.groups, reward_range, _kind(chunk))
+    # How it is cut depends on the log alone: sums do not depend on how many threads there are.
+    parts = iter(log.split(_n_parts(log)))
+    whole: Cells | None = None
+    with ThreadPoolExecutor(n_threads(), thread_name_prefix="fairbandits-audit") as threads:
+        running = deque(
+            threads.submit(_count, part, reward_range) for part in itertools.islice(parts, n_threads())
+        )
+        while running:
+            cells = running.popleft().result()
+            running.extend(threads.submit(_count, part, reward_range) for part in itertools.islice(parts, 1))
+            if whole is None:
+                whole = cells
             else:
-                counted.result()
-            counted = counter.submit(_add, cells, chunk, log.roles.reward)
-        if counted is not None:
-            counted.result()
-    return cells
+                whole.merge(cells)
+    assert whole is not None  # noqa: S101 - there is at least one part
+    return whole
+
+
+def _n_parts(log: Log) -> int:
+    rows = [part.n_rows for part in log.parts]
+    # A file whose rows nobody has counted is read once, not twice.
+    known = sum(n for n in rows if n is not None)
+    return 1 if None in rows else max(1, min(_MOST_PARTS, known // _ROWS_EACH))
+
+
+def _count(log: Log, reward_range: tuple[float, float]) -> Cells:
+    columns = [*log.roles.groups, *([log.roles.time] if log.roles.time else [])]
+    cells = None
+    for chunk in log.chunks(columns=columns):
+        cells = Cells(log.roles.groups, reward_range, _kind(chunk)) if cells is None else cells
+        _add(cells, chunk, log.roles.reward)
+    return Cells(log.roles.groups, reward_range) if cells is None else cells
 
 
 def merged(cells: Cells, others: Cells) -> Cells:

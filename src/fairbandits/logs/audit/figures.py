@@ -50,6 +50,8 @@ def over_time(found: Difference) -> Figure:
     """Draw the mean of all rewards so far of each group, as it was known in time."""
     timeline = found.timeline
     ends: Any = [timeline.blocks.start(place + 1) for place in range(timeline.blocks.n)]
+    if timeline.blocks.kind == "number":
+        ends = list(map(float, ends))  # which may be larger than int64 holds
     groups, _ = _some(found.groups)
     drawn_groups = {group.labels for group in groups}
     with drawing.style():
@@ -146,6 +148,11 @@ def _label_time(axes: Axes, found: Difference) -> None:
         locator = untyped.AutoDateLocator(minticks=3, maxticks=6)
         axes.xaxis.set_major_locator(locator)
         axes.xaxis.set_major_formatter(untyped.ConciseDateFormatter(locator))
+        # Who has no date may have written the first or the last there is: the margins must not go beyond.
+        low, high = axes.get_xlim()
+        first, last = untyped.date2num(np.array(["0001-01-01", "9999-12-31"], "datetime64[s]"))
+        if low < first or high > last:
+            axes.set_xlim(max(low, first), min(high, last))
         return
     axes.set_xlabel("decisions" if kind == "row" else "time")
     axes.xaxis.set_major_locator(_few_ticks())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import asdict
 from typing import Any
 
@@ -22,6 +21,7 @@ from fairbandits.logs.audit.result import (
     Timeline,
 )
 from fairbandits.logs.audit.words import Words
+from fairbandits.report.numbers import or_none
 
 FORMAT, VERSION = "fairbandits audit", 1
 
@@ -71,9 +71,9 @@ def _group(group: GroupGains) -> dict[str, Any]:
         "enough": group.enough,
         "rewards": group.rewards,
         "missing": group.missing,
-        "mean": _or_none(group.mean),
-        "low": _or_none(group.low),
-        "high": _or_none(group.high),
+        "mean": or_none(group.mean),
+        "low": or_none(group.low),
+        "high": or_none(group.high),
         "missing_share": _estimate(group.missing_share),
     }
 
@@ -117,8 +117,8 @@ def _arm(part: ArmPart) -> dict[str, Any]:
         "total": _estimate(part.total),
         "share_ahead": part.shares[0],
         "share_behind": part.shares[1],
-        "mean_ahead": _or_none(part.means[0]),
-        "mean_behind": _or_none(part.means[1]),
+        "mean_ahead": or_none(part.means[0]),
+        "mean_behind": or_none(part.means[1]),
     }
 
 
@@ -141,7 +141,7 @@ def _timeline(timeline: Timeline) -> dict[str, Any]:
         "groups": [
             {
                 "labels": list(group.labels),
-                "mean": [_or_none(mean) for mean in means.mean[:, i].tolist()],
+                "mean": [or_none(mean) for mean in means.mean[:, i].tolist()],
                 "low": means.low[:, i].tolist(),
                 "high": means.high[:, i].tolist(),
             }
@@ -155,11 +155,6 @@ def _timeline(timeline: Timeline) -> dict[str, Any]:
 def _moment(blocks: Blocks, place: int) -> Any:
     start = blocks.start(place)
     return np.datetime_as_string(start, "s") if isinstance(start, np.datetime64) else start
-
-
-def _or_none(value: float) -> float | None:
-    # JSON has no NaN.
-    return None if math.isnan(value) else value
 
 
 def _estimate(estimate: Estimate) -> dict[str, float]:

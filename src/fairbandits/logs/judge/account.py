@@ -30,8 +30,6 @@ class Account:
         How many of them have no reward.
     shown : array of int, shape (n_cells, n_arms)
         How often each arm was shown, where a reward came.
-    rewards : float
-        The sum of the rewards.
     lowest, highest : float
         The smallest and the largest propensity.
     tiny : int
@@ -40,7 +38,6 @@ class Account:
 
     survey: Survey
     trained: int = 0
-    rewards: float = 0.0
     lowest: float = 1.0
     highest: float = 0.0
     tiny: int = 0
@@ -63,11 +60,6 @@ class Account:
         """How many rows judge that have a reward."""
         return int(self.rows[ALL] - self.missing[ALL])
 
-    @property
-    def mean_reward(self) -> float:
-        """The mean reward of those."""
-        return self.rewards / self.used if self.used else 0.0
-
     def add_chunk(self, chunk: Chunk) -> None:
         """Count the rows of a chunk, those without a reward among them."""
         judges = self.survey.split.judges(chunk)
@@ -78,7 +70,6 @@ class Account:
 
     def add(self, piece: Piece) -> None:
         """Count rows that judge, all of which have a reward."""
-        self.rewards += float(piece.reward.sum())
         n_arms = len(self.survey.arms)
         for cells in piece.cells.T:
             known = cells >= 0

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from fairbandits.logs.judge.account import Account
+from fairbandits.logs.judge.candidates import Candidate
 from fairbandits.logs.judge.case import Case
 from fairbandits.logs.judge.cells import ALL
 from fairbandits.logs.judge.passes import Prepared
@@ -49,10 +50,22 @@ def of_log(case: Case, prepared: Prepared, learning: bool) -> list[str]:
     return said
 
 
+def of_frozen(case: Case, trials: Sequence[Trial]) -> Iterator[str]:
+    """Say which policies would look at who is behind, and are judged as if nothing changed there."""
+    both = zip(case.candidates, trials, strict=True)
+    titles = [candidate.title for candidate, trial in both if trial.looks_at_groups]
+    if titles:
+        yield (
+            f"{', '.join(titles)}: what fairness adds depends on who is behind, and is judged as it stood before "
+            "the first of these rows. A policy that pays a group back what it is owed pays on and on here; live, "
+            "it would stop. --learning lets policies go on learning."
+        )
+
+
 def of_policy(case: Case, prepared: Prepared, judged: Judged, trial: Trial) -> list[str]:
     """Say what to know of a policy's estimates."""
     account = prepared.account
-    said = [*_seen_before(case, account, judged), *_unsupported(case, judged, trial), *of_rows(judged)]
+    said = [*_unsupported(case, judged, trial), *of_rows(judged)]
     said += _clipped(case, account, judged, trial)
     if judged.mean_weight is not None and case.setting.clip is None:
         said += _weights(case, judged, trial)
@@ -101,20 +114,20 @@ def _missing(case: Case, account: Account) -> Iterator[str]:
     )
 
 
-def _seen_before(case: Case, account: Account, judged: Judged) -> Iterator[str]:
-    candidate = next(one for one in case.candidates if one.title == judged.title)
+def of_past(account: Account, candidate: Candidate) -> Iterator[str]:
+    """Say of a policy that has learned before that it may have learned these very rows."""
     if not candidate.is_trained:
         return
     learned = candidate.policy.rounds_learned
     if learned == account.used and not account.trained:
         yield (
-            f"{judged.title} has learned {learned:,} rewards, as many as the log has: it seems to be judged by "
+            f"{candidate.title} has learned {learned:,} rewards, as many as the log has: it seems to be judged by "
             "the rows that it learned, and looks better than it is. Judge it by others."
         )
     else:
         yield (
-            f"{judged.title} came with {learned:,} rewards learned. If rows of this log are among them, it looks "
-            "better than it is."
+            f"{candidate.title} came with {learned:,} rewards learned. If rows of this log are among them, it "
+            "looks better than it is."
         )
 
 

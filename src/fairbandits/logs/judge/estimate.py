@@ -72,7 +72,7 @@ class Estimate:
         return Estimate(
             self.value - other.value,
             math.sqrt(variance),
-            third / variance**1.5 if variance else 0.0,
+            third / cube if (cube := variance**1.5) else 0.0,
             variance**2 / doubt if doubt else self.freedom + other.freedom,
             self.confidence,
         )

@@ -83,12 +83,17 @@ def judge(
     case = Case(opened, survey(opened, train, table), candidates, setting, table)
     prepared = prepare(case, with_model=not learning)
     said = cautions.of_log(case, prepared, learning)
+    for candidate in candidates:
+        said += cautions.of_past(prepared.account, candidate)
     judged: list[Judged] = []
     if learning:
-        judged = [_learned(case, prepared, candidate) for candidate in candidates]
-        said += [caution for one in judged for caution in cautions.of_rows(one)]
+        for candidate in candidates:
+            judged.append(_learned(case, prepared, candidate))
+            said += cautions.of_rows(judged[-1])
     else:
-        for candidate, trial in zip(candidates, hear(case, prepared), strict=True):
+        trials = hear(case, prepared)
+        said += cautions.of_frozen(case, trials)
+        for candidate, trial in zip(candidates, trials, strict=True):
             judged.append(trial.judged(candidate.title, _how(candidate, prepared), confidence))
             said += cautions.of_policy(case, prepared, judged[-1], trial)
     return _judgement(case, prepared, judged, said)
@@ -104,7 +109,7 @@ def _how(candidate: Candidate, prepared: Prepared) -> str:
 def _learned(case: Case, prepared: Prepared, candidate: Candidate) -> Judged:
     account = prepared.account
     before = candidate.policy.rounds_learned
-    sums = replay_learning(candidate, case, account.lowest, account.mean_reward)
+    sums = replay_learning(candidate, case, account.lowest)
     cells = case.survey.cells
     verdict = verdict_of(sums, cells, case.setting.confidence)
     nothing: PerGroup[Estimate | None] = PerGroup.of(cells, lambda _: None)
@@ -126,6 +131,7 @@ def _judgement(case: Case, prepared: Prepared, judged: list[Judged], said: list[
     return Judgement(
         case.log.name,
         case.setting.confidence,
+        case.survey.rows,
         PerGroup.of(cells, lambda cell: int(account.rows[cell] - account.missing[cell])),
         account.trained,
         PerGroup.of(cells, lambda cell: float(account.missing[cell] / max(account.rows[cell], 1))),

@@ -50,7 +50,7 @@ class Pupil:
             self._policy.learn_lessons(self._lessons)
 
 
-def replay_learning(candidate: Candidate, case: Case, lowest: float, origin: float) -> Sums:
+def replay_learning(candidate: Candidate, case: Case, lowest: float) -> Sums:
     """Let a policy learn while it is judged: by replay, with rejection.
 
     A row counts, and is learned, where the policy picks the arm that was shown; and then only with probability
@@ -66,11 +66,9 @@ def replay_learning(candidate: Candidate, case: Case, lowest: float, origin: flo
         The log.
     lowest : float
         The smallest propensity of the log.
-    origin : float
-        A number near the rewards.
     """
     rng = np.random.default_rng(case.setting.seed)
-    sums = Sums(len(case.survey.cells), origin)
+    sums = Sums(len(case.survey.cells), case.survey.mean_reward)
     size = _FIRST
     for _, piece in case.read():
         rows = piece.judging()

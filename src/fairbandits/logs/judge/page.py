@@ -20,8 +20,7 @@ _HOW_TO_READ = (
     "model is of the right kind. Replay asks that arms were shown at random. Where they contradict each other "
     "beyond their intervals, something is wrong with the propensities or with the model.",
     "Intervals are for one number at a time; those of differences between more than two groups hold together.",
-    "Whoever trained on part of the log was judged by the rest of it, and did not go on learning there: a policy "
-    "that pays a group back what it is owed pays on and on. With --learning, policies learn while being judged.",
+    "Whoever trained on part of the log was judged by the rest of it, and did not go on learning there.",
 )
 
 

@@ -16,6 +16,8 @@ from fairbandits.logs.judge.sums import Sums, Terms
 from fairbandits.logs.judge.trial import Trial
 
 _FOLDS = 5
+# So many rows show whether fairness adds to the scores of a policy.
+_FEW = 32
 # A model of the reward that takes more memory than this is left out.
 _LARGEST_MODEL = 1 << 30
 
@@ -45,7 +47,7 @@ def prepare(case: Case, with_model: bool) -> Prepared:
     width = len(seen.cells) + case.encoders[0].width
     is_small = RewardModel.bytes_needed(len(seen.arms), width, _FOLDS) <= _LARGEST_MODEL
     model = RewardModel(len(seen.arms), width, _FOLDS) if with_model and is_small else None
-    prepared = Prepared(Account(seen), Sums(len(seen.cells)), model)
+    prepared = Prepared(Account(seen), Sums(len(seen.cells), seen.mean_reward), model)
     pupils = [Pupil(candidate, case) for candidate in case.candidates if not candidate.is_trained]
     for chunk, piece in case.read():
         prepared.account.add_chunk(chunk)
@@ -76,6 +78,9 @@ def hear(case: Case, prepared: Prepared) -> list[Trial]:
             groups = cells.as_groups(part.cells)
             for candidate, trial in zip(case.candidates, trials, strict=True):
                 offers, place = case.offers(candidate)
+                if trial.looks_at_groups is None:  # asked once: it does not learn here
+                    few = offers.to_many(part.contexts[place][:_FEW], groups[:_FEW])
+                    trial.looks_at_groups = bool(candidate.policy.score(few, groups[:_FEW]).fairness.any())
                 offer = offers.to_many(part.contexts[place], groups)
                 trial.add(part, candidate.policy.probabilities(offer, groups), predicted, features)
     return trials

@@ -10,6 +10,8 @@ from typing import Any, Generic, TypeVar
 from fairbandits.coded import Label
 from fairbandits.logs.judge.cells import ALL, Cells
 from fairbandits.logs.judge.estimate import Estimate
+from fairbandits.report.numbers import or_none
+from fairbandits.report.page import write_report
 
 T = TypeVar("T")
 
@@ -138,7 +140,8 @@ class Judged:
     effective : PerGroup of float
         The effective number of rows: how many of equal weight would say as much.
     mean_weight : PerGroup of float, or None
-        The mean weight of the rows; 1 but for chance, where propensities are right. None where there are none.
+        The mean weight of the rows, 1 but for chance where propensities are right, NaN in a group without rows.
+        None where there are no propensities.
     unsupported : PerGroup of float
         How often it would show an arm that the log never shows to that group: a share from 0 to 1.
     """
@@ -162,7 +165,7 @@ class Judged:
             "trusted": self.trusted,
             "estimates": {name: verdict.to_plain() for name, verdict in self.verdicts.items()},
             "effective_rows": self.effective.to_plain(float),
-            "mean_weight": None if self.mean_weight is None else self.mean_weight.to_plain(float),
+            "mean_weight": None if self.mean_weight is None else self.mean_weight.to_plain(or_none),
             "unsupported": self.unsupported.to_plain(float),
         }
 
@@ -177,6 +180,8 @@ class Judgement:
         The log's name.
     confidence : float
         The confidence of all intervals.
+    read : int
+        How many rows the log has.
     rows : PerGroup of int
         How many rows judged: those with a reward.
     trained : int
@@ -193,6 +198,7 @@ class Judgement:
 
     log: str
     confidence: float
+    read: int
     rows: PerGroup[int]
     trained: int
     missing: PerGroup[float]
@@ -208,15 +214,16 @@ class Judgement:
 
     def write(self, folder: str | Path) -> Path:
         """Write `judge.html` and `judge.json` into a folder, each whole; give the path of the page."""
-        from fairbandits.logs.judge.files import write_report  # noqa: PLC0415 - it draws, which needs an extra
+        from fairbandits.logs.judge.page import as_page  # noqa: PLC0415 - it draws, which needs an extra
 
-        return write_report(self, Path(folder))
+        return write_report(Path(folder), "judge", as_page(self), self.to_plain())
 
     def to_plain(self) -> dict[str, Any]:
         """Give what JSON holds of it."""
         return {
             "log": self.log,
             "confidence": self.confidence,
+            "read": self.read,
             "rows": self.rows.to_plain(int),
             "trained_on": self.trained,
             "missing_rewards": self.missing.to_plain(float),

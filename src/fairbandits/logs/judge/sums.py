@@ -140,7 +140,7 @@ class Sums:
         variance = max(float(n / (n - 1.0) * (squares[_ONE] + 2.0 * pull)), 0.0)
         third = float(products @ influence @ influence @ influence)
         freedom = max(self.effective(cell) - 1.0, 1.0)
-        skew = third / variance**1.5 if variance else 0.0
+        skew = third / cube if (cube := variance**1.5) else 0.0
         return Estimate(float(value), math.sqrt(variance), skew, freedom, confidence)
 
 

@@ -60,12 +60,15 @@ class Survey:
         Its groups.
     split : Split
         Which rows train, and which judge.
+    mean_reward : float
+        The mean of all its rewards; 0 where there are none.
     """
 
     rows: int
     arms: tuple[ArmId, ...]
     cells: Cells
     split: Split
+    mean_reward: float
 
 
 def survey(log: Log, train: float, table: ArmTable | None = None) -> Survey:
@@ -82,12 +85,14 @@ def survey(log: Log, train: float, table: ArmTable | None = None) -> Survey:
     """
     if not 0.0 <= train < 1.0:
         raise ValueError(f"train is the share of the log that trains, from 0 to below 1; got {train!r}")
-    rows, times = 0, _Times()
+    rows, came, total, times = 0, 0, 0.0, _Times()
     arms: list[Label] = []
     labels: dict[str, list[Label]] = {attribute: [] for attribute in log.roles.groups}
     wanted = {*log.roles.groups, *([log.roles.time] if log.roles.time and train else [])}
     for chunk in log.chunks(columns=wanted):
         rows += len(chunk)
+        came += int((~np.isnan(chunk.reward)).sum())
+        total += float(np.nansum(chunk.reward))
         arms = chunk.arm.labels
         labels |= {attribute: coded.labels for attribute, coded in chunk.group.items()}
         if chunk.time is not None:
@@ -95,7 +100,7 @@ def survey(log: Log, train: float, table: ArmTable | None = None) -> Survey:
     if not rows:
         raise LogError(f"{log.name}: it holds no rows; expected one for each decision")
     split = Split(train, times.quantile(train) if train else None, math.floor(train * rows))
-    return Survey(rows, _on_offer(log, arms, table), Cells(labels), split)
+    return Survey(rows, _on_offer(log, arms, table), Cells(labels), split, total / came if came else 0.0)
 
 
 def _on_offer(log: Log, arms: list[Label], table: ArmTable | None) -> tuple[ArmId, ...]:

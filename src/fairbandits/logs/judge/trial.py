@@ -47,6 +47,8 @@ class Trial:
         self._levers: Floats = np.zeros((n_cells, n_arms, model.width if model else 0))
         self.clipped = 0
         self.cut_off = 0.0
+        # Whether fairness adds to its scores; None before anybody has looked.
+        self.looks_at_groups: bool | None = None
 
     def add(self, piece: Piece, chances: Floats, predicted: Floats | None, features: Features | None) -> None:
         """Add rows that judge.
@@ -63,7 +65,7 @@ class Trial:
             What the model knows of the users.
         """
         for name, terms in self._terms(piece, chances, predicted).items():
-            sums = self._sums.setdefault(name, Sums(len(self._cells), self._account.mean_reward))
+            sums = self._sums.setdefault(name, Sums(len(self._cells), self._account.survey.mean_reward))
             sums.add(terms, piece.reward, piece.cells)
         for column in piece.cells.T:
             for cell, rows in by_slot(column):

@@ -47,7 +47,8 @@ class Words:
             return "The log cannot say what these policies would have earned: they hardly ever agree with it."
         best = max(known, key=lambda policy: _value(policy) or 0.0)
         most = f"Of {len(policies)} policies, {best.title}" if len(policies) > 1 else best.title
-        return f"{most} would have earned {'most, ' if len(policies) > 1 else ''}{self._earned(best)}"
+        earned = f"{most} would have earned {'most, ' if len(policies) > 1 else ''}{self._earned(best)}"
+        return " ".join([earned, *list(self._gaps(best))[:1]])
 
     def about(self, policy: Judged) -> Iterator[str]:
         """Say what a policy would have earned, and how far apart groups would have been."""
@@ -55,6 +56,9 @@ class Words:
             yield f"{policy.title} hardly ever agrees with the log, which cannot say what it would have earned."
             return
         yield f"{policy.title} would have earned {self._earned(policy)}"
+        yield from self._gaps(policy)
+
+    def _gaps(self, policy: Judged) -> Iterator[str]:
         for attribute in policy.verdicts[policy.trusted].value.groups:
             mine, logs = policy.verdicts[policy.trusted].widest(attribute), self._found.logged.widest(attribute)
             if mine is not None and logs is not None:

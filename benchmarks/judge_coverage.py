@@ -4,7 +4,7 @@ Every repeat draws a log of its own, hands it to `fairbandits.logs.judge`, and l
 estimator covers the exact value of the policy: for everybody, for each of two groups, and for their difference.
 Users have two features of 0 or 1 and a group, so that the exact value is a sum over eight kinds of users.
 
-Usage: python benchmarks/coverage.py [--repeats 1000] [--rows 3000]
+Usage: python benchmarks/judge_coverage.py [--repeats 1000] [--rows 3000]
 """
 
 from __future__ import annotations
@@ -99,16 +99,19 @@ def estimates(verdict: Verdict) -> Iterator[tuple[str, Estimate | None]]:
     """Give the estimate of each cell."""
     yield "all", verdict.value.everybody
     yield from ((name, verdict.value.groups["sex"][name]) for name in GROUPS)
-    yield CELLS[-1], verdict.differences[0].estimate
+    yield CELLS[-1], verdict.differences[0].estimate if verdict.differences else None
 
 
 def measure(
     world: World, rows: int, repeats: int, seed: int = 0
 ) -> tuple[dict[str, dict[str, float]], dict[str, float]]:
-    """Give the share of intervals that cover the truth, by estimator and cell; and the effective rows, by cell."""
+    """Give the share of intervals that cover the truth, by estimator and cell; and the effective rows, by cell.
+
+    Where too few rows are left to say anything, there is no interval, and nothing is counted.
+    """
     policy = trained(world)
     truth = world.truth(policy)
-    covered: dict[str, dict[str, float]] = {}
+    covered: dict[str, dict[str, list[bool]]] = {}
     effective = dict.fromkeys(("all", *GROUPS), 0.0)
     rng = np.random.default_rng(seed)
     for _ in range(repeats):
@@ -117,11 +120,15 @@ def measure(
         for name in GROUPS:
             effective[name] += found.effective.groups["sex"][name] / repeats
         for name, verdict in found.verdicts.items():
-            of_name = covered.setdefault(name, dict.fromkeys(CELLS, 0.0))
+            of_name = covered.setdefault(name, {cell: [] for cell in CELLS})
             for cell, estimate in estimates(verdict):
-                hit = estimate is not None and estimate.low <= truth[cell] <= estimate.high
-                of_name[cell] += hit / repeats
-    return covered, effective
+                if estimate is not None:
+                    of_name[cell].append(estimate.low <= truth[cell] <= estimate.high)
+    shares = {
+        name: {cell: float(np.mean(hits)) if hits else float("nan") for cell, hits in of_name.items()}
+        for name, of_name in covered.items()
+    }
+    return shares, effective
 
 
 def table(covered: dict[str, dict[str, float]]) -> Iterator[str]:
