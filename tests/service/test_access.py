@@ -52,7 +52,7 @@ def guarded(folder, tokens, serving_module):
     return serving_module(store=store_in(folder), limits={"guest_rate": 1000.0, "guest_burst": 1000.0})
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def client(guarded):
     with guarded.client() as client:
         yield client

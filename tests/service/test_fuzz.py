@@ -23,9 +23,9 @@ from service.small import PLAIN, small_config
 # and parameters of which we do not know are no errors.
 LEFT_OUT = [positive_data_acceptance, negative_data_rejection]
 QUICK = settings(
-    max_examples=30, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck)
+    max_examples=20, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck)
 )
-FAST = settings(QUICK, max_examples=300)
+FAST = settings(QUICK, max_examples=200)
 
 
 @pytest.fixture(scope="module")

@@ -27,13 +27,13 @@ def server(serving_module):
     return serving_module(**PLAIN, limits=LIMITS)
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def client(server):
     with server.client() as client:
         yield client
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture(scope="module", autouse=True)
 def unchanged(server):
     """Nothing that is refused changes what was learned, or the log."""
     before = httpx.get(f"{server.url}/ready").json()

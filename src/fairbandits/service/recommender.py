@@ -7,35 +7,24 @@ import json
 import math
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fairbandits.contexts import Offer
 from fairbandits.fairness import GroupKey
 from fairbandits.linear import Row
-from fairbandits.policies import Decisions, Policy, Scores, Slate
+from fairbandits.policies import Policy
 from fairbandits.policies.files import State
-from fairbandits.policies.pick import TIE
 from fairbandits.service.config import Config
 from fairbandits.service.events import ArmAdded, ArmRetired, ArmSet, Context, Decided, Entry, Rewarded
 from fairbandits.service.features import Encoder, some_values
+from fairbandits.service.picks import picked_arms, picked_slates
 from fairbandits.service.shelf import Shelf
 
 # So many scores are computed at once: more take memory, and no less time for each.
 _MOST_SCORES = 100_000
-
-
-class _Pick(NamedTuple):
-    """What is picked for a user."""
-
-    arms: list[str]
-    probability: float | None
-    explored: bool
-    scores: list[dict[str, float]]
-    contexts: list[Context]
 
 
 class NoArmsError(ValueError):
@@ -117,9 +106,9 @@ class Recommender:
             offer = self._offer(users, arms)
             groups = [groups for _, groups in users]
             if k is None:
-                picks = _picked_arms(self.policy.choose_many(offer, groups))
+                picks = picked_arms(self.policy.choose_many(offer, groups))
             else:
-                picks = _picked_slates(self.policy.choose_many(offer, groups, k=k))
+                picks = picked_slates(self.policy.choose_many(offer, groups, k=k))
         except ValueError as error:
             return [error] * len(requests)
         now = time.time()
@@ -241,40 +230,6 @@ def spread(reward: float | list[float | None], n: int) -> tuple[float, list[floa
 
 def _without_none(groups: Mapping[str, str | None]) -> dict[str, str]:
     return {name: group for name, group in groups.items() if group is not None}
-
-
-def _picked_arms(decisions: Decisions) -> Iterator[_Pick]:
-    users, scores = np.arange(len(decisions)), decisions.scores
-    explored = _explored(scores.mean + scores.fairness, decisions.indices[:, None]).tolist()
-    parts = [getattr(scores, part)[users, decisions.indices].tolist() for part in Scores.__slots__]
-    for arm, chance, is_explored, context, *values in zip(
-        decisions.picked, decisions.probability, explored, decisions.contexts(), *parts, strict=True
-    ):
-        own = dict(zip(Scores.__slots__, values, strict=True))
-        yield _Pick([str(arm)], chance, is_explored, [own], [context])
-
-
-def _picked_slates(slates: Sequence[Slate]) -> Iterator[_Pick]:
-    for slate in slates:
-        scores, places = slate.scores, list(slate.indices)
-        [explored] = _explored((scores.mean + scores.fairness)[None], np.array([places])).tolist()
-        parts = [{part: getattr(scores, part).item(place) for part in Scores.__slots__} for place in places]
-        contexts = [_written(row) for row in slate.rows]
-        yield _Pick([str(arm) for arm in slate.picked], slate.probability, explored, parts, contexts)
-
-
-def _explored(known: NDArray[np.float64], places: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Say for each user whether arms were picked that are not the best by all but exploration."""
-    k = places.shape[1]
-    best = known.max(axis=1) if k == 1 else np.partition(known, -k, axis=1)[:, -k:].sum(axis=1)
-    missed = best - np.take_along_axis(known, places, axis=1).sum(axis=1)
-    explored: NDArray[np.bool_] = missed > TIE * np.maximum(k, np.abs(best))
-    return explored
-
-
-def _written(row: Row) -> Context:
-    columns, values, n_common = row.entries()
-    return columns.tolist(), values.tolist(), n_common
 
 
 def _read(context: Context, width: int) -> Row:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -57,6 +58,11 @@ class RefusedError(Exception):
     def to_body(self) -> bytes:
         """Write the problem down."""
         return to_json(self.to_plain())
+
+
+def where_of(error: BaseException) -> str:
+    """Say what an error is and where it was, without its message: that may hold what came, which is sensitive."""
+    return f"{type(error).__name__}\n{''.join(traceback.format_tb(error.__traceback__))}"
 
 
 class UnavailableError(RefusedError):

@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from fairbandits.service.events import Entry
-from fairbandits.service.refused import RefusedError, UnavailableError
+from fairbandits.service.refused import RefusedError, UnavailableError, where_of
 from fairbandits.service.store import Answer, LogLostError, Store, StoreDownError, Write, append
 
 _log = logging.getLogger(__name__)
@@ -122,7 +122,7 @@ class Writer:
             # Whether a commit that was cut off took place will be seen when the log is read again.
             failed = UnavailableError("the log cannot be written right now; try again")
         except Exception as error:
-            _log.exception("a batch of %d request(s) failed", len(batch))
+            _log.error("a batch of %d request(s) failed: %s", len(batch), where_of(error))
             failed = error
             if isinstance(error, LogLostError):
                 self.broken = str(error)
@@ -144,8 +144,8 @@ class Writer:
             self._hand_out(await self.in_store(self._store.read, self._known()))
         except StoreDownError:
             await asyncio.sleep(_PAUSE)  # noted; the next look will tell
-        except Exception:
-            _log.exception("the log could not be followed")
+        except Exception as error:
+            _log.error("the log could not be followed: %s", where_of(error))
 
     def _hand_out(self, entries: Sequence[Entry]) -> None:
         try:

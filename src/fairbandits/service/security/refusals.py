@@ -5,9 +5,8 @@ from __future__ import annotations
 import logging
 import math
 import secrets
-import traceback
 
-from fairbandits.service.refused import RefusedError
+from fairbandits.service.refused import RefusedError, where_of
 from fairbandits.service.security.access import Access
 from fairbandits.service.security.keys import Key
 
@@ -76,6 +75,5 @@ def too_often(wait: float) -> RefusedError:
 def unexpected(error: Exception) -> RefusedError:
     """Answer an error of ours. The log says where it was; nobody says with which values: they may be sensitive."""
     number = secrets.token_hex(4)
-    where = "".join(traceback.format_tb(error.__traceback__))
-    _log.error("error %s: %s\n%s", number, type(error).__name__, where)
+    _log.error("error %s: %s", number, where_of(error))
     return RefusedError(500, "Internal error", f"an error of this service; its log says more under {number}")
