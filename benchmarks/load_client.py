@@ -52,22 +52,12 @@ class Same:
         """Take no notice."""
 
 
-class Decisions:
-    """Requests for decisions, whose answers are kept, so that rewards can be sent.
-
-    Parameters
-    ----------
-    requests : sequence of bytes
-        The requests.
-    """
+class Decisions(Same):
+    """Requests for decisions, whose answers are kept, so that rewards can be sent."""
 
     def __init__(self, requests: Sequence[bytes]) -> None:
-        self._requests = cycle(requests)
+        super().__init__(requests)
         self.kept: deque[bytes] = deque()
-
-    def next(self) -> bytes:
-        """Give the next request."""
-        return next(self._requests)
 
     def answered(self, body: bytes) -> None:
         """Keep an answer."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -85,7 +86,6 @@ class Catalogue:
         self._bounds: Ints = np.column_stack([starts[:-1], starts[1:]])
         self._columns: Ints = matrix.indices.astype(np.int64) + n_user_features
         self._values: Floats = matrix.data.astype(np.float64)
-        self._place: dict[ArmId, int] = {}
 
     def __len__(self) -> int:
         return len(self.arms)
@@ -151,8 +151,6 @@ class Catalogue:
         matching : mapping of str to Coded, optional
             For each way to match the value of every user.
         """
-        if not self._place:
-            self._place = {arm: place for place, arm in enumerate(self.arms)}
         places = arms.renumbered(self._place)
         if (missing := np.flatnonzero(places < 0)).size:
             arm = arms.labels[arms.codes[missing[0]]]
@@ -183,9 +181,11 @@ class Catalogue:
             return Offer(ids, FullRows(len(users), len(ids), self.width, rows.toarray()))
         return Offer(ids, rows)
 
+    @cached_property
+    def _place(self) -> dict[ArmId, int]:
+        return {arm: place for place, arm in enumerate(self.arms)}
+
     def _places(self, ids: Sequence[ArmId]) -> Ints:
-        if not self._place:
-            self._place = {arm: place for place, arm in enumerate(self.arms)}
         try:
             return np.array([self._place[arm] for arm in ids], np.int64)
         except KeyError:

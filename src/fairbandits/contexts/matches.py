@@ -48,7 +48,7 @@ class Matches:
             for value in of_arms:
                 if not is_missing(value):
                     codes.setdefault(value, len(codes))
-            self._of_arm[way] = _coded(f"matches[{name!r}]", of_arms, self._codes[name], _NOBODY)
+            self._of_arm[way] = _coded(f"matches[{name!r}]", of_arms, codes, _NOBODY)
         self._first_column = first_column
         self._known: dict[tuple[int, ...], int] = {}
         # For each combination of values that a user has shown, which of its patterns of bits each arm has; the

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -138,8 +139,9 @@ class RidgeBank:
         width = np.empty((rows.n_users, rows.n_arms))
         if self._fill(rows, slots, mean, width):
             # Variances came out negative: that is rounding, so take these from A itself.
+            root_of = functools.cache(self.root_of)
             for slot, user, arm in broken_down(slots, np.isnan(width)):
-                width[user, arm] = np.linalg.norm(self.root_of(slot) @ rows.row(user, arm).dense())
+                width[user, arm] = np.linalg.norm(root_of(slot) @ rows.row(user, arm).dense())
         return mean, width
 
     def _fill(self, rows: Rows, slots: Ints | None, mean: Floats, width: Floats) -> int:
@@ -344,11 +346,11 @@ class RidgeBank:
     def restore(self, arrays: dict[str, NDArray[Any]]) -> None:
         """Take the state from arrays that `arrays` gave."""
         # The kernels do not check their indices, so nothing wrong must reach them.
-        for names in (self._ARRAYS, self._young.arrays, self._grown.arrays):
-            n = len(arrays[next(iter(names))])
-            for name in names:
-                ours = getattr(self, name) if names is self._ARRAYS else self._lines(name)
-                if arrays[name].shape != (n, *ours.shape[1:]) or arrays[name].dtype != ours.dtype:
+        slots = {name: getattr(self, name) for name in self._ARRAYS}
+        for ours in (slots, self._young.arrays, self._grown.arrays):
+            n = len(arrays[next(iter(ours))])
+            for name, array in ours.items():
+                if arrays[name].shape != (n, *array.shape[1:]) or arrays[name].dtype != array.dtype:
                     raise ValueError(f"{name} has shape {arrays[name].shape} and type {arrays[name].dtype}")
         where, parts = arrays["where"], arrays["part_columns"]
         places, n_steps = where[:, FIRST_STEP:], where[:, N_STEPS, None]
@@ -362,9 +364,6 @@ class RidgeBank:
         for name in self._ARRAYS:
             setattr(self, name, np.array(arrays[name]))
         self._tie_up()
-
-    def _lines(self, name: str) -> NDArray[Any]:
-        return self._young[name] if name in self._young.arrays else self._grown[name]
 
     def _grow(self, n_slots: int) -> None:
         """Make room for at least n_slots, by doubling: the cost per slot stays constant."""

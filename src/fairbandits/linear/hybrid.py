@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Iterable
 from typing import Any
@@ -56,8 +57,9 @@ class HybridBank:
         args = (rows.parts, slots, self.arms._state, self._inverse(), betas, self.ridge, parts)
         if over_arms(score_hybrid, args, rows.n_arms, work):
             # Variances came out negative: that is rounding, so take these from A itself.
+            root_of = functools.cache(self.arms.root_of)
             for slot, user, arm in broken_down(slots, ~(parts[2] >= 0.0)):
-                root, x = self.arms.root_of(slot), rows.row(user, arm).dense()
+                root, x = root_of(slot), rows.row(user, arm).dense()
                 q = root.T @ (root @ x)
                 lift = q @ betas[user if len(betas) > 1 else 0]
                 unsure = q @ self.common.inverse_of(0) @ q

@@ -6,7 +6,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from fairbandits.linear.kernels import FAST, Floats, Ints, at
+from fairbandits.linear.kernels import FAST, Floats, Ints, add_outer, at
 from fairbandits.linear.rows import FullRows, Rows
 from fairbandits.linear.split import Parts
 
@@ -95,16 +95,9 @@ def _add_sparse(parts: Parts, slots: Ints, rewards: Floats, gram: Floats, moment
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _add_full(matrix: Floats, slots: Ints, rewards: Floats, gram: Floats, moment: Floats, count: Ints) -> None:
-    d = moment.shape[1]
     for i in range(slots.size):
-        slot = np.uint64(slots[i])
-        triangle, x = gram[slot], matrix[i]
-        start = 0
-        for j in range(d):
+        slot, x = np.uint64(slots[i]), matrix[i]
+        for j in range(x.size):
             moment[slot, j] += rewards[i] * x[j]
-            if x[j] != 0.0:
-                row = triangle[start : start + j + 1]
-                for k in range(j + 1):
-                    row[k] += x[j] * x[k]
-            start += j + 1
+        add_outer(gram[slot], x, 1.0)
         count[slot] += 1

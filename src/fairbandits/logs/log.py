@@ -150,6 +150,11 @@ def _numbered(parts: Sequence[Part]) -> list[Part]:
     return pieces
 
 
+def as_log(log: Any, roles: Roles | None = None, **named_roles: Any) -> Log:
+    """Take a log as it is; open whatever else `Log.open` takes."""
+    return log if isinstance(log, Log) else Log.open(log, roles, **named_roles)
+
+
 def look(source: Any) -> Source:
     """Look at what is kept in files or in a dataframe, before its columns have roles."""
     need_arrow()

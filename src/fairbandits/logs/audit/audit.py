@@ -18,7 +18,7 @@ from fairbandits.logs.audit.count import count_cells, merged
 from fairbandits.logs.audit.result import Comparison
 from fairbandits.logs.audit.words import Words
 from fairbandits.logs.errors import LogError
-from fairbandits.logs.log import Log
+from fairbandits.logs.log import Log, as_log
 from fairbandits.logs.roles import Roles
 from fairbandits.report.page import write_report
 
@@ -160,7 +160,7 @@ def audit(
     """
     settings = Settings(confidence, tolerance, min_rows, seed)
     bounds = as_range(reward_range)
-    opened = log if isinstance(log, Log) else Log.open(log, roles, **named_roles)
+    opened = as_log(log, roles, **named_roles)
     if not opened.roles.groups:
         raise LogError(
             f"{opened.name}: which columns are the groups of users? None is given, nor found by its name; "

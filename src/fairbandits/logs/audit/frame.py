@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fairbandits.logs.log import Log
+from fairbandits.logs.log import as_log
 from fairbandits.logs.roles import Roles
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def metric_frame(log: Any, roles: Roles | None = None, **named_roles: Any) -> Me
         from fairlearn.metrics import MetricFrame  # noqa: PLC0415 - an extra
     except ImportError:
         raise ImportError("a MetricFrame needs fairlearn: pip install 'fairbandits[fairlearn]'") from None
-    opened = log if isinstance(log, Log) else Log.open(log, roles, **named_roles)
+    opened = as_log(log, roles, **named_roles)
     rewards, codes = [], []
     for chunk in opened.chunks(columns=opened.roles.groups):
         rewards.append(chunk.reward)

@@ -14,7 +14,7 @@ from fairbandits.logs.judge.passes import Prepared, hear, prepare
 from fairbandits.logs.judge.result import Judged, Judgement, PerGroup
 from fairbandits.logs.judge.survey import survey
 from fairbandits.logs.judge.trial import verdict_of
-from fairbandits.logs.log import Log
+from fairbandits.logs.log import as_log
 from fairbandits.logs.offers import ArmTable
 
 
@@ -74,7 +74,7 @@ def judge(
     >>> round(found["LinUCB"].verdicts["doubly_robust"].value.everybody.value, 2)
     0.8
     """
-    opened = log if isinstance(log, Log) else Log.open(log)
+    opened = as_log(log)
     candidates = as_candidates(policies, seed)
     setting = Setting(uniform, clip, confidence, seed)
     setting.check(opened)
