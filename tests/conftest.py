@@ -10,7 +10,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 def _drop_stale_kernels() -> None:
     """Compile anew where a kernel has changed: numba looks at the file of a kernel, not of those that it calls."""
     source = Path(__file__).parents[1] / "src"
-    kernels = [path for path in source.rglob("*.py") if "@njit" in path.read_text(encoding="utf-8")]
+    kernels = [path for path in source.rglob("*.py") if "numba" in path.read_text(encoding="utf-8")]
     changed = max(path.stat().st_mtime for path in kernels)
     compiled = list(source.rglob("*.nb[ci]"))
     if any(path.stat().st_mtime < changed for path in compiled):

@@ -23,7 +23,7 @@ from fairbandits import (
     fair_linucb_regret_bound,
 )
 from fairbandits.contexts import correlated_columns
-from fairbandits.linear import RidgeBank, as_rows
+from fairbandits.linear import ArmBank, as_rows
 from helpers import contexts_for, teach
 
 GOOD = contexts_for(np.random.default_rng(0))
@@ -320,7 +320,7 @@ def test_decisions_that_were_tampered_with():
 
 
 def test_a_bank_that_is_called_wrongly():
-    bank = RidgeBank(3, 1.0)
+    bank = ArmBank(3, 1.0)
     with pytest.raises(ValueError, match="do not fit these slots"):
         bank.score(as_rows(np.eye(3)), np.zeros(2, np.int64))
     with pytest.raises(ValueError, match="do not fit these slots"):

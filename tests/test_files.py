@@ -122,8 +122,8 @@ def test_other_safetensors_files_are_refused(tmp_path):
 
 
 def test_other_versions_are_refused(saved, tmp_path):
-    save_file(load_file(saved), tmp_path / "newer", {**metadata_of(saved), "version": "3"})
-    with pytest.raises(FileError, match="format version '3'; this fairbandits reads version 2"):
+    save_file(load_file(saved), tmp_path / "newer", {**metadata_of(saved), "version": "9"})
+    with pytest.raises(FileError, match="format version '9'; this fairbandits reads version 3"):
         Policy.load(tmp_path / "newer")
 
 
@@ -163,7 +163,13 @@ def forged(saved, path, change):
         (lambda h, a: h["params"].update(gamma=-1), "parts do not fit together"),
         (lambda h, a: h["params"].update(evil=1), "parts do not fit together"),
         (lambda h, a: h["rng"].update(bit_generator="seed"), "parts do not fit together"),
-        (lambda h, a: a.update({"bank.inverse": np.zeros((1, 2, 2))}), "parts do not fit together"),
+        (lambda h, a: a.update({"bank.lanes": np.zeros((1, 2, 8))}), "parts do not fit together"),
+        (
+            lambda h, a: a.update({"bank.lanes": np.append(a["bank.lanes"], a["bank.lanes"], 0)}),
+            "parts do not fit",
+        ),
+        (lambda h, a: a.update({"bank.pending": a["bank.pending"] + 4}), "parts do not fit together"),
+        (lambda h, a: a.update({"bank.pending": a["bank.pending"] - 4}), "parts do not fit together"),
         (lambda h, a: a.update({"bank.theta": a["bank.theta"].astype(np.float32)}), "parts do not fit together"),
         (lambda h, a: h.update(width=3), "parts do not fit together"),
         (lambda h, a: a.update({"groups.totals.mean": np.zeros((0, 1))}), "parts do not fit together"),

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from fairbandits import Catalogue, LinTS, LinUCB, Model, Uniform
-from fairbandits.linear import RidgeBank, as_rows, threads
+from fairbandits.linear import ArmBank, as_rows, threads
 from fairbandits.policies.lints import probability_of_best
 from textbook import Textbook
 
@@ -43,7 +43,7 @@ def test_float32_is_close_and_takes_half_the_memory(full):
     rng = np.random.default_rng(1)
     contexts = rng.normal(size=(3000, 60)) * (1.0 if full else rng.random((3000, 60)) < 0.2)
     rows = as_rows(contexts)
-    exact, short = RidgeBank(60, 1.0), RidgeBank(60, 1.0, "float32")
+    exact, short = ArmBank(60, 1.0), ArmBank(60, 1.0, "float32")
     for i in range(2500):
         for bank in (exact, short):
             bank.learn(i % 2, rows.row(0, i), float(contexts[i, :5].sum()))
@@ -51,7 +51,7 @@ def test_float32_is_close_and_takes_half_the_memory(full):
     (mean, width), (mean_32, width_32) = exact.score(rows, slots), short.score(rows, slots)
     np.testing.assert_allclose(mean_32, mean, atol=2e-4)
     np.testing.assert_allclose(width_32, width, rtol=2e-4, atol=2e-5)
-    assert short._inverse(0).nbytes == exact._inverse(0).nbytes // 2
+    assert short.arrays()["lanes"].nbytes == exact.arrays()["lanes"].nbytes // 2
 
 
 def test_float32_survives_a_file_and_a_merge(tmp_path):
@@ -65,7 +65,7 @@ def test_float32_survives_a_file_and_a_merge(tmp_path):
     assert again.checksum() == policies[0].checksum()
     merged = policies[0].merge(policies[1])
     assert merged.rounds_learned == 100
-    assert merged.bank._inverse(0).dtype == np.float32
+    assert merged.bank.arrays()["lanes"].dtype == np.float32
 
 
 def test_a_dtype_that_is_none():

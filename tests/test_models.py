@@ -12,7 +12,7 @@ from sklearn.preprocessing import FunctionTransformer, PolynomialFeatures, Splin
 
 from fairbandits import Catalogue, FairLinUCB, FileError, LinTS, LinUCB, Model, Policy
 from fairbandits.cli import main
-from fairbandits.linear import HybridBank, RidgeBank, as_rows
+from fairbandits.linear import ArmBank, HybridBank, as_rows
 from fairbandits.linear.logistic import to_rewards, working_row
 from fairbandits.named import as_run, parse_params
 from helpers import CURVED, MODELS, SAMPLE, contexts_for, fresh, teach
@@ -163,7 +163,7 @@ def test_forgetting_is_weighted_regression(kind, contexts, discount):
 
 def test_forgetting_is_steady():
     rng = np.random.default_rng(0)
-    bank = RidgeBank(4, 0.1, discount=0.99)
+    bank = ArmBank(4, 0.1, discount=0.99)
     A, b = 0.1 * np.eye(4), np.zeros(4)
     for i in range(100_000):
         # One direction comes no more after a while, and must fall back to what the ridge says.

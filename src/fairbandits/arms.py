@@ -58,9 +58,9 @@ class ArmIndex:
 
     def claim(self, arm: ArmId) -> int:
         """Find the row of an arm, giving it one if it has none."""
-        row = self.row_for(arm)
-        if arm not in self.rows:
-            self.rows[arm] = row
+        row = self.rows.get(arm)
+        if row is None:
+            row = self.rows[arm] = self.row_for(arm)
             self._note(arm, row)
             if self._free:
                 self._free.pop()

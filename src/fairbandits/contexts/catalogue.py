@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
@@ -12,7 +13,7 @@ from scipy import sparse
 
 from fairbandits.arms import ArmId, as_arms
 from fairbandits.coded import Coded
-from fairbandits.contexts.matches import Matches
+from fairbandits.contexts.matches import Common, Matches
 from fairbandits.contexts.offer import Offer
 from fairbandits.linear import FullRows, SparseRows, as_floats, checked_csr, refuse_unusable
 from fairbandits.linear.split import count_unusable
@@ -20,6 +21,8 @@ from fairbandits.linear.split import count_unusable
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
+# Names of own parts begin at a random number of so many bits.
+_NAME_BITS = 62
 # So many pairs of non-zeros of one user are laid out without a second thought.
 _MANY_PAIRS = 4096
 
@@ -83,7 +86,9 @@ class Catalogue:
             raise ValueError("contexts would have no columns: give at least one feature, a constant 1")
         self._features = matrix
         starts = matrix.indptr.astype(np.int64)
-        self._bounds: Ints = np.column_stack([starts[:-1], starts[1:]])
+        # Own parts have names that no other catalogue gives, in no other process either.
+        names = secrets.randbits(_NAME_BITS) + 1 + np.arange(n_arms)
+        self._bounds: Ints = np.column_stack([starts[:-1], starts[1:], names])
         self._columns: Ints = matrix.indices.astype(np.int64) + n_user_features
         self._values: Floats = matrix.data.astype(np.float64)
 
@@ -110,7 +115,7 @@ class Catalogue:
         x = as_floats(user, "a user's features must be numbers")
         if x.shape != (self.n_user_features,):
             raise ValueError(f"a user has {self.n_user_features} feature(s) here; got shape {x.shape}")
-        return self._offer(x[None], np.array([self._matches.line(matching)]), arms)
+        return self._offer(1, x, self._matches.lay_out_one(x, self._matches.line(matching)), arms)
 
     def offer_many(
         self,
@@ -135,7 +140,7 @@ class Catalogue:
             raise ValueError(
                 f"users must be a matrix with one row for each, {self.n_user_features} wide; got shape {X.shape}"
             )
-        return self._offer(X, self._matches.lines(matching, len(X)), arms)
+        return self._offer(len(X), X, self._matches.lay_out(X, self._matches.lines(matching, len(X))), arms)
 
     def contexts(
         self, users: Any, arms: Coded, matching: Mapping[str, Coded] | None = None
@@ -161,8 +166,8 @@ class Catalogue:
             raise ValueError(f"{len(places)} users with {self.n_user_features} features came as {parts[0].shape}")
         return sparse.csr_array(sparse.hstack(parts, format="csr"))
 
-    def _offer(self, users: Floats, lines: Ints, arms: Sequence[ArmId] | None) -> Offer:
-        common, which, is_usable = self._matches.lay_out(users, lines)
+    def _offer(self, n_users: int, users: Floats, common: Common, arms: Sequence[ArmId] | None) -> Offer:
+        starts, columns, values, where, which, is_usable = common
         if not is_usable:
             refuse_unusable(count_unusable(users), "users")
         bounds, ids = self._bounds, self.arms
@@ -172,13 +177,13 @@ class Catalogue:
                 raise ValueError("no arms may be offered to this user: offer at least one arm")
             places = self._places(ids)
             which, bounds = which.take(places, axis=1), bounds.take(places, axis=0)
-        parts = (*common, which, bounds, self._columns, self._values)
-        rows = SparseRows(len(users), len(ids), self.width, parts)
+        parts = (starts, columns, values, where, which, bounds, self._columns, self._values)
+        rows = SparseRows(n_users, len(ids), self.width, parts)
         # The pairs of non-zeros of each common part are laid out; where they are many, and more than the matrix
         # has entries, the matrix itself is better.
-        n_parts, n_entries = common[0].size - 1, common[1].size
-        if n_entries * n_entries > 2 * n_parts * len(users) * max(_MANY_PAIRS, len(ids) * self.width):
-            return Offer(ids, FullRows(len(users), len(ids), self.width, rows.toarray()))
+        n_parts, n_entries = starts.size - 1, columns.size
+        if n_entries * n_entries > 2 * n_parts * n_users * max(_MANY_PAIRS, len(ids) * self.width):
+            return Offer(ids, FullRows(n_users, len(ids), self.width, rows.toarray()))
         return Offer(ids, rows)
 
     @cached_property

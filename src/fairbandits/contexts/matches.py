@@ -20,7 +20,10 @@ Ints = NDArray[np.int64]
 
 # What a user has who matches nobody, and what an arm has that nobody matches.
 _NO_MATCH, _NOBODY = -1, -2
-_FIRST: Ints = np.zeros(1, np.int64)
+
+# What rows are made of (see `linear.split`) that is the users': `starts, columns, values` of the common parts,
+# `users`, `which`; and whether all features are usable numbers.
+Common = tuple[Ints, Ints, Floats, Ints, Ints, bool]
 
 
 class Matches:
@@ -56,6 +59,8 @@ class Matches:
         self._which: list[Ints] = []
         no_lines, no_columns = np.empty((0, 2), np.int64), np.empty(0, np.int64)
         self._tables: tuple[Ints, Ints, Ints] = no_lines, np.zeros(1, np.int64), no_columns
+        # For a line and a number of entries, what `lay_out_one` gives for all such users alike.
+        self._kept: dict[tuple[int, int], tuple[Ints, Ints, Ints]] = {}
         # A catalogue is shared between threads.
         self._lock = threading.Lock()
 
@@ -86,6 +91,8 @@ class Matches:
         return np.array([self._line_of(key) for key in zip(*of_users, strict=True)], np.int64)
 
     def _as_given(self, matching: Mapping[str, Any] | None) -> Mapping[str, Any]:
+        if type(matching) is dict and matching.keys() <= self._codes.keys():  # the common case, at every round
+            return matching
         given = {} if matching is None else matching
         if not isinstance(given, Mapping) or not given.keys() <= self._codes.keys():
             raise ValueError(f"matching gives values for some of {list(self._codes)}, by name; got {matching!r}")
@@ -129,15 +136,25 @@ class Matches:
             self._known[key] = len(self._which) - 1
             return self._known[key]
 
-    def lay_out(self, users: Floats, lines: Ints) -> tuple[tuple[Ints, Ints, Floats, Ints], Ints, bool]:
+    def lay_out(self, users: Floats, lines: Ints) -> Common:
         """Write for every user the common parts of arms; say which arm has which; and whether all is usable."""
-        if len(lines) == 1:
-            which, dealt = self._which[lines[0]], _FIRST
-        else:
-            used, dealt = np.unique(lines, return_inverse=True)
-            which = np.concatenate([self._which[line] for line in used])
+        used, dealt = np.unique(lines, return_inverse=True)
+        which = np.concatenate([self._which[line] for line in used])
         common, is_usable = _lay_out(users, lines, dealt, *self._tables)
-        return common, which, is_usable
+        return *common, which, is_usable
+
+    def lay_out_one(self, user: Floats, line: int) -> Common:
+        """Do as `lay_out` does, for one user: what does not depend on the user's features is kept."""
+        columns, values, is_usable = _lay_out_one(user, line, *self._tables)
+        kept = self._kept.get((line, columns.size))
+        if kept is None:
+            patterns, pattern_starts, _ = self._tables
+            first, n_parts = patterns[line].tolist()
+            bits = np.diff(pattern_starts[first : first + n_parts + 1])
+            starts = np.append(0, np.cumsum(bits + (columns.size - bits.sum()) // n_parts))
+            kept = self._kept[line, columns.size] = starts, np.array([[0, n_parts, 0, 0]]), self._which[line]
+        starts, users, which = kept
+        return starts, columns, values, users, which, is_usable
 
 
 def _as_list(what: str, values: Any, n: int, whose: str) -> list[Any]:
@@ -159,7 +176,7 @@ def _coded(what: str, values: list[Any], codes: dict[Any, int], unknown: int) ->
 def _lay_out(
     users: Floats, lines: Ints, dealt: Ints, patterns: Ints, pattern_starts: Ints, pattern_columns: Ints
 ) -> tuple[tuple[Ints, Ints, Floats, Ints], bool]:
-    n_users, n_features = users.shape
+    n_users = len(users)
     where = np.zeros((n_users, 4), np.int64)
     n_parts = 0
     n_bits = 0
@@ -176,18 +193,45 @@ def _lay_out(
     for user in range(n_users):
         first, n = patterns[lines[user]]
         for pattern in range(first, first + n):
-            for j in range(n_features):
-                if users[user, j] != 0.0:
-                    columns[at] = j
-                    values[at] = users[user, j]
-                    at += 1
-            for k in range(pattern_starts[pattern], pattern_starts[pattern + 1]):
-                columns[at] = pattern_columns[k]
-                values[at] = 1.0
-                at += 1
+            at = _write(users[user], pattern, pattern_starts, pattern_columns, at, columns, values)
             part += 1
             starts[part] = at
     return (starts, columns, values, where), is_usable
+
+
+@njit(cache=True, nogil=True)
+def _lay_out_one(
+    user: Floats, line: int, patterns: Ints, pattern_starts: Ints, pattern_columns: Ints
+) -> tuple[Ints, Floats, bool]:
+    first, n_parts = patterns[line, 0], patterns[line, 1]
+    filled = 0
+    unusable = 0
+    for value in user:
+        filled += value != 0.0
+        unusable += not (abs(value) <= LARGEST)
+    size = filled * n_parts + pattern_starts[first + n_parts] - pattern_starts[first]
+    columns, values = np.empty(size, np.int64), np.empty(size)
+    at = 0
+    for pattern in range(first, first + n_parts):
+        at = _write(user, pattern, pattern_starts, pattern_columns, at, columns, values)
+    return columns, values, unusable == 0
+
+
+@njit(cache=True, nogil=True)
+def _write(
+    user: Floats, pattern: int, pattern_starts: Ints, pattern_columns: Ints, at: int, columns: Ints, values: Floats
+) -> int:
+    """Write one common part, the user's features and the bits of a pattern; give where the next begins."""
+    for j in range(user.size):
+        if user[j] != 0.0:
+            columns[at] = j
+            values[at] = user[j]
+            at += 1
+    for k in range(pattern_starts[pattern], pattern_starts[pattern + 1]):
+        columns[at] = pattern_columns[k]
+        values[at] = 1.0
+        at += 1
+    return at
 
 
 @njit(cache=True, nogil=True)

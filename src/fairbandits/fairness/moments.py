@@ -31,6 +31,11 @@ class Moments:
         """Count one reward in a cell."""
         _add(self.count, self.mean, self.m2, group, arm, reward)
 
+    def add_in_all(self, by_arm: Moments, group: int, arm: int, reward: float) -> None:
+        """Count one reward in column 0, and in another table in the column of its arm, where it has one."""
+        table = by_arm.count, by_arm.mean, by_arm.m2
+        _add_twice(self.count, self.mean, self.m2, *table, group, arm, reward)
+
     def add_many(self, groups: Ints, arms: Ints, rewards: Floats) -> None:
         """Count many rewards, each in a cell; those of group -1 are not counted."""
         _add_many(self.count, self.mean, self.m2, groups, arms, rewards)
@@ -106,6 +111,16 @@ def _add(count: Floats, mean: Floats, m2: Floats, group: int, arm: int, reward: 
     surprise = reward - mean[group, arm]
     mean[group, arm] += surprise / count[group, arm]
     m2[group, arm] += surprise * (reward - mean[group, arm])
+
+
+@njit(cache=True, nogil=True)
+def _add_twice(
+    count: Floats, mean: Floats, m2: Floats, arm_count: Floats, arm_mean: Floats, arm_m2: Floats,
+    group: int, arm: int, reward: float,
+) -> None:  # fmt: skip
+    _add(count, mean, m2, group, 0, reward)
+    if arm >= 0:
+        _add(arm_count, arm_mean, arm_m2, group, arm, reward)
 
 
 @njit(cache=True, nogil=True)

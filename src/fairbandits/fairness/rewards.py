@@ -76,10 +76,7 @@ class GroupRewards:
         """Record one reward that has been checked; row -1 stands for no arm."""
         self._by_arm.widen(row + 1)
         for attribute, value in key:
-            number = self._claim(attribute, value)
-            self._totals.add(number, 0, reward)
-            if row >= 0:
-                self._by_arm.add(number, row, reward)
+            self._totals.add_in_all(self._by_arm, self._claim(attribute, value), row, reward)
 
     def record_slate(self, gain: float, key: GroupKey, items: Sequence[tuple[int, float]]) -> None:
         """Record what a user gained from several arms at once, checked before.

@@ -1,5 +1,6 @@
 """What reward, and how sure? Ridge regression learned one row at a time. Knows arrays, and no groups."""
 
+from fairbandits.linear.arm_bank import ArmBank
 from fairbandits.linear.bank import RidgeBank
 from fairbandits.linear.confidence import (
     alpha_from_delta,
@@ -27,6 +28,7 @@ from fairbandits.linear.rows import (
 from fairbandits.linear.sums import RowSums
 
 __all__ = [
+    "ArmBank",
     "Bank",
     "FullRows",
     "HybridBank",

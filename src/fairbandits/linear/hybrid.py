@@ -41,8 +41,8 @@ class HybridBank:
     def __init__(self, width: int, ridge: float, dtype: str = "float64", discount: float = 1.0) -> None:
         self.width = width
         self.ridge = ridge
-        self.arms = RidgeBank(width, ridge, dtype, discount, has_young=False)
-        self.common = RidgeBank(width, ridge, has_young=False)
+        self.arms = RidgeBank(width, ridge, dtype, discount)
+        self.common = RidgeBank(width, ridge)
 
     def score(self, rows: Rows, slots: Ints) -> tuple[Floats, Floats]:
         """Predict for every user and arm: the mean reward, and the width."""

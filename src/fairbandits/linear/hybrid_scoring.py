@@ -6,7 +6,6 @@ import numpy as np
 from numba import njit
 
 from fairbandits.linear.kernels import FAST, GROWN, Floats, Ints, dot
-from fairbandits.linear.scoring import State, is_same_part
 from fairbandits.linear.split import Parts
 
 
@@ -14,7 +13,7 @@ from fairbandits.linear.split import Parts
 def score_hybrid(
     parts: Parts,
     slots: Ints,
-    state: State,
+    state: tuple[Ints, Floats, Floats],
     common_inverse: Floats,
     betas: Floats,
     ridge: float,
@@ -24,19 +23,17 @@ def score_hybrid(
 ) -> int:
     """Fill scores, 4 x users x arms: x.P b, ridge q.beta, x.q, ridge^2 q' A0^-1 q; return how many broke down."""
     common_starts, common_columns, common_values, users, which, bounds, columns, values = parts
-    where, theta, _, inverse, ready, part_columns, part_values = state
+    where, theta, inverse = state
     broken = 0
     n_slots, width = theta.shape
-    d, one, size = np.uint64(width), np.uint64(1), np.uint64(inverse.shape[1])
-    P, T, Q = inverse.reshape(-1), theta.reshape(-1), ready.reshape(-1)
-    part_at, part_value = part_columns.reshape(-1), part_values.reshape(-1)
+    d, size = np.uint64(width), np.uint64(inverse.shape[1])
+    P, T = inverse.reshape(-1), theta.reshape(-1)
     q = np.empty(width)
     for a in range(arm_from, arm_to):
         slot = slots[a]
         is_new = slot < 0 or slot >= n_slots or where[slot, GROWN] < 0
         t = np.uint64(0 if is_new else slot) * d
-        place = np.uint64(0 if is_new else where[slot, GROWN])
-        start, ready_at, f, v = place * size, place * (d + one + one), place * (d + one), place * d
+        start = np.uint64(0 if is_new else where[slot, GROWN]) * size
         for user in range(scores.shape[1]):
             common = users[user, 0] + which[users[user, 2], a]
             row = users[user, 3] + a
@@ -48,12 +45,7 @@ def score_hybrid(
                 _scatter(common_columns, common_values, u_from, u_to, 1.0 / ridge, q)
                 _scatter(columns, values, lo, hi, 1.0 / ridge, q)
             else:
-                kept = part_at, part_value, f + one, v, np.uint64(part_at[f])
-                if is_same_part(columns, values, lo, hi, kept):
-                    for i in range(d):
-                        q[i] = Q[ready_at + i]
-                else:
-                    _add_product(P, start, columns, values, lo, hi, d, q)
+                _add_product(P, start, columns, values, lo, hi, d, q)
                 _add_product(P, start, common_columns, common_values, u_from, u_to, d, q)
                 mean = dot(T, t, common_columns, common_values, u_from, u_to)
                 mean += dot(T, t, columns, values, lo, hi)

@@ -24,6 +24,7 @@ from fairbandits.linear import split
 from fairbandits.linear.rows import Row, SparseRows, checked_entries
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 
 # A row of which the outcome was certain still counts for something; by less, its reward would leave the range of
 # a float64.
@@ -76,11 +77,11 @@ def working_row(z: float, variance: float, reward: float) -> tuple[float, float]
     return after + t / weight, weight
 
 
-def look(bank: Any, slot: int, row: Row) -> tuple[float, float]:
-    """Look up theta.x and x' A^-1 x of a row that is going to be learned."""
+def look(bank: Any, slots: Ints | None, row: Row) -> tuple[float, float]:
+    """Look up theta.x and x' A^-1 x of a row that is going to be learned, by the model of its arm."""
     entries = checked_entries(row, bank.width)
     alone = SparseRows(1, 1, bank.width, split.one_row(*entries))
-    mean, width = bank.score(alone, np.array([slot]))
+    mean, width = bank.score(alone, slots)
     return mean.item(), width.item() ** 2
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from fairbandits.linear import features
+from fairbandits.linear.arm_bank import ArmBank
 from fairbandits.linear.bank import RidgeBank
 from fairbandits.linear.features import MapError
 from fairbandits.linear.hybrid import HybridBank
@@ -74,8 +75,8 @@ class Model:
     def bank(self, width: int, ridge: float) -> Bank:
         """Make the regressions, which have learned nothing."""
         how = width, ridge, self.dtype, float(self.discount)
-        # One regression for all arms is not young for long.
-        return HybridBank(*how) if self.kind == "hybrid" else RidgeBank(*how, has_young=self.kind == "disjoint")
+        banks: dict[str, type[Bank]] = {"disjoint": ArmBank, "shared": RidgeBank, "hybrid": HybridBank}
+        return banks[self.kind](*how)
 
     @property
     def order_matters(self) -> bool:
@@ -136,8 +137,8 @@ def as_model(model: Any) -> Model:
     >>> as_model("shared")
     Model(kind='shared')
     """
+    if type(model) is str and model in _BY_WORD:
+        return _BY_WORD[model]
     if isinstance(model, Model):
         return model
-    if isinstance(model, str) and model in _BY_WORD:
-        return _BY_WORD[model]
     raise ValueError(f"model must be one of {', '.join(KINDS)}, or a fairbandits.Model; got {model!r}")

@@ -104,6 +104,7 @@ class SparseRows(_Rows):
         common_starts, common_columns, common_values, users, which, bounds, columns, values = self.parts
         common_values = np.where(dropped[common_columns], 0.0, common_values)
         values = np.where(dropped[columns], 0.0, values)
+        bounds = bounds * np.array([1, 1, 0])  # own parts are no longer what their names stand for
         parts = (common_starts, common_columns, common_values, users, which, bounds, columns, values)
         return SparseRows(self.n_users, self.n_arms, self.width, parts)
 

@@ -1,11 +1,12 @@
-"""The compiled loops that score. Nearly all that a round costs is in here.
+"""The compiled loops that score arms with a model each. Nearly all that a round costs is in here.
 
 A context is `x = u + v`: the common part u is the same for many arms of a round, the arm's own part v mostly the
-same in all rounds. With f the own part that an arm learned last, q = A^-1 f kept ready, and e = v - f,
+same in all rounds. With f the own part that an arm learned last, and e = v - f,
 
-    x' A^-1 x = u' A^-1 u + 2 u.q + f.q + e' A^-1 (2u + e) + 2 e.q
+    x' A^-1 x = (u + f)' A^-1 (u + f) + e' A^-1 (2 (u + f) + e)
 
-where e is mostly empty: the cost is that of the common part alone, and its pairs are laid out once for all arms.
+where e is mostly empty, and f is one column (see `lanes`): the cost is that of the common part. The pairs of its
+entries are laid out once for all arms, and summed up for eight arms at a time.
 """
 
 from __future__ import annotations
@@ -16,19 +17,29 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from fairbandits.linear.kernels import FAST, FIRST_STEP, GROWN, N_STEPS, Floats, Ints, at, dot, dot_full, times
+from fairbandits.linear.kernels import FAST, GROWN, Floats, Ints, at
+from fairbandits.linear.lanes import MOST_PENDING, deal, is_kept, most_pending, steps_at, theta_at
 from fairbandits.linear.split import Parts
-from fairbandits.linear.young import score_young
+from fairbandits.linear.vectors import LANES, add_weighted, set_products, take_square
+from fairbandits.linear.young import score_full_young, score_young
 
 # What is left of a sum whose parts cancel to less than this share has lost six of its digits.
 CANCELLED = 1e-6
-# Users are scored by so many at a time, so that an arm's matrix is in the cache for all but the first of them.
+# Users are scored by so many at a time, so that a block of models is in the cache for all but the first of them.
 BLOCK = 64
 
-# Where the models are (see `bank`), theta; the steps of young models; A^-1 and what is kept ready of grown ones.
-State = tuple[Ints, Floats, Floats, Floats, Floats, Ints, Floats]
-# The own parts that are kept, and where one of them lies: its columns, its values, how many.
-Kept = tuple[Ints, Floats, np.uint64, np.uint64, np.uint64]
+# What is summed up for eight lanes: nothing; the variance and the mean of what all common parts begin with; those
+# of one common part; and from there on how far each step goes along what all begin with.
+_ZERO, _VARIANCE, _MEAN, _OWN_VARIANCE, _OWN_MEAN, _SUMS = (np.uint64(i) for i in range(6))
+
+Places = NDArray[np.uint64]
+# Where the models are (see `arm_bank`), theta; the steps of young models; grown ones in lanes, how many steps each
+# has, their own parts, and the names of these.
+State = tuple[Ints, Floats, Floats, Floats, Ints, Ints, Floats, Ints]
+# Segments of entries, `starts, columns, values`: for each user what all common parts begin with, and column d;
+# then the rest of each of these parts. And their pairs, `starts, entries, weights`: those of what all begin with;
+# those of a rest with itself, and with what all begin with.
+Laid = tuple[Places, Places, Floats, Places, Places, Floats]
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
@@ -36,205 +47,274 @@ def score_disjoint(
     parts: Parts, slots: Ints, state: State, ridge: float, mean: Floats, width: Floats, arm_from: int, arm_to: int
 ) -> int:
     """Fill mean and width (users x arms), a model for each arm; return how many broke down, their widths NaN."""
-    common_starts, common_columns, common_values, users, which, bounds, columns, values = parts
-    where, theta, steps, inverse, ready, part_columns, part_values = state
+    starts, columns, values, users = parts[:4]
+    where, theta, steps, lanes = state[:4]
+    blocks, arms = deal(slots, where, len(lanes), arm_from, arm_to)
     broken = 0
-    n_users = len(mean)
-    n_slots, width_of_row = theta.shape
-    d, one, size = np.uint64(width_of_row), np.uint64(1), np.uint64(inverse.shape[1])
-    P, T, Q = inverse.reshape(-1), theta.reshape(-1), ready.reshape(-1)
-    part_at, part_value = part_columns.reshape(-1), part_values.reshape(-1)
-    e, e_values = np.empty(2 * width_of_row, np.int64), np.empty(2 * width_of_row)
-    for block in range(0, n_users, BLOCK):
-        end = min(block + BLOCK, n_users)
-        base = users[block, 0]
-        n_common = users[end - 1, 0] + users[end - 1, 1] - base
-        pair_starts, offsets, weights = _pairs(common_starts, common_columns, common_values, base, n_common)
+    for first in range(0, len(mean), BLOCK):
+        end = min(first + BLOCK, len(mean))
+        laid = _lay_out(users, starts, columns, values, first, end, theta.shape[1])
         for a in range(arm_from, arm_to):
             slot = slots[a]
-            if slot < 0 or slot >= n_slots or where[slot, GROWN] < 0:
-                score_young(parts, where, theta, steps, ridge, slot, a, mean, width, block, end)
-                continue
-            t, place = np.uint64(slot) * d, np.uint64(where[slot, GROWN])
-            start, q, f, v = place * size, place * (d + one + one), place * (d + one), place * d
-            compared, n_rest = -1, 0
-            for user in range(block, end):
-                common = users[user, 0] + which[users[user, 2], a]
-                own_row = users[user, 3] + a
-                lo, hi = np.uint64(bounds[own_row, 0]), np.uint64(bounds[own_row, 1])
-                u_from, u_to = np.uint64(common_starts[common]), np.uint64(common_starts[common + 1])
-                pair_from, pair_to = pair_starts[common - base], pair_starts[common - base + 1]
-                own = _sum_of(P, start, offsets, weights, pair_from, pair_to)
-                mixed = 2.0 * dot(Q, q, common_columns, common_values, u_from, u_to)
-                m = Q[q + d + one] + dot(T, t, common_columns, common_values, u_from, u_to)
-                if own_row != compared:
+            if slot < 0 or slot >= len(where) or where[slot, GROWN] < 0:
+                score_young(parts, where, theta, steps, ridge, slot, a, mean, width, first, end)
+        _sum_up(parts, state, laid, blocks, arms, first, end, mean, width)
+        broken += _finish(parts, state, laid, blocks, arms, first, end, mean, width)
+    return broken
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def _sum_up(
+    parts: Parts,
+    state: State,
+    laid: Laid,
+    blocks: Ints,
+    arms: Ints,
+    first: int,
+    end: int,
+    mean: Floats,
+    variance: Floats,
+) -> None:
+    """Fill mean and variance of some users, as if every arm's own part were the one that is kept."""
+    users, which = parts[3:5]
+    lanes, pending, d = state[3], state[4], state[1].shape[1]
+    starts, places, weights, pair_starts, pairs, pair_weights = laid
+    base, size, step = users[first, 0], np.uint64(lanes.shape[1]), np.uint64(d + 1)
+    sums, to_do = np.zeros((_SUMS + MOST_PENDING, LANES)), np.empty(LANES, np.int64)
+    for i in range(blocks.size):
+        n_steps, start = np.uint64(most_pending(pending, blocks[i])), np.uint64(blocks[i]) * size
+        theta_from, steps_from = start + np.uint64(theta_at(d)), start + np.uint64(steps_at(d))
+        for user in range(first, end):
+            core = users[user, 0] - base + user - first
+            lo, hi, pair_lo, pair_hi = starts[core], starts[core + 1], pair_starts[core], pair_starts[core + 1]
+            add_weighted(sums, _VARIANCE, sums, _ZERO, lanes, start, pairs, pair_weights, pair_lo, pair_hi)
+            add_weighted(sums, _MEAN, sums, _ZERO, lanes, theta_from, places, weights, lo, hi)
+            for k in range(n_steps):
+                add_weighted(sums, _SUMS + k, sums, _ZERO, lanes, steps_from + k * step, places, weights, lo, hi)
+            for lane in range(LANES):
+                a = arms[i, lane]
+                to_do[lane] = core + 1 + which[users[user, 2], a] if a >= 0 else -1
+            for lane in range(LANES):
+                part = to_do[lane]
+                if part < 0:
+                    continue
+                lo, hi, pair_lo, pair_hi = starts[part], starts[part + 1], pair_starts[part], pair_starts[part + 1]
+                add_weighted(
+                    sums, _OWN_VARIANCE, sums, _VARIANCE, lanes, start, pairs, pair_weights, pair_lo, pair_hi
+                )
+                add_weighted(sums, _OWN_MEAN, sums, _MEAN, lanes, theta_from, places, weights, lo, hi)
+                for k in range(n_steps):
+                    step_from = steps_from + k * step
+                    take_square(sums, _OWN_VARIANCE, sums, _SUMS + k, lanes, step_from, places, weights, lo, hi)
+                for other in range(lane, LANES):
+                    if to_do[other] == part:
+                        to_do[other] = -1
+                        mean[user, arms[i, other]] = sums[_OWN_MEAN, other]
+                        variance[user, arms[i, other]] = sums[_OWN_VARIANCE, other]
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def _finish(
+    parts: Parts,
+    state: State,
+    laid: Laid,
+    blocks: Ints,
+    arms: Ints,
+    first: int,
+    end: int,
+    mean: Floats,
+    width: Floats,
+) -> int:
+    """Add what own parts have that differs from what is kept, and take the roots; return how many broke down."""
+    users, which, bounds, columns, values = parts[3:]
+    lanes, _, part_columns, part_values, names = state[3:]
+    d = state[1].shape[1]
+    rest, rest_values = np.empty(2 * d, np.int64), np.empty(2 * d)
+    broken = 0
+    for i in range(blocks.size):
+        for lane in range(LANES):
+            a, place = arms[i, lane], blocks[i] * LANES + lane
+            compared = -1
+            n_rest = 0
+            for user in range(first, end if a >= 0 else first):
+                own = users[user, 3] + a
+                if own != compared:
                     # Users who are offered the same arm share this.
-                    kept = part_at, part_value, f + one, v, np.uint64(part_at[f])
-                    is_same = is_same_part(columns, values, lo, hi, kept)
-                    n_rest = 0 if is_same else _difference(columns, values, lo, hi, kept, e, e_values)
-                    compared = own_row
-                rest = 0.0
-                if n_rest > 0:
-                    rest = _rest(P, start, Q, q, e, e_values, n_rest, common_columns, common_values, u_from, u_to)
-                    m += dot(T, t, e, e_values, np.uint64(0), np.uint64(n_rest))
-                variance = own + mixed + Q[q + d] + rest
-                if not variance > CANCELLED * (own + abs(mixed) + Q[q + d] + abs(rest)):
-                    # The parts have cancelled each other, and too few digits are left: the long way.
-                    u = common_columns[u_from:u_to], common_values[u_from:u_to]
-                    variance = _direct(inverse[place], *u, columns[lo:hi], values[lo:hi])
+                    lo, hi = bounds[own, 0], bounds[own, 1]
+                    n_rest = 0
+                    is_named = bounds[own, 2] != 0 and bounds[own, 2] == names[place]
+                    if not (is_named or is_kept(columns, values, lo, hi, part_columns, part_values, place)):
+                        n_rest = _difference(
+                            columns, values, lo, hi, part_columns, part_values, place, rest, rest_values
+                        )
+                    compared = own
+                variance = width[user, a]
+                # The own part by itself may be far larger than the sum in which it is cancelled.
+                most = max(variance, lanes[blocks[i], theta_at(d) - 1, lane])
+                if n_rest > 0 or not variance > CANCELLED * most:
+                    core = users[user, 0] - users[first, 0] + user - first
+                    part = core + 1 + which[users[user, 2], a]
+                    more, added = _added_by(state, laid, place, (core, part), rest, rest_values, n_rest)
+                    mean[user, a] += more
+                    variance += added
+                    if not variance > CANCELLED * most:
+                        variance = _directly(parts, state, laid, place, (core, part), own)
                 broken += not variance >= 0.0
-                mean[user, a] = m
                 width[user, a] = root(variance)
     return broken
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
-def _sum_of(
-    P: Floats, start: np.uint64, offsets: NDArray[np.uint64], weights: Floats, lo: np.uint64, hi: np.uint64
-) -> float:
-    total = 0.0
-    for k in range(lo, hi):
-        total += weights[k] * P[start + offsets[k]]
-    return total
-
-
-@njit(cache=True, nogil=True, fastmath=FAST)
-def _rest(
-    P: Floats,
-    start: np.uint64,
-    Q: Floats,
-    q: np.uint64,
-    e: Ints,
-    e_values: Floats,
-    n: int,
-    columns: Ints,
-    values: Floats,
-    lo: np.uint64,
-    hi: np.uint64,
-) -> float:
-    """Compute e' A^-1 (2u + e) + 2 e.q."""
-    total = 0.0
-    for i in range(n):
-        c = np.uint64(e[i])
-        inner = Q[q + c] + 0.5 * e_values[i] * P[start + at(c, c)]
-        for k in range(lo, hi):
-            inner += values[k] * P[start + at(c, columns[k])]
-        for j in range(i):
-            inner += e_values[j] * P[start + at(c, e[j])]
-        total += 2.0 * e_values[i] * inner
-    return total
-
-
-@njit(cache=True, nogil=True)
-def _pairs(
-    starts: Ints, columns: Ints, values: Floats, first: int, n_parts: int
-) -> tuple[NDArray[np.uint64], NDArray[np.uint64], Floats]:
-    """Lay out the quadratic forms of some parts: where each entry of the matrix lies, and its weight."""
-    pair_starts = np.zeros(n_parts + 1, np.uint64)
-    for part in range(n_parts):
-        n = starts[first + part + 1] - starts[first + part]
-        pair_starts[part + 1] = pair_starts[part] + np.uint64(n * (n + 1) // 2)
-    offsets = np.empty(pair_starts[n_parts], np.uint64)
-    weights = np.empty(offsets.size)
-    k = 0
-    for part in range(first, first + n_parts):
-        for i in range(starts[part], starts[part + 1]):
-            for j in range(starts[part], i + 1):
-                offsets[k] = at(columns[i], columns[j])
-                weights[k] = values[i] * values[j] * (1.0 if i == j else 2.0)
-                k += 1
-    return pair_starts, offsets, weights
-
-
-@njit(cache=True, nogil=True, fastmath=FAST)
-def _direct(P: Floats, uc: Ints, uv: Floats, columns: Ints, values: Floats) -> float:
-    """Compute x' A^-1 x of x = u + v as it stands."""
-    total = 0.0
-    for i in range(uc.size):
-        for j in range(uc.size):
-            total += uv[i] * uv[j] * P[at(uc[i], uc[j])]
-    for i in range(columns.size):
-        inner = 0.0
-        for j in range(uc.size):
-            inner += 2.0 * uv[j] * P[at(columns[i], uc[j])]
-        for j in range(columns.size):
-            inner += values[j] * P[at(columns[i], columns[j])]
-        total += values[i] * inner
-    return total
-
-
 @njit(cache=True, nogil=True)
 def _difference(
-    columns: Ints, values: Floats, lo: np.uint64, hi: np.uint64, kept: Kept, left: Ints, left_values: Floats
+    columns: Ints,
+    values: Floats,
+    lo: int,
+    hi: int,
+    part_columns: Ints,
+    part_values: Floats,
+    place: int,
+    left: Ints,
+    by: Floats,
 ) -> int:
     """Subtract the part that is kept from a row's own part, both sorted by column; return how much is left."""
-    known, known_values, first, first_value, n = kept
-    i, j, end, found = lo, first, first + n, 0
-    one, shift = np.uint64(1), first_value - first
-    while i < hi or j < end:
-        if j >= end or (i < hi and columns[i] < known[j]):
-            left[found], left_values[found] = columns[i], values[i]
-            i += one
-        elif i >= hi or known[j] < columns[i]:
-            left[found], left_values[found] = known[j], -known_values[j + shift]
-            j += one
+    kept, kept_values = part_columns[place, 1:], part_values[place]
+    i, j, n, found = lo, 0, part_columns[place, 0], 0
+    while i < hi or j < n:
+        if j >= n or (i < hi and columns[i] < kept[j]):
+            left[found], by[found] = columns[i], values[i]
+            i += 1
+        elif i >= hi or kept[j] < columns[i]:
+            left[found], by[found] = kept[j], -kept_values[j]
+            j += 1
         else:
-            left[found], left_values[found] = columns[i], values[i] - known_values[j + shift]
-            i += one
-            j += one
-        found += left_values[found] != 0.0
+            left[found], by[found] = columns[i], values[i] - kept_values[j]
+            i += 1
+            j += 1
+        found += by[found] != 0.0
     return found
 
 
-@njit(cache=True, nogil=True, inline="always")  # a call would take longer than the work
-def is_same_part(columns: Ints, values: Floats, lo: np.uint64, hi: np.uint64, kept: Kept) -> bool:
-    """Whether a row's own part is the one that is kept."""
-    known, known_values, first, first_value, n = kept
-    different = hi - lo != n
-    for i in range(np.uint64(0) if different else n):
-        different |= columns[lo + i] != known[first + i]
-        different |= values[lo + i] != known_values[first_value + i]
-    return not different
-
-
 @njit(cache=True, nogil=True, fastmath=FAST)
-def score_shared(
-    parts: Parts, theta: Floats, inverse: Floats, mean: Floats, width: Floats, arm_from: int, arm_to: int
+def _added_by(
+    state: State, laid: Laid, place: int, segments: tuple[int, int], e: Ints, e_values: Floats, n: int
+) -> tuple[float, float]:
+    """Give what n entries of a row add to the mean and to the variance of the rest of it, some segments.
+
+    To the variance that is e' A^-1 (2 x + e).
+    """
+    starts, columns, values = laid[:3]
+    lanes, pending, d = state[3], state[4], state[1].shape[1]
+    block, lane = divmod(place, LANES)
+    model = lanes[block]
+    mean, variance = 0.0, 0.0
+    for i in range(n):
+        c = np.uint64(e[i])
+        mean += e_values[i] * model[np.uint64(theta_at(d)) + c, lane]
+        inner = 0.5 * e_values[i] * model[at(c, c), lane]
+        for segment in segments:
+            for k in range(starts[segment], starts[segment + 1]):
+                inner += values[k] * model[at(c, columns[k]), lane]
+        for j in range(i):
+            inner += e_values[j] * model[at(c, np.uint64(e[j])), lane]
+        variance += 2.0 * e_values[i] * inner
+    step = np.uint64(steps_at(d))
+    for _ in range(pending[place]):
+        of_x, of_e = 0.0, 0.0
+        for segment in segments:
+            for k in range(starts[segment], starts[segment + 1]):
+                of_x += values[k] * model[step + columns[k], lane]
+        for i in range(n):
+            of_e += e_values[i] * model[step + np.uint64(e[i]), lane]
+        variance -= of_e * (2.0 * of_x + of_e)
+        step += np.uint64(d + 1)
+    return mean, variance
+
+
+@njit(cache=True, nogil=True)
+def _directly(parts: Parts, state: State, laid: Laid, place: int, segments: tuple[int, int], own: int) -> float:
+    """Compute x' A^-1 x as it stands: where parts have cancelled each other, and too few digits are left."""
+    starts, places, weights = laid[:3]
+    bounds, own_columns, own_values = parts[5:]
+    d = state[1].shape[1]
+    lo, hi = bounds[own, 0], bounds[own, 1]
+    columns, values = np.empty(2 * d, np.int64), np.empty(2 * d)
+    n = hi - lo
+    columns[:n], values[:n] = own_columns[lo:hi], own_values[lo:hi]
+    for segment in segments:
+        for k in range(starts[segment], starts[segment + 1]):
+            if places[k] < d:
+                columns[n], values[n] = places[k], weights[k]
+                n += 1
+    nothing = np.zeros_like(starts), *laid[1:]
+    return _added_by(state, nothing, place, segments, columns, values, n)[1]
+
+
+@njit(cache=True, nogil=True)
+def _lay_out(users: Ints, starts: Ints, columns: Ints, values: Floats, first: int, end: int, d: int) -> Laid:
+    """Lay out the common parts of some users in segments, and the pairs of entries of each."""
+    n_segments = users[end - 1, 0] + users[end - 1, 1] - users[first, 0] + end - first
+    entry_starts, pair_starts = np.zeros(n_segments + 1, np.uint64), np.zeros(n_segments + 1, np.uint64)
+    alike = np.empty(end - first, np.int64)
+    segment = 0
+    for user in range(first, end):
+        part, behind = users[user, 0], users[user, 0] + users[user, 1]
+        alike[user - first] = n = _count_alike(starts, columns, values, part, behind)
+        entry_starts[segment + 1] = entry_starts[segment] + np.uint64(n + 1)
+        pair_starts[segment + 1] = pair_starts[segment] + np.uint64((n + 1) * (n + 2) // 2)
+        segment += 1
+        for p in range(part, behind):
+            rest = starts[p + 1] - starts[p] - n
+            entry_starts[segment + 1] = entry_starts[segment] + np.uint64(rest)
+            pair_starts[segment + 1] = pair_starts[segment] + np.uint64(rest * (n + 1) + rest * (rest + 1) // 2)
+            segment += 1
+    places, weights = np.empty(entry_starts[segment], np.uint64), np.empty(entry_starts[segment])
+    pairs, pair_weights = np.empty(pair_starts[segment], np.uint64), np.empty(pair_starts[segment])
+    k = pair = 0
+    for user in range(first, end):
+        core, n = k, alike[user - first]
+        for p in range(users[user, 0] - 1, users[user, 0] + users[user, 1]):
+            is_core = p < users[user, 0]
+            begin = k
+            lo = starts[p + is_core] + (0 if is_core else n)
+            for i in range(lo, lo + n if is_core else starts[p + 1]):
+                places[k], weights[k] = columns[i], values[i]
+                k += 1
+            if is_core:
+                places[k], weights[k] = d, 1.0
+                k += 1
+            for i in range(begin, k):
+                if not is_core:
+                    pair = _pair_up(places, weights, i, core, core + n + 1, pairs, pair_weights, pair)
+                pair = _pair_up(places, weights, i, begin, i, pairs, pair_weights, pair)
+                pairs[pair], pair_weights[pair] = at(places[i], places[i]), weights[i] * weights[i]
+                pair += 1
+    return entry_starts, places, weights, pair_starts, pairs, pair_weights
+
+
+@njit(cache=True, nogil=True)
+def _count_alike(starts: Ints, columns: Ints, values: Floats, first: int, end: int) -> int:
+    """Count the entries with which all of some common parts begin."""
+    n: int = starts[first + 1] - starts[first]
+    for part in range(first + 1, end):
+        i = 0
+        while i < min(n, starts[part + 1] - starts[part]):
+            ours, theirs = starts[first] + i, starts[part] + i
+            if columns[ours] != columns[theirs] or values[ours] != values[theirs]:
+                break
+            i += 1
+        n = i
+    return n
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _pair_up(
+    places: Places, weights: Floats, i: int, lo: int, hi: int, pairs: Places, pair_weights: Floats, pair: int
 ) -> int:
-    """Fill mean and width (users x arms), one model for all arms: A^-1 u is computed once for a common part."""
-    common_starts, common_columns, common_values, users, which, bounds, columns, values = parts
-    broken = 0
-    d = theta.size
-    for user in range(len(mean)):
-        first, n_common, dealt, first_own = users[user]
-        products = np.empty((n_common, d))
-        common_mean, common_variance = np.zeros(n_common), np.zeros(n_common)
-        for part in range(n_common):
-            lo, hi = common_starts[first + part], common_starts[first + part + 1]
-            products[part] = times(inverse, common_columns[lo:hi], common_values[lo:hi], d)
-            for i in range(lo, hi):
-                common_variance[part] += common_values[i] * products[part, common_columns[i]]
-                common_mean[part] += common_values[i] * theta[common_columns[i]]
-        u = products.reshape(-1)
-        for a in range(arm_from, arm_to):
-            lo, hi = np.uint64(bounds[first_own + a, 0]), np.uint64(bounds[first_own + a, 1])
-            part = which[dealt, a]
-            start = np.uint64(part * d)
-            variance = common_variance[part]
-            m = common_mean[part]
-            for i in range(lo, hi):
-                c = np.uint64(columns[i])
-                # Own parts are sorted by column, so that all pairs are below the diagonal.
-                line = c * (c + np.uint64(1)) // np.uint64(2)
-                inner = u[start + c] + 0.5 * values[i] * inverse[line + c]
-                for j in range(lo, i):
-                    inner += values[j] * inverse[line + np.uint64(columns[j])]
-                variance += 2.0 * values[i] * inner
-                m += values[i] * theta[c]
-            broken += not variance >= 0.0
-            mean[user, a] = m
-            width[user, a] = root(variance)
-    return broken
+    """Lay out the pairs of one entry with some others; give where the next pair goes."""
+    for j in range(lo, hi):
+        pairs[pair], pair_weights[pair] = at(places[i], places[j]), 2.0 * weights[i] * weights[j]
+        pair += 1
+    return pair
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
@@ -243,40 +323,52 @@ def score_full(
 ) -> int:
     """Fill mean and width (users x arms) for rows without zeros worth skipping.
 
-    Arms are the outer loop, so that one arm's matrix stays in the cache while all users are scored against it.
+    Models are the outer loop, so that they stay in the cache while all users are scored against them.
     """
-    where, theta, steps, inverse, _, _, _ = state
-    broken = 0
+    where, theta, steps, lanes, pending = state[:5]
     n_users, n_arms = mean.shape
-    n_slots, d = theta.shape
-    X, P, T, S = rows.reshape(-1), inverse.reshape(-1), theta.reshape(-1), steps.reshape(-1)
-    n, size = np.uint64(d), np.uint64(inverse.shape[1])
+    d = theta.shape[1]
     for a in range(arm_from, arm_to):
         slot = slots[a]
-        is_new = slot < 0 or slot >= n_slots
-        is_young = not is_new and where[slot, GROWN] < 0
-        t = np.uint64(0 if is_new else slot) * n
+        if slot < 0 or slot >= len(where) or where[slot, GROWN] < 0:
+            score_full_young(rows, where, theta, steps, ridge, slot, a, mean, width)
+    blocks, arms = deal(slots, where, len(lanes), arm_from, arm_to)
+    x, m, variance = np.zeros((d, LANES)), np.empty(LANES), np.empty(LANES)
+    broken = 0
+    for i in range(blocks.size):
+        n_steps = most_pending(pending, blocks[i])
         for user in range(n_users):
-            x = np.uint64(user * n_arms + a) * n
-            variance = 0.0
-            m = 0.0 if is_new else dot_full(X, x, T, t, n)
-            if is_new or is_young:
-                variance = dot_full(X, x, X, x, n) / ridge
-                for k in range(FIRST_STEP, FIRST_STEP + (where[slot, N_STEPS] if is_young else 0)):
-                    along = dot_full(X, x, S, np.uint64(where[slot, k]) * n, n)
-                    variance -= along * along
-                variance = max(variance, 0.0)
-            else:
-                start = np.uint64(where[slot, GROWN]) * size
-                for i in range(n):
-                    # A^-1 is symmetric: the diagonal once, each pair below it twice.
-                    inner = 0.5 * X[x + i] * P[start + i] + dot_full(X, x, P, start, np.uint64(i))
-                    variance += 2.0 * X[x + i] * inner
-                    start += np.uint64(i + 1)
-                broken += not variance >= 0.0
-            mean[user, a] = m
-            width[user, a] = root(variance)
+            for lane in range(LANES):
+                if arms[i, lane] >= 0:
+                    x[:, lane] = rows[user * n_arms + arms[i, lane]]
+            _score_lanes(x, lanes, blocks[i], n_steps, m, variance)
+            for lane in range(LANES):
+                if arms[i, lane] >= 0:
+                    mean[user, arms[i, lane]] = m[lane]
+                    width[user, arms[i, lane]] = root(variance[lane])
+                    broken += not variance[lane] >= 0.0
     return broken
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def _score_lanes(x: Floats, lanes: Floats, block: int, n_steps: int, m: Floats, variance: Floats) -> None:
+    """Compute theta.x and x' A^-1 x of the models of a block, each with a row of its own."""
+    n, zero, one = np.uint64(len(x)), np.uint64(0), np.uint64(1)
+    start, inner = np.uint64(block * lanes.shape[1]), np.empty(LANES)
+    theta_from, steps_from = start + np.uint64(theta_at(len(x))), start + np.uint64(steps_at(len(x)))
+    set_products(m, zero, x, zero, lanes, theta_from, n)
+    variance[:] = 0.0
+    for i in range(n):
+        # A^-1 is symmetric: the diagonal once, each pair below it twice.
+        set_products(inner, zero, x, zero, lanes, start, i)
+        for lane in range(LANES):
+            diagonal = lanes[block, i * (i + one) // np.uint64(2) + i, lane]
+            variance[lane] += x[i, lane] * (2.0 * inner[lane] + x[i, lane] * diagonal)
+        start += i + one
+    for k in range(np.uint64(n_steps)):
+        set_products(inner, zero, x, zero, lanes, steps_from + k * (n + one), n)
+        for lane in range(LANES):
+            variance[lane] -= inner[lane] * inner[lane]
 
 
 @njit(cache=True, nogil=True, inline="always")

@@ -11,7 +11,8 @@ Ints = NDArray[np.int64]
 # What rows without their zeros are made of. A row is one of the common parts of its user plus a part of its own.
 # `starts, columns, values` of the common parts; for each user the first of its common parts, how many they are,
 # its line in `which`, and the first of its own parts; `which` of the user's common parts each arm has, a line for
-# each way to deal them out; `bounds, columns, values` of the own parts, each sorted by column.
+# each way to deal them out; `bounds, columns, values` of the own parts, each sorted by column. Behind its bounds a
+# part has a name, 0 where it has none: two parts of one name are equal, and need not be compared.
 Parts = tuple[Ints, Ints, Floats, Ints, Ints, Ints, Ints, Floats]
 
 # Beyond this the squares and products of the algebra leave the range of a float64.
@@ -80,7 +81,7 @@ def _one_common_part(n_users: int, n_arms: int) -> tuple[Ints, Ints]:
 def _compress(dense: Floats, spread: Floats, n_arms: int, room: int) -> tuple[Ints, Ints, Floats]:
     """Gather the non-zeros of each row in the columns that vary among the arms of its user."""
     n, d = dense.shape
-    bounds = np.zeros((n, 2), np.int64)
+    bounds = np.zeros((n, 3), np.int64)
     columns = np.empty(room, np.int64)
     values = np.empty(room)
     varying = np.empty(d, np.int64)
@@ -142,7 +143,7 @@ def split_sparse(starts: Ints, columns: Ints, values: Floats, d: int, n_users: i
     user_starts = np.zeros(n_users + 1, np.int64)
     user_columns = np.empty(values.size + 1, np.int64)
     user_values = np.empty(values.size + 1)
-    bounds = np.zeros((n, 2), np.int64)
+    bounds = np.zeros((n, 3), np.int64)
     own_columns = np.empty(values.size + 1, np.int64)
     own_values = np.empty(values.size + 1)
     common = 0
@@ -189,7 +190,7 @@ def take_row(parts: Parts, user: int, arm: int) -> tuple[Ints, Floats, int]:
     common_starts, common_columns, common_values, users, which, bounds, columns, values = parts
     common = users[user, 0] + which[users[user, 2], arm]
     first, last = common_starts[common], common_starts[common + 1]
-    lo, hi = bounds[users[user, 3] + arm]
+    lo, hi = bounds[users[user, 3] + arm, 0], bounds[users[user, 3] + arm, 1]
     n_common = last - first
     row_columns = np.empty(n_common + hi - lo, np.int64)
     row_values = np.empty(row_columns.size)
@@ -208,18 +209,20 @@ def take_rows(parts: Parts, arms: Ints) -> tuple[Ints, Ints, Floats, Ints]:
     starts, n_common = np.zeros(n + 1, np.int64), np.empty(n, np.int64)
     for user in range(n):
         common = users[user, 0] + which[users[user, 2], arms[user]]
-        lo, hi = bounds[users[user, 3] + arms[user]]
+        own = users[user, 3] + arms[user]
+        lo, hi = bounds[own, 0], bounds[own, 1]
         n_common[user] = common_starts[common + 1] - common_starts[common]
         starts[user + 1] = starts[user] + n_common[user] + hi - lo
     row_columns, row_values = np.empty(starts[n], np.int64), np.empty(starts[n])
     for user in range(n):
         first = common_starts[users[user, 0] + which[users[user, 2], arms[user]]]
-        lo, hi = bounds[users[user, 3] + arms[user]]
-        at, own = starts[user], starts[user] + n_common[user]
-        row_columns[at:own] = common_columns[first : first + n_common[user]]
-        row_values[at:own] = common_values[first : first + n_common[user]]
-        row_columns[own : own + hi - lo] = columns[lo:hi]
-        row_values[own : own + hi - lo] = values[lo:hi]
+        own = users[user, 3] + arms[user]
+        lo, hi = bounds[own, 0], bounds[own, 1]
+        at, behind = starts[user], starts[user] + n_common[user]
+        row_columns[at:behind] = common_columns[first : first + n_common[user]]
+        row_values[at:behind] = common_values[first : first + n_common[user]]
+        row_columns[behind : behind + hi - lo] = columns[lo:hi]
+        row_values[behind : behind + hi - lo] = values[lo:hi]
     return starts, row_columns, row_values, n_common
 
 
@@ -233,7 +236,7 @@ def write_dense(parts: Parts, dense: Floats) -> None:
         common = users[user, 0] + which[users[user, 2], arm]
         for k in range(common_starts[common], common_starts[common + 1]):
             dense[i, common_columns[k]] = common_values[k]
-        lo, hi = bounds[users[user, 3] + arm]
+        lo, hi = bounds[users[user, 3] + arm, 0], bounds[users[user, 3] + arm, 1]
         for k in range(lo, hi):
             dense[i, columns[k]] = values[k]
 
@@ -244,14 +247,14 @@ def full_parts(dense: Floats, n_users: int) -> Parts:
     starts = np.arange(n + 1) * d
     users, which = _one_common_part(n_users, n // n_users)
     nothing = np.zeros(n_users + 1, np.int64), np.empty(0, np.int64), np.empty(0)
-    bounds = np.column_stack([starts[:-1], starts[1:]])
+    bounds = np.column_stack([starts[:-1], starts[1:], np.zeros(n, np.int64)])
     return (*nothing, users, which, bounds, np.tile(np.arange(d), n), dense.reshape(-1))
 
 
 def one_arm_each(starts: Ints, columns: Ints, values: Floats) -> Parts:
     """Make the parts of rows, without their zeros, of many users with one arm each: nothing to split."""
     users, which = _one_common_part(starts.size - 1, 1)
-    bounds = np.zeros((starts.size - 1, 2), np.int64)
+    bounds = np.zeros((starts.size - 1, 3), np.int64)
     return starts, columns, values, users, which, bounds, np.empty(0, np.int64), np.empty(0)
 
 
@@ -263,7 +266,7 @@ def one_row(columns: Ints, values: Floats, n_common: int) -> Parts:
         values[:n_common],
         np.array([[0, 1, 0, 0]]),
         np.zeros((1, 1), np.int64),
-        np.array([[0, len(columns) - n_common]]),
+        np.array([[0, len(columns) - n_common, 0]]),
         columns[n_common:],
         values[n_common:],
     )

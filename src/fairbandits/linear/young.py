@@ -27,6 +27,7 @@ from fairbandits.linear.kernels import (
     Floats,
     Ints,
     dot,
+    dot_full,
 )
 from fairbandits.linear.split import Parts
 
@@ -154,3 +155,30 @@ def _square(x: Floats, lo: np.uint64, hi: np.uint64) -> float:
     for i in range(lo, hi):
         total += x[i] * x[i]
     return total
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def score_full_young(
+    rows: Floats,
+    where: Ints,
+    theta: Floats,
+    steps: Floats,
+    ridge: float,
+    slot: int,
+    arm: int,
+    mean: Floats,
+    width: Floats,
+) -> None:
+    """Do as `score_young` does, for all users, and rows without zeros worth skipping."""
+    n_users, n_arms = mean.shape
+    n_slots, d = theta.shape
+    is_new = slot < 0 or slot >= n_slots
+    X, S, T, n = rows.reshape(-1), steps.reshape(-1), theta.reshape(-1), np.uint64(d)
+    for user in range(n_users):
+        x = np.uint64(user * n_arms + arm) * n
+        variance = dot_full(X, x, X, x, n) / ridge
+        for k in range(0 if is_new else where[slot, N_STEPS]):
+            along = dot_full(X, x, S, np.uint64(where[slot, FIRST_STEP + k]) * n, n)
+            variance -= along * along
+        mean[user, arm] = 0.0 if is_new else dot_full(X, x, T, np.uint64(slot) * n, n)
+        width[user, arm] = math.sqrt(max(variance, 0.0))

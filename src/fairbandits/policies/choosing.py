@@ -201,7 +201,9 @@ class Choosing(Core):
         exploration, fairness = self.terms(Seen(mean, width, keys, at, rows))
         try:
             total = mean + exploration
-            if not _is_nothing(fairness):  # adding nothing takes as long as adding something
+            if type(fairness) is float and not fairness:
+                fairness = np.zeros(mean.shape)  # adding nothing would take as long as adding something
+            else:
                 total = total + fairness
         except (TypeError, ValueError) as error:
             raise ValueError(
@@ -245,8 +247,4 @@ class Choosing(Core):
 def _like(term: Term, mean: Floats) -> Floats:
     if isinstance(term, np.ndarray) and term.shape == mean.shape:
         return term
-    return np.zeros(mean.shape) if _is_nothing(term) else np.zeros(mean.shape) + term
-
-
-def _is_nothing(term: Term) -> bool:
-    return type(term) is float and not term
+    return np.zeros(mean.shape) + term

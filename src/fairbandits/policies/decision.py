@@ -61,7 +61,7 @@ class Scores:
         return cls(*(np.array(plain[part], np.float64) for part in Scores.__slots__))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)  # not frozen: that takes three times as long to make
 class Decision:
     """One arm for one user: all that learning needs later, and all that an audit asks for.
 

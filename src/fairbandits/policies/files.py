@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from fairbandits.storage import write_whole
 
 FORMAT = "fairbandits-policy"
-VERSION = 2
+VERSION = 3
 
 
 class FileError(ValueError):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Self
 
+import numpy as np
 from numpy.typing import NDArray
 
 from fairbandits.arms import ArmId, as_arm
@@ -124,7 +125,8 @@ class LinearPolicy(Policy):
         weight = 1.0
         if model.link == "logistic":
             low, high = self.reward_range
-            reward, weight = logistic.working_row(*look(self.bank, slot, row), (reward - low) / (high - low))
+            seen = look(self.bank, self._slots(np.array([slot])), row)
+            reward, weight = logistic.working_row(*seen, (reward - low) / (high - low))
         self.bank.learn(slot, row, reward, weight)
 
     @property
