@@ -68,17 +68,15 @@ class Encoder:
         """Put features together from columns that have been read: words as codes, numbers as they are."""
         if not self.columns:
             return np.ones((n_rows, 1))
-        starts = np.cumsum([0, *self._widths()])
         if not self.words:
             return np.column_stack([np.asarray(columns[name]) for name in self.columns])
+        starts = np.cumsum([0, *self._widths()]).tolist()
         places = np.empty((n_rows, len(self.columns)), np.int64)
         values = np.ones((n_rows, len(self.columns)))
         for k, name in enumerate(self.columns):
             column = columns[name]
             if isinstance(column, Coded):
-                place: dict[Any, Any] = {word: starts[k] + i for i, word in enumerate(self.words[name])}
-                # The last entry is for rows without a word, whose code is -1.
-                places[:, k] = np.array([*(place.get(word, -1) for word in column.labels), -1])[column.codes]
+                places[:, k] = column.renumbered({word: i for i, word in enumerate(self.words[name], starts[k])})
             else:
                 places[:, k], values[:, k] = starts[k], column
         filled = places >= 0
