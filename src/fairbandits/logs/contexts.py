@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from fairbandits.coded import Coded
-from fairbandits.fairness.groups import is_missing
 from fairbandits.policies import Policy
 
 Floats = NDArray[np.float64]
@@ -89,10 +88,7 @@ class Encoder:
         for name in self.columns:
             given = [user.get(name) for user in users]
             if name in self.words:
-                labels: list[Any] = list(dict.fromkeys(value for value in given if not is_missing(value)))
-                code = {label: number for number, label in enumerate(labels)}
-                codes = np.array([-1 if is_missing(value) else code[value] for value in given], np.int32)
-                columns[name] = Coded(codes, labels)
+                columns[name] = Coded.of(given, self.words[name])
             else:
                 columns[name] = self._numbers(name, given)
         return self.assemble(len(users), columns)
