@@ -47,10 +47,11 @@ class ParquetPart:
         words = [name for name in columns if kinds[name] == TEXT]
         row = self.first_in_file
         try:
-            there = pq.read_schema(self.file).names
+            footer = pq.read_metadata(self.file)
+            there = footer.schema.to_arrow_schema().names
             if missing := [column for column in columns if column not in there]:
                 raise LogError(f"{self.file}: column {missing[0]!r} is not in this file, but in others of the log")
-            how = {"read_dictionary": words, "buffer_size": _BUFFER, "pre_buffer": False}
+            how = {"metadata": footer, "read_dictionary": words, "buffer_size": _BUFFER, "pre_buffer": False}
             with pq.ParquetFile(self.file, **how) as file:
                 for batch in file.iter_batches(rows, row_groups=list(self.groups), columns=columns):
                     yield Place(self.file, row), self._with_folders(batch, kinds)
