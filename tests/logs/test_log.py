@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fairbandits.logs import Log, Roles
+from fairbandits.logs import Encoder, Log, Roles
 
 N = 1000
 NAMES = {"arm": "arm", "reward": "reward", "propensity": "propensity", "time": "time", "decision": "id"}
@@ -174,6 +174,35 @@ def test_a_partitioned_dataset(tmp_path):
 
     assert as_set(found) == as_set(columns)
     assert isinstance(found["race"][0], int)
+
+
+def in_folders(root, column, values):
+    """Write a file of two decisions for each value, in a folder that names it."""
+    for value in values:
+        folder = root / f"{column}={value}"
+        folder.mkdir(parents=True)
+        pq.write_table(pa.table({"arm": ["a", "b"], "reward": [1.0, 0.0]}), folder / "0.parquet")
+    return root
+
+
+def test_what_a_folder_says_may_be_anything(tmp_path):
+    whole = in_folders(tmp_path / "whole", "n", [3, 7, "__HIVE_DEFAULT_PARTITION__"])
+    assert read(Log.open(whole, groups="n"))["n"] == [3, 3, 7, 7, None, None]
+    assert read(Log.open(whole, time="n"))["time"][:4] == [3.0, 3.0, 7.0, 7.0]
+    known = Log.open(whole).with_encoder(Encoder(("n",), {"n": ("3", "7")}))
+    assert read(known, contexts=True)["contexts"].tolist() == [[1, 0], [1, 0], [0, 1], [0, 1], [0, 0], [0, 0]]
+    filled = in_folders(tmp_path / "filled", "n", [3, 7])
+    assert read(Log.open(filled, contexts="n"), contexts=True)["contexts"].tolist() == [[3], [3], [7], [7]]
+    words = in_folders(tmp_path / "words", "city", ["Paris", "S%C3%A3o%20Paulo", "__HIVE_DEFAULT_PARTITION__"])
+    log = Log.open(words, groups="city", contexts="city")
+    found = read(log, contexts=True)
+    assert found["city"] == ["Paris", "Paris", "São Paulo", "São Paulo", None, None]
+    assert log.encoder().words == {"city": ("Paris", "São Paulo")}
+    assert found["contexts"].tolist() == [[1, 0], [1, 0], [0, 1], [0, 1], [0, 0], [0, 0]]
+    days = in_folders(tmp_path / "days", "day", ["2024-05-01", "2024-05-02"])
+    assert read(Log.open(days, time="day"))["time"][1:3] == [datetime.datetime(2024, 5, d) for d in (1, 2)]
+    large = in_folders(tmp_path / "large", "id", [3, 10**20])
+    assert read(Log.open(large, groups="id"))["id"] == ["100000000000000000000"] * 2 + ["3"] * 2
 
 
 def test_only_the_columns_asked_for(tmp_path):

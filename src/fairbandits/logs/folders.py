@@ -66,10 +66,13 @@ def with_folders(batch: Any, folders: Folders, kinds: Mapping[str, str]) -> Any:
     for name, value in folders.items():
         if name in kinds:
             codes = pa.array(np.zeros(len(batch), np.int32), mask=np.full(len(batch), value is None))
-            values = pa.array([value], pa.int64() if kinds[name] == WHOLE else pa.string())
+            # A whole number is one as a label, a feature or a time; where words are wanted, it is a word.
+            values = pa.array([value], pa.string() if isinstance(value, str) else pa.int64())
+            if kinds[name] == TEXT:
+                values = values.cast(pa.string())
             batch = batch.append_column(name, pa.DictionaryArray.from_arrays(codes, values))
     return batch
 
 
 def _is_whole(text: str) -> bool:
-    return text.removeprefix("-").isdecimal() and str(int(text)) == text
+    return text.removeprefix("-").isdecimal() and str(int(text)) == text and -(2**63) <= int(text) < 2**63
