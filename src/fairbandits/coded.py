@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +27,18 @@ class Coded:
 
     codes: NDArray[np.int32]
     labels: list[Label]
+
+    @classmethod
+    def of(cls, values: Iterable[Any], labels: Sequence[Label]) -> Self:
+        """Write values as numbers, by the labels that there are; one that is none of them counts as missing.
+
+        Examples
+        --------
+        >>> Coded.of(["b", None, "b", "c"], ["a", "b"]).codes
+        array([ 1, -1,  1, -1], dtype=int32)
+        """
+        code: Mapping[Any, int] = {label: number for number, label in enumerate(labels)}
+        return cls(np.array([code.get(value, -1) for value in values], np.int32), list(labels))
 
     def take(self, rows: NDArray[np.bool_]) -> Coded:
         """Give some of the rows."""

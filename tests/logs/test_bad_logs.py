@@ -359,11 +359,25 @@ def test_csv_that_is_not_well_formed(tmp_path, monkeypatch):
     assert message(consume(tmp_path)) == f"{second}: its columns are not those of {path}; keep a log in one form"
 
 
-def test_folders_that_do_not_fit(tmp_path):
+@pytest.mark.parametrize("write", [csv, parquet])
+def test_folders_that_do_not_fit(tmp_path, write):
     for folder in ("sex=f", "race=1"):
         (tmp_path / folder).mkdir()
-        parquet(tmp_path / folder, {"arm": ["a"], "reward": [1.0]})
+        write(tmp_path / folder, {"arm": ["a"], "reward": [1.0]})
     assert "its folders name ['sex'], and those of" in message(consume(tmp_path))
+
+
+def test_a_wrong_value_in_a_folder_that_names_a_column(tmp_path):
+    (tmp_path / "sex=f").mkdir()
+    path = csv(tmp_path / "sex=f", changed("propensity", 2, 1.5))
+    assert message(consume(tmp_path)).startswith(f"{path}, column 'propensity', row 3: 1.5 came; expected")
+    path.write_text("arm,reward\na,1\n")
+    (tmp_path / "sex=m").mkdir()
+    other = tmp_path / "sex=m" / "log.csv"
+    other.write_text("arm,reward\na,1\nb,1,2\n")
+    # Where folders name all that is read, as here for the encoder, the rows are still those of the files.
+    log = Log.open(tmp_path, contexts="sex")
+    assert message(log.encoder) == f"{other}, row 2: it has 3 cell(s); expected 2, one a column"
 
 
 def test_arguments_that_make_no_sense():

@@ -145,6 +145,15 @@ def test_however_it_is_cut(tmp_path):
     assert_alike(functools.reduce(Policy.merge, parts), whole)
 
 
+def test_a_word_that_is_missing_or_new_is_no_feature():
+    encoder = Encoder(("city",), {"city": ("Paris", "Rome")})
+    cities = ["Rome", None, float("nan"), pd.NA, "Oslo", 7]
+    assert encoder.encode([*({"city": city} for city in cities), {}]).toarray().tolist() == [
+        [0.0, 1.0],
+        *[[0.0, 0.0]] * 6,
+    ]
+
+
 def test_what_serving_needs_is_in_the_file(tmp_path):
     policy = fit(Log.open(make()), FairLinUCB(random_state=0)).policy
     policy.save(tmp_path / "policy.safetensors")

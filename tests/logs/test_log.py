@@ -1,6 +1,7 @@
 """The log: whatever it is kept in, the same chunks come out."""
 
 import datetime
+import pickle
 
 import numpy as np
 import pandas as pd
@@ -13,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fairbandits.logs import Log, Roles
+from fairbandits.logs import Encoder, Log, LogError, Roles
 
 N = 1000
 NAMES = {"arm": "arm", "reward": "reward", "propensity": "propensity", "time": "time", "decision": "id"}
@@ -135,14 +136,16 @@ def _arms(log):
     return [chunk.arm.labels[code] for chunk in log.chunks(rows=37) for code in chunk.arm.codes]
 
 
-def test_a_partitioned_dataset_whose_files_hold_the_column_too(tmp_path):
+@pytest.mark.parametrize("kind", ["parquet", "csv"])
+def test_a_partitioned_dataset_whose_files_hold_the_column_too(tmp_path, kind):
     for sex in "fm":
-        (tmp_path / f"sex={sex}").mkdir()
-        frame = pd.DataFrame({"arm": ["a"], "sex": [sex], "reward": [1.0]})
-        frame.to_parquet(tmp_path / f"sex={sex}" / "0.parquet")  # as polars does
+        # As polars does; and with something else than what the folder says, which counts.
+        in_folders(tmp_path, "sex", [sex], kind, {"sex": ["x", sex], "arm": ["a", "b"], "reward": [1.0, 0.0]})
     log = Log.open(tmp_path)
     assert log.roles.groups == ("sex",)
-    assert [chunk.group["sex"].labels[chunk.group["sex"].codes[0]] for chunk in log.chunks()] == ["f", "m"]
+    assert read(log)["sex"] == ["f", "f", "m", "m"]
+    with pytest.raises(LogError, match=r"there is no column 'price'; The columns are arm, reward, sex$"):
+        Log.open(tmp_path, arm="price")
 
 
 @pytest.mark.parametrize("times", [["2024-05-01"], [17], [pd.Timestamp("2024-05-01")]])
@@ -159,13 +162,14 @@ def test_a_file_may_have_no_times_at_all(tmp_path, times, first):
     assert [bool(pd.isna(chunk.time[0])) for chunk in chunks] == [first, not first]
 
 
-def test_a_partitioned_dataset(tmp_path):
+@pytest.mark.parametrize("kind", ["parquet", "csv"])
+def test_a_partitioned_dataset(tmp_path, monkeypatch, kind):
+    monkeypatch.setattr("fairbandits.logs.csv_files.BLOCK", 5000)
     columns = make()
-    table = pa.table(columns)
     ds.write_dataset(
-        table, tmp_path / "log", format="parquet", partitioning=["sex", "race"], partitioning_flavor="hive"
+        pa.table(columns), tmp_path, format=kind, partitioning=["sex", "race"], partitioning_flavor="hive"
     )
-    log = Log.open(tmp_path / "log")
+    log = Log.open(tmp_path)
     found = read(log, rows=100)
     keys = ("arm", "sex", "race", "propensity")
 
@@ -174,6 +178,44 @@ def test_a_partitioned_dataset(tmp_path):
 
     assert as_set(found) == as_set(columns)
     assert isinstance(found["race"][0], int)
+    pieces = [pickle.loads(pickle.dumps(piece)) for piece in log.split(3)]  # noqa: S301 - as for another process
+    races = [chunk.group["race"] for piece in pieces for chunk in piece.chunks()]
+    assert [race.labels[code] for race in races for code in race.codes] == found["race"]
+
+
+def in_folders(root, column, values, kind, columns=None):
+    """Write a file of two decisions for each value, in a folder that names it."""
+    frame = pd.DataFrame(columns or {"arm": ["a", "b"], "reward": [1.0, 0.0]})
+    for value in values:
+        folder = root / f"{column}={value}"
+        folder.mkdir(parents=True)
+        if kind == "csv":
+            frame.to_csv(folder / "0.csv", index=False)
+        else:
+            frame.to_parquet(folder / "0.parquet")
+    return root
+
+
+@pytest.mark.parametrize("kind", ["parquet", "csv"])
+def test_what_a_folder_says_may_be_anything(tmp_path, kind):
+    whole = in_folders(tmp_path / "whole", "n", [3, 7, "__HIVE_DEFAULT_PARTITION__"], kind)
+    assert read(Log.open(whole, groups="n"))["n"] == [3, 3, 7, 7, None, None]
+    assert read(Log.open(whole, time="n"))["time"][:4] == [3.0, 3.0, 7.0, 7.0]
+    known = Log.open(whole).with_encoder(Encoder(("n",), {"n": ("3", "7")}))
+    assert read(known, contexts=True)["contexts"].tolist() == [[1, 0], [1, 0], [0, 1], [0, 1], [0, 0], [0, 0]]
+    filled = in_folders(tmp_path / "filled", "n", [3, 7], kind)
+    assert read(Log.open(filled, contexts="n"), contexts=True)["contexts"].tolist() == [[3], [3], [7], [7]]
+    cities = ["Paris", "S%C3%A3o%20Paulo", "__HIVE_DEFAULT_PARTITION__"]
+    words = in_folders(tmp_path / "words", "city", cities, kind)
+    log = Log.open(words, groups="city", contexts="city")
+    found = read(log, contexts=True)
+    assert found["city"] == ["Paris", "Paris", "São Paulo", "São Paulo", None, None]
+    assert log.encoder().words == {"city": ("Paris", "São Paulo")}
+    assert found["contexts"].tolist() == [[1, 0], [1, 0], [0, 1], [0, 1], [0, 0], [0, 0]]
+    days = in_folders(tmp_path / "days", "day", ["2024-05-01", "2024-05-02"], kind)
+    assert read(Log.open(days, time="day"))["time"][1:3] == [datetime.datetime(2024, 5, d) for d in (1, 2)]
+    large = in_folders(tmp_path / "large", "id", [3, 10**20], kind)
+    assert read(Log.open(large, groups="id"))["id"] == ["100000000000000000000"] * 2 + ["3"] * 2
 
 
 def test_only_the_columns_asked_for(tmp_path):

@@ -10,7 +10,7 @@ import typer
 
 from fairbandits import named
 from fairbandits.cli.log_options import reads_log
-from fairbandits.cli.options import ClusterOption
+from fairbandits.cli.options import CatalogueOption, ClusterOption
 from fairbandits.cli.say import say
 from fairbandits.logs import Log, read_arms
 from fairbandits.logs import fit as fit_policy
@@ -23,10 +23,7 @@ def fit(
         "policy.safetensors"
     ),
     policy: Annotated[str, typer.Option(help="Name(parameter=value,...), or module:Class(...).")] = "FairLinUCB",
-    catalogue: Annotated[
-        Path | None,
-        typer.Option(help="What is known of arms: ids, features, and match:GROUP columns; a file as LOG is."),
-    ] = None,
+    catalogue: CatalogueOption = None,
     seed: Annotated[int, typer.Option(help="Where the randomness of the policy comes from.")] = 0,
     cluster: ClusterOption = None,
 ) -> None:

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from fairbandits.cli.log_options import reads_log
-from fairbandits.cli.options import OutOption
+from fairbandits.cli.options import CatalogueOption, OutOption
 from fairbandits.cli.say import console, make_folder, say, table
 from fairbandits.logs import Judgement, Log, read_arms
 from fairbandits.logs import judge as judge_policies
@@ -31,10 +31,7 @@ def judge(
             show_default=False,
         ),
     ],
-    catalogue: Annotated[
-        Path | None,
-        typer.Option(help="What is known of arms: ids, features, and match:GROUP columns; a file as LOG is."),
-    ] = None,
+    catalogue: CatalogueOption = None,
     train: Annotated[
         float | None,
         typer.Option(

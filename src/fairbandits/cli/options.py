@@ -20,6 +20,10 @@ QuickOption = Annotated[bool, typer.Option("--quick", help="A tenth of the round
 ClusterOption = Annotated[
     str | None, typer.Option("--cluster", help="Run on Dask: local, or the address of a scheduler.")
 ]
+CatalogueOption = Annotated[
+    Path | None,
+    typer.Option(help="What is known of arms: ids, features, and match:GROUP columns; a file as LOG is."),
+]
 
 
 def as_seeds(seeds: int | None, quick: bool) -> int:

@@ -10,10 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from fairbandits.coded import Coded, Label
+from fairbandits.coded import Coded
 from fairbandits.logs.errors import Place
-
-__all__ = ["Chunk", "Coded", "Label"]
 
 Floats = NDArray[np.float64]
 

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from fairbandits.coded import Coded
-from fairbandits.fairness.groups import is_missing
 from fairbandits.policies import Policy
 
 Floats = NDArray[np.float64]
@@ -68,17 +67,15 @@ class Encoder:
         """Put features together from columns that have been read: words as codes, numbers as they are."""
         if not self.columns:
             return np.ones((n_rows, 1))
-        starts = np.cumsum([0, *self._widths()])
         if not self.words:
             return np.column_stack([np.asarray(columns[name]) for name in self.columns])
+        starts = np.cumsum([0, *self._widths()]).tolist()
         places = np.empty((n_rows, len(self.columns)), np.int64)
         values = np.ones((n_rows, len(self.columns)))
         for k, name in enumerate(self.columns):
             column = columns[name]
             if isinstance(column, Coded):
-                place: dict[Any, Any] = {word: starts[k] + i for i, word in enumerate(self.words[name])}
-                # The last entry is for rows without a word, whose code is -1.
-                places[:, k] = np.array([*(place.get(word, -1) for word in column.labels), -1])[column.codes]
+                places[:, k] = column.renumbered({word: i for i, word in enumerate(self.words[name], starts[k])})
             else:
                 places[:, k], values[:, k] = starts[k], column
         filled = places >= 0
@@ -91,10 +88,7 @@ class Encoder:
         for name in self.columns:
             given = [user.get(name) for user in users]
             if name in self.words:
-                labels: list[Any] = list(dict.fromkeys(value for value in given if not is_missing(value)))
-                code = {label: number for number, label in enumerate(labels)}
-                codes = np.array([-1 if is_missing(value) else code[value] for value in given], np.int32)
-                columns[name] = Coded(codes, labels)
+                columns[name] = Coded.of(given, self.words[name])
             else:
                 columns[name] = self._numbers(name, given)
         return self.assemble(len(users), columns)

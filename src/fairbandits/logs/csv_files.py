@@ -1,11 +1,11 @@
-"""Logs in CSV, read in blocks of whole rows."""
+"""Logs in CSV, read in blocks of whole rows: a file, a folder of files, one with folders named column=value."""
 
 from __future__ import annotations
 
 import csv
 import io
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -14,6 +14,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from fairbandits.logs.errors import LogError, Place, shortened
+from fairbandits.logs.folders import Folders, folder_kinds, read_folders, with_folders
 from fairbandits.logs.parts import NOTHING, NUMBER, OTHER, TEXT, TIME, TRUTH, WHOLE, Source, kind_of
 
 Bytes = NDArray[np.uint8]
@@ -38,6 +39,7 @@ class CsvPart:
     first_in_file: int = 0
     first_row: int | None = None
     n_rows: int | None = None
+    folders: Folders = field(default_factory=dict)
 
     @property
     def size(self) -> int:
@@ -46,11 +48,12 @@ class CsvPart:
 
     def batches(self, kinds: Mapping[str, str], rows: int) -> Iterator[tuple[Place, Any]]:
         """Read some columns; words as numbers with a dictionary."""
+        own = {name: kind for name, kind in kinds.items() if name not in self.folders}
         row = self.first_in_file
         for _, block, _ in _blocks(self):
-            table = _parse(block, self.columns, kinds, Place(self.file, row))
+            table = _parse(block, self.columns, own, Place(self.file, row))
             for batch in table.combine_chunks().to_batches(rows):
-                yield Place(self.file, row), batch
+                yield Place(self.file, row), with_folders(batch, self.folders, kinds)
                 row += len(batch)
 
     def pieces(self) -> Iterator[CsvPart]:
@@ -62,19 +65,31 @@ class CsvPart:
             row += n_rows
 
 
-def open_csv(name: str, files: Sequence[Path]) -> Source:
-    """Look at the files: their columns, and what the first rows hold."""
-    parts = [_look(file) for file in files]
+def open_csv(name: str, files: Sequence[Path], root: Path | None = None) -> Source:
+    """Look at the files: their columns, what the first rows hold, and what the names of folders say.
+
+    Parameters
+    ----------
+    name : str
+        What to call the log.
+    files : sequence of Path
+        In their order.
+    root : Path, optional
+        The folder below which names of folders count.
+    """
+    folders = read_folders(files, root)
+    parts = [_look(file, values) for file, values in zip(files, folders, strict=True)]
     for part in parts[1:]:
         if part.columns != parts[0].columns:
             raise LogError(f"{part.file}: its columns are not those of {parts[0].file}; keep a log in one form")
     filled = [part for part in parts if part.size]
-    columns = parts[0].columns
-    kinds = _guess_kinds(filled[0]) if filled else dict.fromkeys(columns, NOTHING)
-    return Source(name, kinds, columns, filled, {})
+    kinds = _guess_kinds(filled[0]) if filled else dict.fromkeys(parts[0].columns, NOTHING)
+    # Where a file has the column of a folder too, what the folder says counts.
+    columns = [*(column for column in parts[0].columns if column not in folders[0]), *folders[0]]
+    return Source(name, kinds | folder_kinds(folders), columns, filled, {})
 
 
-def _look(file: Path) -> CsvPart:
+def _look(file: Path, folders: Folders) -> CsvPart:
     """Read the line with the names of the columns."""
     try:
         with file.open("rb") as opened:
@@ -93,7 +108,7 @@ def _look(file: Path) -> CsvPart:
         raise LogError(f"{file}: it is empty; expected a line with the names of the columns, then the rows")
     # Behind the names of the columns there may be empty lines alone.
     is_empty = n_lines <= 1 and len(block) == size
-    return CsvPart(str(file), tuple(columns), size if is_empty else end, size)
+    return CsvPart(str(file), tuple(columns), size if is_empty else end, size, folders=folders)
 
 
 def _blocks(part: CsvPart) -> Iterator[tuple[int, Block, int]]:
@@ -184,9 +199,11 @@ def _parse(block: Block, columns: Sequence[str], kinds: Mapping[str, str], place
         NOTHING: words,
     }
     try:
-        return _read(block, columns, {name: known[kind] for name, kind in kinds.items()}, list(kinds))
+        # Arrow reads all columns where none is wanted: folders may name all that are.
+        table = _read(block, columns, {name: known[kind] for name, kind in kinds.items()}, [*kinds] or columns[:1])
     except pa.ArrowInvalid as error:
         raise _diagnosed(block, columns, kinds, place, error) from None
+    return table.select(list(kinds))
 
 
 def _read(block: Block, columns: Sequence[str], types: Mapping[str, Any], wanted: Sequence[str]) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache, partial
 from operator import or_
@@ -103,34 +103,29 @@ class _Pupil:
 
     def hear(self, log: Log, encoder: Encoder) -> tuple[Lessons, int]:
         """Sum up what a log teaches; and count the decisions that have no reward."""
-        lessons, skipped = Lessons(self.policy), 0
-        for decisions, missing in self._decisions(log.with_encoder(encoder)):
-            if len(decisions[2]):
-                lessons.add(*decisions)
-            skipped += missing
-        return lessons, skipped
+        lessons = Lessons(self.policy)
+        return lessons, self._teach(log.with_encoder(encoder), lessons.add)
 
     def learn(self, log: Log) -> int:
         """Learn a log from its first row to its last; and count the decisions that have no reward."""
-        skipped = 0
-        for decisions, missing in self._decisions(log):
-            if len(decisions[2]):
-                self.policy.learn_logged(*decisions)
-            skipped += missing
-        return skipped
+        return self._teach(log, self.policy.learn_logged)
 
-    def _decisions(self, log: Log) -> Iterator[tuple[Decisions, int]]:
-        """Give the decisions that have a reward, a chunk at a time, and how many have none."""
-        columns = {*log.roles.groups, *log.roles.contexts}
-        for chunk in log.chunks(contexts=True, columns=columns):
+    def _teach(self, log: Log, learn: Callable[..., None]) -> int:
+        """Hand over the decisions that have a reward, a chunk at a time; and count those that have none."""
+        skipped = 0
+        for chunk in log.chunks(contexts=True, columns={*log.roles.groups, *log.roles.contexts}):
             check_rewards(self.policy, log, chunk)
             contexts, arm, reward, group = taken(chunk, ~np.isnan(chunk.reward))
-            if self.offers is not None and len(reward):
+            skipped += len(chunk) - len(reward)
+            if not len(reward):
+                continue
+            if self.offers is not None:
                 try:
                     contexts = self.offers.picked(contexts, arm, group)
                 except ValueError as error:
                     raise LogError(f"{log.name}: {error}") from None
-            yield (contexts, arm, reward, group), len(chunk) - len(reward)
+            learn(contexts, arm, reward, group)
+        return skipped
 
 
 def check_rewards(policy: Policy, log: Log, chunk: Chunk) -> None:

@@ -21,6 +21,8 @@ from fairbandits.logs.reader import Reader, make_encoder
 from fairbandits.logs.roles import Roles, checked_roles, find_roles
 from fairbandits.worlds.checks import whole
 
+_OPEN = {"Parquet": open_parquet, "CSV": open_csv}
+
 
 @dataclass(frozen=True, eq=False)
 class Log:
@@ -163,10 +165,10 @@ def look(source: Any) -> Source:
     path = Path(source)
     if path.is_dir():
         files, kind = find_files(path)
-        return open_parquet(str(path), files, path) if kind == "Parquet" else open_csv(str(path), files)
+        return _OPEN[kind](str(path), files, path)
     if not path.exists():
         raise LogError(f"{path}: there is no such file or folder")
     kind = SUFFIXES.get(path.suffix.lower(), "")
     if not kind:
         raise LogError(f"{path}: a log is a .csv or .parquet file, or a folder of such; got {path.suffix!r}")
-    return open_parquet(str(path), [path]) if kind == "Parquet" else open_csv(str(path), [path])
+    return _OPEN[kind](str(path), [path], None)

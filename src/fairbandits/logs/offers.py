@@ -92,7 +92,8 @@ def _read(found: Source, columns: Sequence[str], encoder: Encoder) -> tuple[dict
             read = dict(zip(batch.schema.names, batch.columns, strict=True))
             for column, known in labels.items():
                 coded = known.code(read[column], place)
-                values[column] += [[*coded.labels, None][code] for code in coded.codes.tolist()]
+                label = [*coded.labels, None]  # the last entry is for rows without a label, whose code is -1
+                values[column] += [label[code] for code in coded.codes.tolist()]
             own = reader.read(read, place, len(batch)) if encoder.columns else np.zeros((len(batch), 0))
             rows.append(sparse.csr_array(own))
     return values, sparse.csr_array(sparse.vstack(rows))

@@ -7,17 +7,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote
-
-import numpy as np
 
 from fairbandits.logs.errors import LogError, Place
-from fairbandits.logs.parts import NOTHING, TEXT, WHOLE, Source, kind_of
+from fairbandits.logs.folders import Folders, folder_kinds, read_folders, with_folders
+from fairbandits.logs.parts import NOTHING, TEXT, Source, kind_of
 
 # Under this key a file may say itself which column plays which role.
 ROLES_KEY = b"fairbandits.roles"
-# What the folder of rows without a value is called.
-_NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
 # Pages are read through a buffer, so that a row group of any size takes little memory.
 _BUFFER = 1 << 20
 
@@ -31,7 +27,7 @@ class ParquetPart:
     first_row: int
     first_in_file: int
     n_rows: int
-    folders: Mapping[str, str | int | None] = field(default_factory=dict)
+    folders: Folders = field(default_factory=dict)
 
     @property
     def size(self) -> int:
@@ -47,29 +43,19 @@ class ParquetPart:
         words = [name for name in columns if kinds[name] == TEXT]
         row = self.first_in_file
         try:
-            there = pq.read_schema(self.file).names
+            footer = pq.read_metadata(self.file)
+            there = footer.schema.to_arrow_schema().names
             if missing := [column for column in columns if column not in there]:
                 raise LogError(f"{self.file}: column {missing[0]!r} is not in this file, but in others of the log")
-            how = {"read_dictionary": words, "buffer_size": _BUFFER, "pre_buffer": False}
+            how = {"metadata": footer, "read_dictionary": words, "buffer_size": _BUFFER, "pre_buffer": False}
             with pq.ParquetFile(self.file, **how) as file:
                 for batch in file.iter_batches(rows, row_groups=list(self.groups), columns=columns):
-                    yield Place(self.file, row), self._with_folders(batch, kinds)
+                    yield Place(self.file, row), with_folders(batch, self.folders, kinds)
                     row += len(batch)
         except (pa.ArrowException, OSError) as error:
             raise _damaged(self.file, error, row) from None
         if row != self.first_in_file + self.n_rows:
             raise LogError(f"{self.file}, row {row + 1:,}: its rows end here; {self.n_rows:,} were announced")
-
-    def _with_folders(self, batch: Any, kinds: Mapping[str, str]) -> Any:
-        """Add the columns that are written in the names of folders."""
-        import pyarrow as pa  # noqa: PLC0415
-
-        for name, value in self.folders.items():
-            if name in kinds:
-                codes = pa.array(np.zeros(len(batch), np.int32), mask=np.full(len(batch), value is None))
-                values = pa.array([value], pa.int64() if kinds[name] == WHOLE else pa.string())
-                batch = batch.append_column(name, pa.DictionaryArray.from_arrays(codes, values))
-        return batch
 
     def pieces(self) -> Iterator[ParquetPart]:
         """Give its row groups one by one."""
@@ -98,7 +84,7 @@ def open_parquet(name: str, files: Sequence[Path], root: Path | None = None) -> 
     root : Path, optional
         The folder below which names of folders count.
     """
-    folders = _folder_columns(files, root)
+    folders = read_folders(files, root)
     parts: list[ParquetPart] = []
     kinds: dict[str, str] = {}
     schemas, first_row = [], 0
@@ -116,8 +102,7 @@ def open_parquet(name: str, files: Sequence[Path], root: Path | None = None) -> 
         first_row += part.n_rows
     # Some write the column of a folder into its files too; what the folder says counts.
     columns = [*(name for name in schemas[0].names if name not in folders[0]), *folders[0]]
-    for column in folders[0]:
-        kinds[column] = TEXT if any(isinstance(values[column], str) for values in folders) else WHOLE
+    kinds |= folder_kinds(folders)
     return Source(name, kinds, columns, parts, _said_roles(schemas[0].metadata or {}, columns))
 
 
@@ -152,31 +137,3 @@ def _damaged(file: str, error: Exception, row: int | None = None) -> LogError:
     return LogError(
         f"{where}: not a Parquet file, or cut short or damaged ({' '.join(str(error).split())}); write it again"
     )
-
-
-def _folder_columns(files: Sequence[Path], root: Path | None) -> list[dict[str, str | int | None]]:
-    """Read the values that the names of folders give to each file: whole numbers where all are."""
-    if root is None:
-        return [{} for _ in files]
-    found = [
-        dict(part.split("=", 1) for part in file.relative_to(root).parts[:-1] if "=" in part) for file in files
-    ]
-    for file, values in zip(files, found, strict=True):
-        if values.keys() != found[0].keys():
-            raise LogError(
-                f"{file}: its folders name {list(values)}, and those of {files[0]} name {list(found[0])}"
-            )
-    whole = {
-        name for name in found[0] if all(_is_whole(values[name]) for values in found if values[name] != _NO_VALUE)
-    }
-    return [
-        {
-            name: None if value == _NO_VALUE else int(value) if name in whole else unquote(value)
-            for name, value in values.items()
-        }
-        for values in found
-    ]
-
-
-def _is_whole(text: str) -> bool:
-    return text.removeprefix("-").isdecimal() and str(int(text)) == text

@@ -57,10 +57,7 @@ class Reader:
         self._features = None if encoder is None else FeatureReader(encoder, kinds)
         if self._features is not None:
             self.kinds |= self._features.kinds
-        self._labels = {
-            column: Labels(column, kind == TEXT) for column, kind in self.kinds.items() if kind in (TEXT, WHOLE)
-        }
-        self._labels |= {c: Labels(c, False) for c in (roles.arm, *self._groups) if c not in self._labels}
+        self._labels = {c: Labels(c, self.kinds[c] == TEXT) for c in (roles.arm, *self._groups)}
         self._time_type: Any = None
 
     def chunk(self, batch: Any, place: Place, first_row: int) -> Chunk:

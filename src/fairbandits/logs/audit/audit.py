@@ -166,12 +166,7 @@ def audit(
             f"{opened.name}: which columns are the groups of users? None is given, nor found by its name; "
             "name them: groups=[...] (--group)"
         )
-    cells = map_reduce(
-        lambda n: [opened] if n == 1 else opened.split(n),
-        partial(count_cells, reward_range=bounds),
-        merged,
-        cluster,
-    )
+    cells = map_reduce(opened.split, partial(count_cells, reward_range=bounds), merged, cluster)
     return _findings(opened, cells, settings)
 
 

@@ -60,9 +60,8 @@ class Account:
         """How many rows judge that have a reward."""
         return int(self.rows[ALL] - self.missing[ALL])
 
-    def add_chunk(self, chunk: Chunk) -> None:
-        """Count the rows of a chunk, those without a reward among them."""
-        judges = self.survey.split.judges(chunk)
+    def add_chunk(self, chunk: Chunk, judges: NDArray[np.bool_]) -> None:
+        """Count the rows of a chunk, those without a reward among them; `judges` says which of them judge."""
         cells = self.survey.cells.of(chunk.group, len(chunk))
         self.trained += int((~judges).sum())
         self.rows += self._count(cells[judges])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +34,7 @@ class Candidate:
     policy: Policy
     is_trained: bool
 
-    @property
+    @cached_property
     def encoder(self) -> Encoder | None:
         """How the contexts it learned were encoded; None where it was not fitted to a log."""
         return Encoder.of(self.policy)

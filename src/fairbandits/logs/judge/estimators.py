@@ -69,9 +69,7 @@ def ips(chance: ArrayLike, reward: ArrayLike, propensity: ArrayLike, clip: float
     >>> ips([1.0, 0.0, 1.0, 0.0], [0.9, 0.1, 0.7, 0.2], [0.5, 0.5, 0.25, 0.75]).value()
     1.15
     """
-    w, r = weights(chance, propensity, clip), _vector("reward", reward)
-    _same_length(chance=w, reward=r)
-    return Terms(w * r, np.ones_like(w), w)
+    return weighed(*_weights_and_rewards(chance, reward, propensity, clip))
 
 
 def snips(chance: ArrayLike, reward: ArrayLike, propensity: ArrayLike, clip: float | None = None) -> Terms:
@@ -82,9 +80,7 @@ def snips(chance: ArrayLike, reward: ArrayLike, propensity: ArrayLike, clip: flo
     >>> round(snips([1.0, 0.0, 1.0, 0.0], [0.9, 0.1, 0.7, 0.2], [0.5, 0.5, 0.25, 0.75]).value(), 6)
     0.766667
     """
-    w, r = weights(chance, propensity, clip), _vector("reward", reward)
-    _same_length(chance=w, reward=r)
-    return Terms(w * r, w, w)
+    return normalised(*_weights_and_rewards(chance, reward, propensity, clip))
 
 
 def direct(chances: ArrayLike, predicted: ArrayLike) -> Terms:
@@ -140,8 +136,33 @@ def doubly_robust(
     _same_length(chances=model.above, arm=shown, reward=r)
     row = np.arange(len(shown))
     w = weights(np.asarray(chances, np.float64)[row, shown], propensity, clip)
-    surprise = r - np.asarray(predicted, np.float64)[row, shown]
+    return corrected(model, w, r - np.asarray(predicted, np.float64)[row, shown])
+
+
+# For those who have the weights already: the same formulae, without checks.
+
+
+def weighed(w: Floats, reward: Floats) -> Terms:
+    """Give the terms of `ips`."""
+    return Terms(w * reward, np.ones_like(w), w)
+
+
+def normalised(w: Floats, reward: Floats) -> Terms:
+    """Give the terms of `snips`."""
+    return Terms(w * reward, w, w)
+
+
+def corrected(model: Terms, w: Floats, surprise: Floats) -> Terms:
+    """Give the terms of `doubly_robust`, from those of `direct` and `r - q of the arm shown`."""
     return Terms(model.above + w * surprise, model.below, w)
+
+
+def _weights_and_rewards(
+    chance: ArrayLike, reward: ArrayLike, propensity: ArrayLike, clip: float | None
+) -> tuple[Floats, Floats]:
+    w, r = weights(chance, propensity, clip), _vector("reward", reward)
+    _same_length(chance=w, reward=r)
+    return w, r
 
 
 def _chances(values: ArrayLike, ndim: int = 1) -> Floats:

@@ -50,8 +50,9 @@ def prepare(case: Case, with_model: bool) -> Prepared:
     prepared = Prepared(Account(seen), Sums(len(seen.cells), seen.mean_reward), model)
     pupils = [Pupil(candidate, case) for candidate in case.candidates if not candidate.is_trained]
     for chunk, piece in case.read():
-        prepared.account.add_chunk(chunk)
-        trains = ~seen.split.judges(chunk) & ~np.isnan(chunk.reward)
+        judges = seen.split.judges(chunk)
+        prepared.account.add_chunk(chunk, judges)
+        trains = ~judges & ~np.isnan(chunk.reward)
         for pupil in pupils if trains.any() else ():
             pupil.hear(chunk, trains)
         _count(case, prepared, piece.judging())

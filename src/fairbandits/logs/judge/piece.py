@@ -81,12 +81,11 @@ class Piece:
 def piece_of(chunks: Sequence[Chunk], survey: Survey, uniform: bool) -> Piece:
     """Make the piece of a chunk that was read with one encoder or with several."""
     chunk = chunks[0]
-    place = {arm: i for i, arm in enumerate(survey.arms)}
-    propensity = np.full(len(chunk), 1.0 / len(place)) if uniform else chunk.propensity
+    propensity = np.full(len(chunk), 1.0 / len(survey.arms)) if uniform else chunk.propensity
     piece = Piece(
         np.arange(chunk.first_row, chunk.first_row + len(chunk)),
         survey.split.judges(chunk),
-        chunk.arm.renumbered(place),
+        chunk.arm.renumbered(survey.places),
         chunk.reward,
         propensity,
         survey.cells.of(chunk.group, len(chunk)),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -69,6 +70,11 @@ class Survey:
     cells: Cells
     split: Split
     mean_reward: float
+
+    @cached_property
+    def places(self) -> dict[ArmId, int]:
+        """The place of each arm among those on offer."""
+        return {arm: place for place, arm in enumerate(self.arms)}
 
 
 def survey(log: Log, train: float, table: ArmTable | None = None) -> Survey:

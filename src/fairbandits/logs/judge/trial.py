@@ -39,7 +39,8 @@ class Trial:
     """
 
     def __init__(self, account: Account, model: RewardModel | None, clip: float | None) -> None:
-        self._account, self._cells, self._clip, self._model = account, account.survey.cells, clip, model
+        self._account, self._cells, self._model = account, account.survey.cells, model
+        self._clip = np.inf if clip is None else clip
         n_cells, n_arms = account.shown.shape
         self._sums: dict[str, Sums] = {}
         self.wanted: Floats = np.zeros((n_cells, n_arms))
@@ -75,21 +76,24 @@ class Trial:
                         self._levers[cell] += chances[rows].T @ features[rows]
 
     def _terms(self, piece: Piece, chances: Floats, predicted: Floats | None) -> dict[str, Terms]:
-        chance = chances[np.arange(len(piece)), piece.arm]
-        terms = {"replay": estimators.replay(chance, piece.reward)}
-        if piece.propensity is not None:
-            weighed = chance, piece.reward, piece.propensity, self._clip
-            terms |= {"ips": estimators.ips(*weighed), "snips": estimators.snips(*weighed)}
-            if self._clip is not None:
-                whole = estimators.weights(chance, piece.propensity)
-                self.clipped += int((whole > self._clip).sum())
-                self.cut_off += float(np.maximum(whole - self._clip, 0.0).sum())
+        shown = np.arange(len(piece)), piece.arm
+        w = None if piece.propensity is None else self._weights(chances[shown], piece.propensity)
+        terms = {"replay": estimators.replay(chances[shown], piece.reward)}
+        if w is not None:
+            terms |= {"ips": estimators.weighed(w, piece.reward), "snips": estimators.normalised(w, piece.reward)}
         if predicted is not None:
-            terms["direct"] = estimators.direct(chances, predicted)
-        if predicted is not None and piece.propensity is not None:
-            shown = piece.arm, piece.reward, piece.propensity, self._clip
-            terms["doubly_robust"] = estimators.doubly_robust(chances, predicted, *shown)
+            model = terms["direct"] = estimators.direct(chances, predicted)
+            if w is not None:
+                terms["doubly_robust"] = estimators.corrected(model, w, piece.reward - predicted[shown])
         return terms
+
+    def _weights(self, chance: Floats, propensity: Floats) -> Floats:
+        """Give the weights of rows, and count what is cut off of them."""
+        whole = estimators.weights(chance, propensity)
+        w = np.minimum(whole, self._clip)
+        self.clipped += int((whole > w).sum())
+        self.cut_off += float((whole - w).sum())
+        return w
 
     def judged(self, title: str, how: str, confidence: float) -> Judged:
         """Give what was found."""
