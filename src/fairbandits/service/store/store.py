@@ -202,11 +202,12 @@ def read(connection: Connection, after: int, upto: int | None = None, limit: int
     found = [(seq, read_event(kind, body)) for seq, kind, body in rows]
     wanted = [decision_key(each.decision) for _, each in found if isinstance(each, Rewarded)]
     decisions = find(connection, wanted)
-    return [Entry(seq, each, _decision_of(each, decisions)) for seq, each in found]
+    return [Entry(seq, each, decision_of(each, decisions)) for seq, each in found]
 
 
-def _decision_of(each: Any, decisions: Mapping[str, Any]) -> Decided | None:
-    return decisions.get(decision_key(each.decision)) if isinstance(each, Rewarded) else None
+def decision_of(each: Any, found: Mapping[str, Any]) -> Decided | None:
+    """Give the decision that an event is the reward of, out of what was found; None of any other event."""
+    return found.get(decision_key(each.decision)) if isinstance(each, Rewarded) else None
 
 
 def find(connection: Connection, keys: Iterable[str]) -> dict[str, Any]:
