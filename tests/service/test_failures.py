@@ -193,6 +193,20 @@ def test_a_damaged_snapshot_is_skipped_with_a_warning(serving, students, tmp_pat
     assert server.said().count("is damaged; reading more of the log instead") == 2
 
 
+def test_an_entry_that_nobody_understands(serving, students, tmp_path):
+    """Such as one of a later release that writes to the same log: said once, and no more decisions."""
+    server = serving(store={"url": f"sqlite:///{tmp_path}/log.db"})
+    assert decide(server.url, students).status_code == 200
+    replay = Replay(load_config(server.arguments[0]))
+    with replay.store.transaction() as connection:
+        connection.exec_driver_sql("INSERT INTO events VALUES (102, 0, 'dreamt', 'x:1', '{}')")
+    replay.close()
+    until(lambda: httpx.get(f"{server.url}/ready", timeout=30).status_code == 503)
+    time.sleep(1.0)
+    assert decide(server.url, students).status_code == 500
+    assert server.said().count("the log could not be followed: KeyError") == 1
+
+
 def test_another_policy_on_the_same_log(serving, students, tmp_path):
     """What was learned follows from the log, whatever the policy: a change of parameters needs no new log."""
     store = {"url": f"sqlite:///{tmp_path}/log.db"}
