@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from fairbandits.logs import Log
+from fairbandits.service import export as exporting
 from fairbandits.service.config import load_config
 from fairbandits.service.engine import Engine
 from fairbandits.service.events import Rewarded
@@ -88,6 +89,21 @@ def test_more_decisions_than_are_read_at_once(engine, tmp_path, monkeypatch):
     assert export(engine.config, tmp_path / "log.parquet") == 20
 
 
+def test_what_is_written_meanwhile_is_left_out(engine, tmp_path, monkeypatch):
+    """A slate that comes while a log without slates is exported must not pass for a single pick."""
+    fill(engine, 4)
+
+    def look_and_write(*given):
+        found = looked(*given)
+        fill(engine, 1, k=3)
+        return found
+
+    looked = exporting._has_propensities
+    monkeypatch.setattr(exporting, "_has_propensities", look_and_write)
+    assert export(engine.config, tmp_path / "log.parquet") == 4
+    assert Log.open(tmp_path / "log.parquet").roles.propensity == "propensity"
+
+
 def run(folder, *arguments):
     command = [sys.executable, "-m", "fairbandits", *map(str, arguments)]
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120, check=False)
@@ -134,6 +150,20 @@ def test_wrong_commands_are_one_line(tmp_path, arguments, message):
     assert ended.returncode == 2
     assert message in ended.stderr
     assert len(ended.stderr.splitlines()) == 1
+
+
+def test_a_store_that_cannot_be_used_is_one_line(tmp_path):
+    (tmp_path / "text.db").write_text("no database")
+    write_config(tmp_path, store={"url": "sqlite:///text.db"})
+    commands = (
+        ["export", "log.csv", "config.toml"],
+        ["keys", "list", "--config", "config.toml"],
+        ["serve", "config.toml"],
+    )
+    for command in commands:
+        ended = run(tmp_path, *command)
+        assert (ended.returncode, ended.stdout) == (2, "")
+        assert ended.stderr == "error: the store cannot be used: DatabaseError: file is not a database\n"
 
 
 def test_a_port_that_is_taken_is_one_line(serving, tmp_path):

@@ -2,6 +2,8 @@
 
 import re
 import resource
+import subprocess
+import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 
@@ -9,7 +11,8 @@ import httpx
 import pytest
 
 from fairbandits.service.config import load_config
-from service.conftest import Server, write_config
+from fairbandits.service.store import opened
+from service.conftest import write_config
 from service.driving import Client, Replay
 
 PATIENCE = 20.0
@@ -221,12 +224,21 @@ def test_another_policy_on_the_same_log(serving, students, tmp_path):
     replay.close()
 
 
-def test_a_server_that_cannot_start_says_why(tmp_path, postgres):
+@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        ("UPDATE facts SET value = 'something else'", "holds the log of a service with other features"),
+        ("UPDATE alembic_version SET version_num = '9999'", "written by a later release of fairbandits"),
+        ("DROP TABLE keys", "the store cannot be used: OperationalError: no such table: keys"),
+    ],
+)
+def test_a_server_that_cannot_start_says_why(tmp_path, spoil, message, workers):
     path = write_config(tmp_path, store={"url": f"sqlite:///{tmp_path}/log.db"})
-    replay = Replay(load_config(path))
-    replay.store.open("something else")
-    replay.close()
-    server = Server(tmp_path, str(path)).start()
-    assert server.process.wait(30) != 0
-    assert "holds the log of a service with other features" in server.said()
-    server.stop()
+    with opened(load_config(path)) as store, store.transaction() as connection:
+        connection.exec_driver_sql(spoil)
+    command = [sys.executable, "-m", "fairbandits", "serve", str(path), "--port", "0", "--workers", str(workers)]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert message in ended.stderr
+    assert len(ended.stderr.splitlines()) == 1

@@ -15,8 +15,8 @@ from fairbandits.service.config import Config
 from fairbandits.service.events import Decided, read_event, reward_key
 from fairbandits.service.features import Number, Words
 from fairbandits.service.recommender import spread
-from fairbandits.service.store import Store
-from fairbandits.service.store.store import find
+from fairbandits.service.store import opened
+from fairbandits.service.store.store import find, last_seq
 from fairbandits.service.store.tables import events
 
 _ROWS = 5000
@@ -39,14 +39,12 @@ def export(config: Config, path: str | os.PathLike[str]) -> int:
     int
         How many rows were written.
     """
-    store = Store(config.store.url)
-    store.open(config.meaning())
-    with store.connection() as connection:
-        chance = _PROPENSITY if _has_propensities(connection) else _CHANCE
-        stretches = (_columns(config, rows, chance) for rows in _stretches(connection))
-        n_rows = write_log(path, stretches, _roles(config, chance))
-    store.close()
-    return n_rows
+    with opened(config) as store, store.connection() as connection:
+        # A service that runs goes on writing: what comes from now on is left out.
+        last = last_seq(connection)
+        chance = _PROPENSITY if _has_propensities(connection, last) else _CHANCE
+        stretches = (_columns(config, rows, chance) for rows in _stretches(connection, last))
+        return write_log(path, stretches, _roles(config, chance))
 
 
 def _roles(config: Config, chance: str) -> Roles:
@@ -61,18 +59,19 @@ def _roles(config: Config, chance: str) -> Roles:
     )
 
 
-def _has_propensities(connection: Connection) -> bool:
+def _has_propensities(connection: Connection, last: int) -> bool:
     """Whether every decision is for one arm, of which the probability is known."""
     without = events.c.body.contains('"propensity":null') | events.c.body.contains('"slate":true')
-    query = select(func.count()).where(events.c.kind == Decided.KIND, without)
+    query = select(func.count()).where(events.c.kind == Decided.KIND, events.c.seq <= last, without)
     return not connection.execute(query).scalar()
 
 
-def _stretches(connection: Connection) -> Iterator[list[Row]]:
+def _stretches(connection: Connection, last: int) -> Iterator[list[Row]]:
     seq = 0
     while True:
-        query = select(events.c.seq, events.c.body).where(events.c.kind == Decided.KIND, events.c.seq > seq)
-        found = connection.execute(query.order_by(events.c.seq).limit(_ROWS)).all()
+        query = select(events.c.seq, events.c.body).where(events.c.kind == Decided.KIND)
+        query = query.where(events.c.seq > seq, events.c.seq <= last).order_by(events.c.seq).limit(_ROWS)
+        found = connection.execute(query).all()
         if not found and seq:
             return
         decisions = [read_event(Decided.KIND, body) for _, body in found]
