@@ -160,12 +160,10 @@ class Config(Part):
     @cached_property
     def arm_type(self) -> Any:
         """What an arm is: its id, its features, what it matches."""
-        features = values_type("ArmFeatures", self.arm_features)
-        needed = any(feature.default is None for feature in self.arm_features.values())
         matches = closed_dict("ArmMatches", dict.fromkeys(self.matches, NotRequired[Name | None]))
         fields = {
             "arm": Name,
-            "features": features if needed else NotRequired[features],
+            "features": values_type("ArmFeatures", self.arm_features),
             "matches": NotRequired[matches],
         }
         return closed_dict("Arm", fields)

@@ -13,8 +13,8 @@ from fastapi import FastAPI
 
 from fairbandits.service.api import create_app
 from fairbandits.service.api.app import CONFIG_VARIABLE, DEMO_VARIABLE
-from fairbandits.service.config import Config, load_config
-from fairbandits.service.demo import demo_config
+from fairbandits.service.config import Config
+from fairbandits.service.demo import read_config
 from fairbandits.service.security.kept import read_keys
 from fairbandits.service.security.local import is_loopback
 from fairbandits.service.security.protocol import Protocol
@@ -58,11 +58,6 @@ def serve(
         fd=listening.fileno(),
         **_options(config),
     )
-
-
-def read_config(path: Path | None) -> Config:
-    """Read a configuration; without a path, give that of the demo."""
-    return demo_config() if path is None else load_config(path)
 
 
 def run(app: FastAPI, config: Config, listening: socket.socket) -> None:
