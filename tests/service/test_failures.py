@@ -2,6 +2,7 @@
 
 import re
 import resource
+import signal
 import subprocess
 import sys
 import time
@@ -194,6 +195,14 @@ def test_a_damaged_snapshot_is_skipped_with_a_warning(serving, students, tmp_pat
     server.start().wait()
     assert agreed([server.url], replay.recommender.seq) == {replay.checksum()}
     assert server.said().count("is damaged; reading more of the log instead") == 2
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_ended_by_hand(serving, workers):
+    server = serving("--workers", workers)
+    server.process.send_signal(signal.SIGINT)
+    assert server.process.wait(PATIENCE) == 0
+    assert server.said() == ""
 
 
 def test_an_entry_that_nobody_understands(serving, students, tmp_path):

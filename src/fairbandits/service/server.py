@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import socket
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -62,7 +63,8 @@ def serve(
 
 def run(app: FastAPI, config: Config, listening: socket.socket) -> None:
     """Serve an application in this process."""
-    uvicorn.Server(uvicorn.Config(app, **_options(config))).run(sockets=[listening])
+    with suppress(KeyboardInterrupt):  # which is how people end it
+        uvicorn.Server(uvicorn.Config(app, **_options(config))).run(sockets=[listening])
 
 
 def _options(config: Config) -> dict[str, Any]:
