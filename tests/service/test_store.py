@@ -267,3 +267,10 @@ def test_the_checksum_of_a_snapshot_is_its_own(store):
             connection.execute(text("SELECT sha256 FROM snapshots")).scalar()
             == hashlib.sha256(b"body").hexdigest()
         )
+
+
+def test_a_database_that_takes_its_time_to_let_us_in(postgres):
+    store = Store(postgres.new_database())
+    with postgres.asleep(4.0):
+        store.open("columns")
+    store.close()
