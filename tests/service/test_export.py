@@ -61,6 +61,24 @@ def test_what_is_exported_is_what_an_audit_reads(engine, tmp_path):
     assert (chunk.group["region"].codes == -1).all()
 
 
+@pytest.mark.parametrize("attribute", ["reward", "place", "time", "user_age"])
+def test_an_attribute_named_as_another_column(tmp_path, attribute):
+    how = {"matches": [], "arms": [{"arm": "chess", "features": {"hours": 1}}]}
+    store = {"url": f"sqlite:///{tmp_path}/log.db"}
+    engine = Engine(small_config(attributes={attribute: ["north", "south"]}, store=store, **how))
+    engine._open()
+    decided = engine.recommender.decide(USER["features"], {attribute: "south"})
+    write(engine, decided, Rewarded(decided.id, 0.0, 0.25))
+    engine.store.close()
+    assert export(engine.config, tmp_path / "log.parquet") == 1
+    log = Log.open(tmp_path / "log.parquet")
+    assert log.roles.groups == (f"group_{attribute}",)
+    [chunk] = log.chunks(contexts=True)
+    assert chunk.reward == [0.25]
+    column = chunk.group[f"group_{attribute}"]
+    assert [column.labels[code] for code in column.codes] == ["south"]
+
+
 def test_csv_too(engine, tmp_path):
     fill(engine, 4)
     assert export(engine.config, tmp_path / "log.csv") == 4

@@ -20,9 +20,10 @@ from fairbandits.service.store.store import find, last_seq
 from fairbandits.service.store.tables import events
 
 _ROWS = 5000
-#: What the columns of a user's features begin with.
-_USER = "user_"
+#: What the columns of a user's features begin with; and those of attributes that are named as another column.
+_USER, _GROUP = "user_", "group_"
 _PROPENSITY, _CHANCE = "propensity", "chance_of_slate"
+_OURS = ("decision", "time", "arm", "place", "reward", _PROPENSITY, _CHANCE)
 
 Row = tuple[Decided, int, float]
 
@@ -51,12 +52,22 @@ def _roles(config: Config, chance: str) -> Roles:
     return Roles(
         arm="arm",
         reward="reward",
-        groups=tuple(config.attributes),
+        groups=tuple(_group_columns(config).values()),
         propensity=chance if chance == _PROPENSITY else None,
-        contexts=tuple(f"{_USER}{name}" for name in config.features),
+        contexts=_user_columns(config),
         time="time",
         decision="decision",
     )
+
+
+def _user_columns(config: Config) -> tuple[str, ...]:
+    return tuple(f"{_USER}{name}" for name in config.features)
+
+
+def _group_columns(config: Config) -> dict[str, str]:
+    """Name the columns of groups by their attributes."""
+    taken = {*_OURS, *_user_columns(config)}
+    return {name: f"{_GROUP}{name}" if name in taken else name for name in config.attributes}
 
 
 def _has_propensities(connection: Connection, last: int) -> bool:
@@ -100,12 +111,11 @@ def _columns(config: Config, rows: list[Row], chance: str) -> dict[str, Any]:
         "reward": np.array([reward for _, _, reward in rows], float),
         chance: np.array([decided.propensity for decided in decisions], float),
     }
-    for name, groups in config.attributes.items():
-        columns[name] = _coded([decided.groups.get(name) for decided in decisions], groups)
-    for name, feature in config.features.items():
+    for name, column in _group_columns(config).items():
+        columns[column] = _coded([decided.groups.get(name) for decided in decisions], config.attributes[name])
+    for (name, feature), column in zip(config.features.items(), _user_columns(config), strict=True):
         values = [_known(decided, name, feature) for decided in decisions]
-        column = _coded(values, feature.values) if isinstance(feature, Words) else np.array(values, float)
-        columns[f"{_USER}{name}"] = column
+        columns[column] = _coded(values, feature.values) if isinstance(feature, Words) else np.array(values, float)
     return columns
 
 
