@@ -13,8 +13,9 @@ import pytest
 
 from fairbandits.service.config import load_config
 from fairbandits.service.store import opened
-from service.conftest import write_config
+from service.conftest import Server, write_config
 from service.driving import Client, Replay
+from service.small import PLAIN
 
 PATIENCE = 60.0
 
@@ -179,6 +180,17 @@ def test_several_workers_of_one_command(serving, students, postgres):
     seen = [agreed([server.url], replay.recommender.seq) for _ in range(6)]
     assert seen == [{replay.checksum()}] * 6
     replay.close()
+
+
+def test_workers_serve_what_the_command_names(tmp_path, monkeypatch, request):
+    """Not what a variable of the environment names, which is for those who start workers themselves."""
+    other = tmp_path / "other"
+    other.mkdir()
+    monkeypatch.setenv("FAIRBANDITS_CONFIG", str(write_config(other, **PLAIN)))
+    server = Server(tmp_path, "--workers", "2")
+    request.addfinalizer(server.stop)
+    server.start().wait()
+    assert httpx.get(f"{server.url}/openapi.json", timeout=30).json()["info"]["title"] == "Videos for students"
 
 
 def test_a_damaged_snapshot_is_skipped_with_a_warning(serving, students, tmp_path):

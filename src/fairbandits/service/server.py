@@ -48,10 +48,9 @@ def serve(
     if workers == 1:
         run(create_app(config, demo), config, listening)
         return
-    if path is not None:
-        os.environ[CONFIG_VARIABLE] = str(path.resolve())
-    if demo:
-        os.environ[DEMO_VARIABLE] = "1"
+    # Both are set in any case: the workers serve what was checked here, whatever the environment said before.
+    os.environ[CONFIG_VARIABLE] = "" if path is None else str(path.resolve())
+    os.environ[DEMO_VARIABLE] = "1" if demo else ""
     uvicorn.run(
         "fairbandits.service.api:app_from_environment",
         factory=True,

@@ -131,4 +131,4 @@ def _tuned() -> Iterator[None]:
 
 def app_from_environment() -> FastAPI:
     """Make the application of the configuration that the environment names, as worker processes do."""
-    return create_app(read_config(os.environ.get(CONFIG_VARIABLE)), DEMO_VARIABLE in os.environ)
+    return create_app(read_config(os.environ.get(CONFIG_VARIABLE)), bool(os.environ.get(DEMO_VARIABLE)))
