@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import warnings
 from contextlib import contextmanager
@@ -16,7 +17,8 @@ import pytest
 
 from fairbandits.service.demo import DemoStudents, demo_config
 
-_PATIENCE = 30.0
+# A machine may be busy, and what is compiled not be compiled yet.
+_PATIENCE = 120.0
 
 
 class Server:
@@ -43,7 +45,7 @@ class Server:
         self.process = subprocess.Popen(
             command, cwd=self.folder, stdout=subprocess.PIPE, stderr=self.log, text=True, env=_environment()
         )
-        line = self.process.stdout.readline()
+        line = self.process.stdout.readline()  # empty where it has ended
         assert line.startswith("listening on "), line + self.said()
         self.url = line.split()[-1]
         return self
@@ -142,6 +144,16 @@ class Postgres:
     def start(self):
         """Start it again, where it was."""
         self.server.ensure_postgres_running()
+
+    @contextmanager
+    def asleep(self, seconds):
+        """Let it answer no new connection for some seconds, as on a busy machine."""
+        process = int((self.server.pgdata / "postmaster.pid").read_text().split()[0])
+        os.kill(process, signal.SIGSTOP)
+        waking = threading.Timer(seconds, os.kill, (process, signal.SIGCONT))
+        waking.start()
+        yield
+        waking.join()
 
     def close(self):
         """Stop it for good."""

@@ -211,9 +211,10 @@ def test_somebody_logs_in_and_out(guarded, tokens):
 
 
 def test_other_sites_log_nobody_in_or_out(guarded, tokens):
-    with guarded.client(headers={"Origin": "https://evil.example"}) as client:
-        is_refused(client.post("/login", data={"key": tokens["read"]}), 403)
-        is_refused(client.post("/logout", data={"now": ""}), 403)
+    for origin in ("https://evil.example", "null", "http://["):
+        with guarded.client(headers={"Origin": origin}) as client:
+            is_refused(client.post("/login", data={"key": tokens["read"]}), 403)
+            is_refused(client.post("/logout", data={"now": ""}), 403)
     with guarded.client(headers={"Origin": guarded.url}) as client:
         assert client.post("/login", data={"key": tokens["read"]}).headers["location"] == "/"
 

@@ -51,6 +51,12 @@ def test_a_catalogue_of_its_own(tmp_path):
     (tmp_path / "arms.csv").write_text("arm,hours,match_language,match_gender\nknots,long,en,\n")
     with pytest.raises(ValueError, match="hours"):
         as_config(plain | {"catalogue": "arms.csv"}, folder=tmp_path)
+    (tmp_path / "arms.csv").write_text("\ufeffarm,hours,match_language,match_gender\nknots,3,en,\n")
+    assert as_config(plain | {"catalogue": "arms.csv"}, folder=tmp_path) == config, "as Excel writes it"
+    for row in ("knots", "knots,3,en", "knots,3,en,,more"):
+        (tmp_path / "arms.csv").write_text(f"arm,hours,match_language,match_gender\nropes,3,en,\n{row}\n")
+        with pytest.raises(ValueError, match=r"arms\.csv: row 2 has not as many cells as there are columns"):
+            as_config(plain | {"catalogue": "arms.csv"}, folder=tmp_path)
     (tmp_path / "arms.csv").write_text("arm,hours\nknots,3\n")
     with pytest.raises(ValueError, match="expected rows with the columns arm, hours, match_language"):
         as_config(plain | {"catalogue": "arms.csv"}, folder=tmp_path)
@@ -86,7 +92,7 @@ def test_a_catalogue_of_its_own(tmp_path):
             "columns: these",
         ),
         ({"features": {}, "arm_features": {}, "matches": [], "arms": []}, "contexts would have no columns"),
-        ({"arms": [{"arm": "a"}]}, "features"),
+        ({"arms": [{"arm": "a"}]}, r"arms\.0\.features: Field required"),
         ({"arms": [{"arm": "a", "features": {"hours": 50}}]}, "less than or equal to 40"),
         ({"arms": [{"arm": "a", "features": {"hours": 5}}] * 2}, "arms: these stand more than once: a"),
         ({"arms": [{"arm": "a", "features": {"hours": 5, "x": 1}}]}, "Extra inputs"),

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from fairbandits.logs import Log
+from fairbandits.service import export as exporting
 from fairbandits.service.config import load_config
 from fairbandits.service.engine import Engine
 from fairbandits.service.events import Rewarded
@@ -60,6 +61,24 @@ def test_what_is_exported_is_what_an_audit_reads(engine, tmp_path):
     assert (chunk.group["region"].codes == -1).all()
 
 
+@pytest.mark.parametrize("attribute", ["reward", "place", "time", "user_age"])
+def test_an_attribute_named_as_another_column(tmp_path, attribute):
+    how = {"matches": [], "arms": [{"arm": "chess", "features": {"hours": 1}}]}
+    store = {"url": f"sqlite:///{tmp_path}/log.db"}
+    engine = Engine(small_config(attributes={attribute: ["north", "south"]}, store=store, **how))
+    engine._open()
+    decided = engine.recommender.decide(USER["features"], {attribute: "south"})
+    write(engine, decided, Rewarded(decided.id, 0.0, 0.25))
+    engine.store.close()
+    assert export(engine.config, tmp_path / "log.parquet") == 1
+    log = Log.open(tmp_path / "log.parquet")
+    assert log.roles.groups == (f"group_{attribute}",)
+    [chunk] = log.chunks(contexts=True)
+    assert chunk.reward == [0.25]
+    column = chunk.group[f"group_{attribute}"]
+    assert [column.labels[code] for code in column.codes] == ["south"]
+
+
 def test_csv_too(engine, tmp_path):
     fill(engine, 4)
     assert export(engine.config, tmp_path / "log.csv") == 4
@@ -86,6 +105,21 @@ def test_more_decisions_than_are_read_at_once(engine, tmp_path, monkeypatch):
     monkeypatch.setattr("fairbandits.service.export._ROWS", 7)
     fill(engine, 20)
     assert export(engine.config, tmp_path / "log.parquet") == 20
+
+
+def test_what_is_written_meanwhile_is_left_out(engine, tmp_path, monkeypatch):
+    """A slate that comes while a log without slates is exported must not pass for a single pick."""
+    fill(engine, 4)
+
+    def look_and_write(*given):
+        found = looked(*given)
+        fill(engine, 1, k=3)
+        return found
+
+    looked = exporting._has_propensities
+    monkeypatch.setattr(exporting, "_has_propensities", look_and_write)
+    assert export(engine.config, tmp_path / "log.parquet") == 4
+    assert Log.open(tmp_path / "log.parquet").roles.propensity == "propensity"
 
 
 def run(folder, *arguments):
@@ -125,6 +159,7 @@ def test_the_example_can_be_printed_and_served(tmp_path):
     [
         (["serve", "none.toml"], "none.toml: cannot be read"),
         (["serve", "--workers", "0"], "workers"),
+        (["serve", "--port", "65536"], "port"),
         (["export", "log.txt"], "a log is written to a .csv or .parquet file"),
     ],
 )
@@ -133,6 +168,20 @@ def test_wrong_commands_are_one_line(tmp_path, arguments, message):
     assert ended.returncode == 2
     assert message in ended.stderr
     assert len(ended.stderr.splitlines()) == 1
+
+
+def test_a_store_that_cannot_be_used_is_one_line(tmp_path):
+    (tmp_path / "text.db").write_text("no database")
+    write_config(tmp_path, store={"url": "sqlite:///text.db"})
+    commands = (
+        ["export", "log.csv", "config.toml"],
+        ["keys", "list", "--config", "config.toml"],
+        ["serve", "config.toml"],
+    )
+    for command in commands:
+        ended = run(tmp_path, *command)
+        assert (ended.returncode, ended.stdout) == (2, "")
+        assert ended.stderr == "error: the store cannot be used: DatabaseError: file is not a database\n"
 
 
 def test_a_port_that_is_taken_is_one_line(serving, tmp_path):

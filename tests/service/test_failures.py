@@ -2,6 +2,9 @@
 
 import re
 import resource
+import signal
+import subprocess
+import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 
@@ -9,10 +12,12 @@ import httpx
 import pytest
 
 from fairbandits.service.config import load_config
+from fairbandits.service.store import opened
 from service.conftest import Server, write_config
 from service.driving import Client, Replay
+from service.small import PLAIN
 
-PATIENCE = 20.0
+PATIENCE = 60.0
 
 
 def decide(url, students, number=0, key=None):
@@ -177,6 +182,17 @@ def test_several_workers_of_one_command(serving, students, postgres):
     replay.close()
 
 
+def test_workers_serve_what_the_command_names(tmp_path, monkeypatch, request):
+    """Not what a variable of the environment names, which is for those who start workers themselves."""
+    other = tmp_path / "other"
+    other.mkdir()
+    monkeypatch.setenv("FAIRBANDITS_CONFIG", str(write_config(other, **PLAIN)))
+    server = Server(tmp_path, "--workers", "2")
+    request.addfinalizer(server.stop)
+    server.start().wait()
+    assert httpx.get(f"{server.url}/openapi.json", timeout=30).json()["info"]["title"] == "Videos for students"
+
+
 def test_a_damaged_snapshot_is_skipped_with_a_warning(serving, students, tmp_path):
     store = {"url": f"sqlite:///{tmp_path}/log.db", "snapshot_every": 30}
     server = serving(store=store)
@@ -193,6 +209,27 @@ def test_a_damaged_snapshot_is_skipped_with_a_warning(serving, students, tmp_pat
     assert server.said().count("is damaged; reading more of the log instead") == 2
 
 
+def test_ended_by_hand(serving):
+    server = serving()
+    server.process.send_signal(signal.SIGINT)
+    assert server.process.wait(PATIENCE) == 0
+    assert server.said() == ""
+
+
+def test_an_entry_that_nobody_understands(serving, students, tmp_path):
+    """Such as one of a later release that writes to the same log: said once, and no more decisions."""
+    server = serving(store={"url": f"sqlite:///{tmp_path}/log.db"})
+    assert decide(server.url, students).status_code == 200
+    replay = Replay(load_config(server.arguments[0]))
+    with replay.store.transaction() as connection:
+        connection.exec_driver_sql("INSERT INTO events VALUES (102, 0, 'dreamt', 'x:1', '{}')")
+    replay.close()
+    until(lambda: httpx.get(f"{server.url}/ready", timeout=30).status_code == 503)
+    time.sleep(1.0)
+    assert decide(server.url, students).status_code == 500
+    assert server.said().count("the log could not be followed: KeyError") == 1
+
+
 def test_another_policy_on_the_same_log(serving, students, tmp_path):
     """What was learned follows from the log, whatever the policy: a change of parameters needs no new log."""
     store = {"url": f"sqlite:///{tmp_path}/log.db"}
@@ -207,12 +244,21 @@ def test_another_policy_on_the_same_log(serving, students, tmp_path):
     replay.close()
 
 
-def test_a_server_that_cannot_start_says_why(tmp_path, postgres):
+@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        ("UPDATE facts SET value = 'something else'", "holds the log of a service with other features"),
+        ("UPDATE alembic_version SET version_num = '9999'", "written by a later release of fairbandits"),
+        ("DROP TABLE keys", "the store cannot be used: OperationalError: no such table: keys"),
+    ],
+)
+def test_a_server_that_cannot_start_says_why(tmp_path, spoil, message, workers):
     path = write_config(tmp_path, store={"url": f"sqlite:///{tmp_path}/log.db"})
-    replay = Replay(load_config(path))
-    replay.store.open("something else")
-    replay.close()
-    server = Server(tmp_path, str(path)).start()
-    assert server.process.wait(30) != 0
-    assert "holds the log of a service with other features" in server.said()
-    server.stop()
+    with opened(load_config(path)) as store, store.transaction() as connection:
+        connection.exec_driver_sql(spoil)
+    command = [sys.executable, "-m", "fairbandits", "serve", str(path), "--port", "0", "--workers", str(workers)]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert message in ended.stderr
+    assert len(ended.stderr.splitlines()) == 1

@@ -246,3 +246,15 @@ def test_what_a_slate_brought():
 def test_an_engine_names_its_recommender(tmp_path):
     engine = Engine(small_config(store={"url": f"sqlite:///{tmp_path}/log.db"}))
     assert isinstance(engine.recommender, Recommender)
+
+
+def test_an_arm_without_a_feature_that_has_lost_its_default_is_refused_at_the_start(tmp_path):
+    hours = {"low": 0, "high": 40}
+    how = {"store": {"url": f"sqlite:///{tmp_path}/log.db"}, "arms": [{"arm": "chess"}]}
+    engine = Engine(small_config(arm_features={"hours": hours | {"default": 10}}, **how))
+    engine._open()
+    engine.store.close()
+    engine = Engine(small_config(arm_features={"hours": hours}, **how | {"arms": []}))
+    with pytest.raises(ValueError, match="arm 'chess' of the log has no 'hours', and the configuration has no"):
+        engine._open()
+    engine.store.close()

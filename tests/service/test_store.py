@@ -90,6 +90,16 @@ def test_rewards_come_with_their_decisions(store):
     assert seen[1] == {made.key: made, rewarded.key: rewarded}
 
 
+def test_a_request_sees_nothing_but_what_it_asked_for(store):
+    """An arm is changed in the midst of decisions and rewards, which are no changes of this arm."""
+    append(store, [writing(decided(1))], 0)
+    seen = []
+    rewarding = Write(lambda _: Settled([Rewarded(decided(1).id, 5.0, 1.0)], None), [decided(1).key])
+    changing = Write(lambda found: seen.append(dict(found)) or Settled((), None), ["a:2:chess"])
+    append(store, [writing(decided(2)), rewarding, changing], 1)
+    assert seen == [{}]
+
+
 def test_the_same_request_twice_has_one_effect_and_one_answer(store):
     one = writing(decided(1), once=("key", "digest"), answer=b"one")
     again = writing(decided(2), once=("key", "digest"), answer=b"two")
@@ -257,3 +267,10 @@ def test_the_checksum_of_a_snapshot_is_its_own(store):
             connection.execute(text("SELECT sha256 FROM snapshots")).scalar()
             == hashlib.sha256(b"body").hexdigest()
         )
+
+
+def test_a_database_that_takes_its_time_to_let_us_in(postgres):
+    store = Store(postgres.new_database())
+    with postgres.asleep(4.0):
+        store.open("columns")
+    store.close()

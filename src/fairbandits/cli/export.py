@@ -17,8 +17,8 @@ def export(
 ) -> None:
     """Write the log of a service to a file that audit, judge and fit read."""
     need_service()
-    from fairbandits.service.export import export as write  # noqa: PLC0415 - needs an extra
-    from fairbandits.service.server import read_config  # noqa: PLC0415
+    from fairbandits.service.demo import read_config  # noqa: PLC0415 - needs an extra
+    from fairbandits.service.export import export as write  # noqa: PLC0415
 
     n_rows = write(read_config(config), out)
     say(f"{out}: {n_rows:,} row(s)")

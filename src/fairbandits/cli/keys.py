@@ -75,8 +75,8 @@ def revoke(
 @contextmanager
 def _store(path: Path | None) -> Iterator[Store]:
     need_service()
-    from fairbandits.service.security.kept import opened  # noqa: PLC0415 - needs an extra
-    from fairbandits.service.server import read_config  # noqa: PLC0415
+    from fairbandits.service.demo import read_config  # noqa: PLC0415 - needs an extra
+    from fairbandits.service.store import opened  # noqa: PLC0415
 
     with opened(read_config(path)) as store:
         yield store

@@ -16,7 +16,9 @@ _EXTRA = ("pydantic", "fastapi", "uvicorn", "sqlalchemy", "alembic", "prometheus
 def serve(
     config: Annotated[Path | None, typer.Argument(help="The configuration; left out, that of the demo.")] = None,
     host: Annotated[str | None, typer.Option(help="Listen here rather than where the configuration says.")] = None,
-    port: Annotated[int | None, typer.Option(help="Listen on this port; 0 for any that is free.")] = None,
+    port: Annotated[
+        int | None, typer.Option(min=0, max=65535, help="Listen on this port; 0 for any that is free.")
+    ] = None,
     workers: Annotated[int, typer.Option(min=1, help="How many processes serve, all from one log.")] = 1,
     demo: Annotated[
         bool, typer.Option("--demo", help="Send simulated students, so that the page is alive at once.")

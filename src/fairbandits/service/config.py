@@ -143,7 +143,7 @@ class Config(Part):
             raise ValueError("contexts would have no columns: name a feature of users or of arms, or a match")
         refuse_twice("columns", self.columns)
         arms: Any = tuple[self.arm_type, ...]  # type: ignore[name-defined]  # made at run time
-        TypeAdapter(arms).validate_python(self.arms)
+        TypeAdapter(closed_dict("Arms", {"arms": arms})).validate_python({"arms": self.arms})
         refuse_twice("arms", [arm["arm"] for arm in self.arms])
         self.make_policy()
         return self
@@ -160,12 +160,10 @@ class Config(Part):
     @cached_property
     def arm_type(self) -> Any:
         """What an arm is: its id, its features, what it matches."""
-        features = values_type("ArmFeatures", self.arm_features)
-        needed = any(feature.default is None for feature in self.arm_features.values())
         matches = closed_dict("ArmMatches", dict.fromkeys(self.matches, NotRequired[Name | None]))
         fields = {
             "arm": Name,
-            "features": features if needed else NotRequired[features],
+            "features": values_type("ArmFeatures", self.arm_features),
             "matches": NotRequired[matches],
         }
         return closed_dict("Arm", fields)
@@ -236,13 +234,17 @@ def said(error: ValidationError) -> list[str]:
 
 def _read_catalogue(path: Path, config: Config) -> list[dict[str, Any]]:
     try:
-        with path.open(encoding="utf-8", newline="") as file:
+        # Excel marks UTF-8 at the beginning of a file.
+        with path.open(encoding="utf-8-sig", newline="") as file:
             rows = list(csv.DictReader(file))
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise ValueError(f"{path}: the catalogue cannot be read ({error})") from None
     expected = ["arm", *config.arm_features, *(f"match_{name}" for name in config.matches)]
     if not rows or set(rows[0]) != set(expected):
         raise ValueError(f"{path}: expected rows with the columns {', '.join(expected)}")
+    for number, row in enumerate(rows, start=1):
+        if None in row or None in row.values():  # which is how more or fewer cells are read
+            raise ValueError(f"{path}: row {number} has not as many cells as there are columns")
     return [
         {
             "arm": row["arm"],

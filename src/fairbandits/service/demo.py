@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from fairbandits.service.config import Config, as_config
+from fairbandits.service.config import Config, as_config, load_config
 from fairbandits.worlds.encode import QUARTILES, education_level, quarter, rate_bin, video_rating
 from fairbandits.worlds.rewards import REWARDS
 from fairbandits.worlds.standin import standin_students, standin_videos
@@ -43,6 +44,11 @@ def demo_config(**changed: Any) -> Config:
         "arms": _arms(),
     }
     return as_config(plain | changed)
+
+
+def read_config(path: str | Path | None) -> Config:
+    """Read a configuration; without a path, give that of the demo."""
+    return load_config(path) if path else demo_config()
 
 
 def _features() -> dict[str, Any]:

@@ -76,8 +76,6 @@ class Engine:
         What follows from the log.
     writer : Writer
         What goes into the log.
-    listeners : list of callable
-        Called with entries after they were applied.
     """
 
     def __init__(self, config: Config) -> None:
@@ -85,7 +83,6 @@ class Engine:
         self.store = Store(config.store.url)
         self.follower = Follower(self._folds)
         self.writer = Writer(self.store, self._decide, lambda: self.follower.seq, self._apply)
-        self.listeners: list[Callable[[Sequence[Entry]], None]] = []
         self._running: asyncio.Task[None] | None = None
         self._snapshotting: asyncio.Task[None] | None = None
         self._snapshot_at = 0
@@ -118,6 +115,7 @@ class Engine:
         if not self.store.last_seq():
             append(self.store, [self._first_arms()], 0)
         self._snapshot_at = self.follower.start(self.store)
+        self.recommender.shelf.check()
         warm_up(self.config)
 
     def _first_arms(self) -> Write:
@@ -157,8 +155,6 @@ class Engine:
 
     def _apply(self, entries: Sequence[Entry]) -> None:
         self.follower.apply(entries)
-        for listener in self.listeners:
-            listener(entries)
         is_due = self.follower.seq - self._snapshot_at >= self.config.store.snapshot_every
         if is_due and (self._snapshotting is None or self._snapshotting.done()):
             self._snapshotting = asyncio.create_task(self._snapshot_if_due())

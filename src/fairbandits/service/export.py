@@ -15,14 +15,15 @@ from fairbandits.service.config import Config
 from fairbandits.service.events import Decided, read_event, reward_key
 from fairbandits.service.features import Number, Words
 from fairbandits.service.recommender import spread
-from fairbandits.service.store import Store
-from fairbandits.service.store.store import find
+from fairbandits.service.store import opened
+from fairbandits.service.store.store import find, last_seq
 from fairbandits.service.store.tables import events
 
 _ROWS = 5000
-#: What the columns of a user's features begin with.
-_USER = "user_"
+#: What the columns of a user's features begin with; and those of attributes that are named as another column.
+_USER, _GROUP = "user_", "group_"
 _PROPENSITY, _CHANCE = "propensity", "chance_of_slate"
+_OURS = ("decision", "time", "arm", "place", "reward", _PROPENSITY, _CHANCE)
 
 Row = tuple[Decided, int, float]
 
@@ -39,40 +40,49 @@ def export(config: Config, path: str | os.PathLike[str]) -> int:
     int
         How many rows were written.
     """
-    store = Store(config.store.url)
-    store.open(config.meaning())
-    with store.connection() as connection:
-        chance = _PROPENSITY if _has_propensities(connection) else _CHANCE
-        stretches = (_columns(config, rows, chance) for rows in _stretches(connection))
-        n_rows = write_log(path, stretches, _roles(config, chance))
-    store.close()
-    return n_rows
+    with opened(config) as store, store.connection() as connection:
+        # A service that runs goes on writing: what comes from now on is left out.
+        last = last_seq(connection)
+        chance = _PROPENSITY if _has_propensities(connection, last) else _CHANCE
+        stretches = (_columns(config, rows, chance) for rows in _stretches(connection, last))
+        return write_log(path, stretches, _roles(config, chance))
 
 
 def _roles(config: Config, chance: str) -> Roles:
     return Roles(
         arm="arm",
         reward="reward",
-        groups=tuple(config.attributes),
+        groups=tuple(_group_columns(config).values()),
         propensity=chance if chance == _PROPENSITY else None,
-        contexts=tuple(f"{_USER}{name}" for name in config.features),
+        contexts=_user_columns(config),
         time="time",
         decision="decision",
     )
 
 
-def _has_propensities(connection: Connection) -> bool:
+def _user_columns(config: Config) -> tuple[str, ...]:
+    return tuple(f"{_USER}{name}" for name in config.features)
+
+
+def _group_columns(config: Config) -> dict[str, str]:
+    """Name the columns of groups by their attributes."""
+    taken = {*_OURS, *_user_columns(config)}
+    return {name: f"{_GROUP}{name}" if name in taken else name for name in config.attributes}
+
+
+def _has_propensities(connection: Connection, last: int) -> bool:
     """Whether every decision is for one arm, of which the probability is known."""
     without = events.c.body.contains('"propensity":null') | events.c.body.contains('"slate":true')
-    query = select(func.count()).where(events.c.kind == Decided.KIND, without)
+    query = select(func.count()).where(events.c.kind == Decided.KIND, events.c.seq <= last, without)
     return not connection.execute(query).scalar()
 
 
-def _stretches(connection: Connection) -> Iterator[list[Row]]:
+def _stretches(connection: Connection, last: int) -> Iterator[list[Row]]:
     seq = 0
     while True:
-        query = select(events.c.seq, events.c.body).where(events.c.kind == Decided.KIND, events.c.seq > seq)
-        found = connection.execute(query.order_by(events.c.seq).limit(_ROWS)).all()
+        query = select(events.c.seq, events.c.body).where(events.c.kind == Decided.KIND)
+        query = query.where(events.c.seq > seq, events.c.seq <= last).order_by(events.c.seq).limit(_ROWS)
+        found = connection.execute(query).all()
         if not found and seq:
             return
         decisions = [read_event(Decided.KIND, body) for _, body in found]
@@ -101,12 +111,11 @@ def _columns(config: Config, rows: list[Row], chance: str) -> dict[str, Any]:
         "reward": np.array([reward for _, _, reward in rows], float),
         chance: np.array([decided.propensity for decided in decisions], float),
     }
-    for name, groups in config.attributes.items():
-        columns[name] = _coded([decided.groups.get(name) for decided in decisions], groups)
-    for name, feature in config.features.items():
+    for name, column in _group_columns(config).items():
+        columns[column] = _coded([decided.groups.get(name) for decided in decisions], config.attributes[name])
+    for (name, feature), column in zip(config.features.items(), _user_columns(config), strict=True):
         values = [_known(decided, name, feature) for decided in decisions]
-        column = _coded(values, feature.values) if isinstance(feature, Words) else np.array(values, float)
-        columns[f"{_USER}{name}"] = column
+        columns[column] = _coded(values, feature.values) if isinstance(feature, Words) else np.array(values, float)
     return columns
 
 

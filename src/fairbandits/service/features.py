@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from typing import Annotated, Any, Literal, NotRequired, Self
 
 import numpy as np
@@ -96,9 +97,9 @@ Feature = Annotated[Annotated[Number, Tag("number")] | Annotated[Words, Tag("wor
 Features = Mapping[str, Number | Words]
 
 
-def refuse_twice(what: str, names: Any) -> None:
+def refuse_twice(what: str, names: Iterable[str]) -> None:
     """Refuse names that stand more than once."""
-    twice = sorted({name for name in names if list(names).count(name) > 1}) if len(set(names)) < len(names) else ()
+    twice = sorted(name for name, count in Counter(names).items() if count > 1)
     if twice:
         raise ValueError(f"{what}: these stand more than once: {', '.join(twice[:5])}")
 
@@ -119,7 +120,10 @@ def columns_of(features: Features) -> tuple[str, ...]:
 
 
 def values_type(name: str, features: Features) -> Any:
-    """Make the type of a mapping that has a value for every feature, by which pydantic checks and documents it."""
+    """Make the type of a mapping that has a value for every feature, by which pydantic checks and documents it.
+
+    It is that of a field, which may be left out where every feature has a default.
+    """
     fields: dict[str, Any] = {}
     for key, feature in features.items():
         if isinstance(feature, Words):
@@ -127,7 +131,8 @@ def values_type(name: str, features: Features) -> Any:
         else:
             kind = Annotated[float, Field(ge=feature.low, le=feature.high, strict=True, allow_inf_nan=False)]
         fields[key] = kind if feature.default is None else NotRequired[kind | None]
-    return closed_dict(name, fields)
+    values = closed_dict(name, fields)
+    return values if any(feature.default is None for feature in features.values()) else NotRequired[values]
 
 
 def closed_dict(name: str, fields: Mapping[str, Any]) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import socket
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +14,12 @@ from fastapi import FastAPI
 
 from fairbandits.service.api import create_app
 from fairbandits.service.api.app import CONFIG_VARIABLE, DEMO_VARIABLE
-from fairbandits.service.config import Config, load_config
-from fairbandits.service.demo import demo_config
-from fairbandits.service.security.kept import opened, read_keys
+from fairbandits.service.config import Config
+from fairbandits.service.demo import read_config
+from fairbandits.service.security.kept import read_keys
 from fairbandits.service.security.local import is_loopback
 from fairbandits.service.security.protocol import Protocol
+from fairbandits.service.store import opened
 
 _BACKLOG = 2048
 
@@ -41,15 +43,14 @@ def serve(
     if demo and path is not None:
         raise ValueError("--demo sends students to the demo's own catalogue; leave out the configuration")
     config = read_config(path)
-    _refuse_strangers(config, host or config.server.host)
+    _refuse_to_start(config, host or config.server.host)
     listening = listen(config, host, port)
     if workers == 1:
         run(create_app(config, demo), config, listening)
         return
-    if path is not None:
-        os.environ[CONFIG_VARIABLE] = str(path.resolve())
-    if demo:
-        os.environ[DEMO_VARIABLE] = "1"
+    # Both are set in any case: the workers serve what was checked here, whatever the environment said before.
+    os.environ[CONFIG_VARIABLE] = "" if path is None else str(path.resolve())
+    os.environ[DEMO_VARIABLE] = "1" if demo else ""
     uvicorn.run(
         "fairbandits.service.api:app_from_environment",
         factory=True,
@@ -59,14 +60,10 @@ def serve(
     )
 
 
-def read_config(path: Path | None) -> Config:
-    """Read a configuration; without a path, give that of the demo."""
-    return demo_config() if path is None else load_config(path)
-
-
 def run(app: FastAPI, config: Config, listening: socket.socket) -> None:
     """Serve an application in this process."""
-    uvicorn.Server(uvicorn.Config(app, **_options(config))).run(sockets=[listening])
+    with suppress(KeyboardInterrupt):  # which is how people end it
+        uvicorn.Server(uvicorn.Config(app, **_options(config))).run(sockets=[listening])
 
 
 def _options(config: Config) -> dict[str, Any]:
@@ -84,13 +81,11 @@ def _options(config: Config) -> dict[str, Any]:
     }
 
 
-def _refuse_strangers(config: Config, host: str) -> None:
-    """Refuse to let in the network where nobody needs a key."""
-    if is_loopback(host):
-        return
+def _refuse_to_start(config: Config, host: str) -> None:
+    """Refuse a store that cannot be used, before every worker does; and the network where nobody needs a key."""
     with opened(config) as store:
         keys = read_keys(store)
-    if not any(key.parent is None and key.is_live(time.time()) for key in keys):
+    if not is_loopback(host) and not any(key.parent is None and key.is_live(time.time()) for key in keys):
         raise ValueError(
             f"{host} can be reached from other machines, and there is no key yet: make one with `fairbandits keys "
             "create --scope decide,reward --name NAME` (and --config FILE if there is one), or listen on 127.0.0.1"

@@ -11,7 +11,7 @@ import numpy as np
 from fairbandits.contexts import Catalogue
 from fairbandits.service.config import Config
 from fairbandits.service.events import ArmRetired, ArmSet
-from fairbandits.service.features import Encoder
+from fairbandits.service.features import Encoder, columns_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +37,9 @@ class Shelf:
 
     def __init__(self, config: Config) -> None:
         self._encoder = Encoder(config.arm_features)
+        self._needed = [name for name, feature in config.arm_features.items() if feature.default is None]
         self._ways = config.matches
-        self._n_user_columns = len(Encoder(config.features).columns)
+        self._n_user_columns = len(columns_of(config.features))
         self.arms: dict[str, Arm] = {}
         self.versions: dict[str, int] = {}
         self.retired: dict[str, int] = {}
@@ -56,6 +57,16 @@ class Shelf:
         self.versions[event.arm] = event.version
         self.retired[event.arm] = seq
         self._catalogue = None
+
+    def check(self) -> None:
+        """Refuse arms without a feature that had a default when they were added, and has none any more."""
+        for arm, known in self.arms.items():
+            for name in self._needed:
+                if known.features.get(name) is None:
+                    raise ValueError(
+                        f"arm {arm!r} of the log has no {name!r}, and the configuration has no default any more "
+                        "that would stand for it; give it one"
+                    )
 
     @property
     def catalogue(self) -> Catalogue:

@@ -78,7 +78,8 @@ class Writer:
             try:
                 await asyncio.wait_for(self._wake.wait(), poll)
             except TimeoutError:
-                await self._follow()
+                if self.broken is None:
+                    await self._follow()
                 continue
             self._wake.clear()
             while self._waiting:
@@ -146,6 +147,8 @@ class Writer:
             await asyncio.sleep(_PAUSE)  # noted; the next look will tell
         except Exception as error:
             _log.error("the log could not be followed: %s", where_of(error))
+            # What cannot be read or applied now cannot be so a moment later.
+            self.broken = self.broken or f"{type(error).__name__}: {error}"
 
     def _hand_out(self, entries: Sequence[Entry]) -> None:
         try:

@@ -221,3 +221,16 @@ def test_names_are_text_whatever_is_in_them_and_a_lost_connection_is_said(servin
     page.locator("#connection", has_text="Connection lost").wait_for()
     # The browser itself says that nobody answers.
     open_page.complaints[:] = [each for each in open_page.complaints if "net::ERR" not in each]
+
+
+@pytest.mark.parametrize("width", [360, 1280])
+def test_long_names_of_arms_are_broken(serving, open_page, width):
+    long = [{"arm": letter * 200, "features": {"hours": 10}} for letter in "ab"]
+    server = serving(**PLAIN | {"arms": long})
+    with server.client() as client:
+        send(client, 200, _APART)
+    page = open_page(server, width=width)
+    page.wait_for_selector("#recent tbody tr")
+    assert page.evaluate("document.documentElement.scrollWidth") == width
+    box = page.locator("#recent tbody th").first.bounding_box()
+    assert box["x"] + box["width"] <= width

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -35,6 +36,22 @@ def test_students_come_and_mostly_answer(demo):
     groups = found["comparisons"][0]["groups"]
     assert {group["labels"][0] for group in groups} == {"Female", "Male"}
     assert all(group["missing"] > 0 for group in groups)
+
+
+def test_students_go_on_when_somebody_rewards_their_decisions(demo):
+    with demo.client() as client:
+        recent = client.get("/v1/fairness").json()["recent"]
+        while not (waiting := [each["decision"] for each in recent if each["reward"] is None]):
+            recent = client.get("/v1/fairness").json()["recent"]
+        rewards = [{"decision": decision, "reward": 0.5} for decision in waiting]
+        taken = client.post("/v1/rewards", json=rewards).json()["rewards"]
+        assert any("problem" not in each for each in taken)
+        rewards = client.get("/v1/fairness").json()["rewards"]
+        until = time.monotonic() + 30
+        while client.get("/v1/fairness").json()["rewards"] < rewards + 200:
+            assert time.monotonic() < until, demo.said()
+            time.sleep(0.1)
+    assert "the store is down" not in demo.said()
 
 
 def test_students_of_the_demo_come_to_no_other_service(tmp_path):

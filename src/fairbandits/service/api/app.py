@@ -18,8 +18,8 @@ from fairbandits.service.api import arms, decisions, openapi, operations, proble
 from fairbandits.service.api.express import Express
 from fairbandits.service.api.schemas import Schemas
 from fairbandits.service.api.timing import Timing
-from fairbandits.service.config import Config, load_config
-from fairbandits.service.demo import demo_config
+from fairbandits.service.config import Config
+from fairbandits.service.demo import read_config
 from fairbandits.service.engine import Engine
 from fairbandits.service.metrics import Metrics
 from fairbandits.service.page import Live
@@ -131,5 +131,4 @@ def _tuned() -> Iterator[None]:
 
 def app_from_environment() -> FastAPI:
     """Make the application of the configuration that the environment names, as worker processes do."""
-    path = os.environ.get(CONFIG_VARIABLE)
-    return create_app(load_config(path) if path else demo_config(), DEMO_VARIABLE in os.environ)
+    return create_app(read_config(os.environ.get(CONFIG_VARIABLE)), bool(os.environ.get(DEMO_VARIABLE)))

@@ -154,11 +154,9 @@ def _examples(config: Config) -> dict[str, Any]:
 
 
 def _decision_type(config: Config) -> Any:
-    features = values_type("UserFeatures", config.features)
-    needed = any(feature.default is None for feature in config.features.values())
     groups = {name: NotRequired[Literal[groups] | None] for name, groups in config.attributes.items()}
     fields = {
-        "features": features if needed else NotRequired[features],
+        "features": values_type("UserFeatures", config.features),
         "groups": NotRequired[closed_dict("UserGroups", groups)],
         "arms": NotRequired[_several(Name, config.limits.arms)],
         "k": NotRequired[Annotated[int, Field(ge=1, strict=True)]],

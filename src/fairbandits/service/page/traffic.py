@@ -5,6 +5,9 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -72,6 +75,11 @@ class Traffic:
         due = [one for one in self._waiting if one[0] <= now]
         if due:
             rewards = [Rewarded(decision, time.time(), reward) for _, decision, reward in due]
-            wanted = [decision_key(decision) for _, decision, _ in due]
-            await self._engine.writer.write(Write(lambda _: Settled(rewards, None), wanted))
+            wanted = [key for each in rewards for key in (decision_key(each.decision), each.key)]
+            await self._engine.writer.write(Write(partial(_new_ones, rewards), wanted))
         self._waiting = [one for one in self._waiting if one[0] > now]
+
+
+def _new_ones(rewards: Sequence[Rewarded], found: Mapping[str, Any]) -> Settled:
+    """Settle rewards; who looks at the page may have rewarded a decision first."""
+    return Settled([each for each in rewards if each.key not in found], None)

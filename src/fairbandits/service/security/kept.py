@@ -3,30 +3,18 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable
 from dataclasses import asdict
 from typing import Any
 
 from sqlalchemy import delete, insert, select, update
 
-from fairbandits.service.config import Config
 from fairbandits.service.security.keys import Key
-from fairbandits.service.store import Store, StoreDownError
+from fairbandits.service.store import Store, opened
 from fairbandits.service.store.tables import keys
 
-
-@contextmanager
-def opened(config: Config) -> Iterator[Store]:
-    """Open the store of a service, which need not run."""
-    store = Store(config.store.url)
-    try:
-        store.open(config.meaning())
-        yield store
-    except StoreDownError as error:
-        raise ValueError(f"the store cannot be used: {error}") from None
-    finally:
-        store.close()
+# `opened` too: whoever keeps a key opens the store first.
+__all__ = ["Keys", "keep_key", "opened", "read_keys", "revoke_key"]
 
 
 def keep_key(store: Store, key: Key) -> None:

@@ -44,10 +44,6 @@ class Ring:
         """Whether it is known that no key was ever made; revoked ones count."""
         return self._is_read and not self._keys
 
-    def has_live(self) -> bool:
-        """Say whether there is a key that can be used."""
-        return any(key.parent is None and self.is_live(key) for key in self._keys.values())
-
     def put(self, keys: Iterable[Key]) -> None:
         """Know these keys, and no others."""
         self._keys = {key.id: key for key in keys}

@@ -9,9 +9,9 @@ from typing import Any
 
 from sqlalchemy import Connection, select
 
-from fairbandits.service.events import Entry, Event, Rewarded, decision_key
+from fairbandits.service.events import Entry, Event
 from fairbandits.service.refused import RefusedError
-from fairbandits.service.store.store import LogLostError, Store, find, insert_rows, last_seq, read
+from fairbandits.service.store.store import LogLostError, Store, decision_of, find, insert_rows, last_seq, read
 from fairbandits.service.store.tables import answers
 
 
@@ -104,13 +104,13 @@ def append(store: Store, writes: Sequence[Write], known: int) -> list[Entry]:
             if write.once and write.once[0] in given:
                 write.answer = _again(write.once, given)
                 continue
-            settled = write.settle(found)
+            # Each sees what it asked for, and not what the others of its batch did.
+            settled = write.settle({key: found[key] for key in write.wanted if key in found})
             write.answer = settled.answer
             for event in settled.events:
                 last += 1
                 rows.append((last, now, event.KIND, event.key, event.to_json()))
-                decided = found.get(decision_key(event.decision)) if isinstance(event, Rewarded) else None
-                entries.append(Entry(last, event, decided))
+                entries.append(Entry(last, event, decision_of(event, found)))
                 found[event.key] = event
             if write.once and isinstance(settled.answer, Answer):
                 key, digest = write.once

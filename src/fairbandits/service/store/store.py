@@ -22,7 +22,8 @@ _LOCK = 4_717_321_905
 _MEANING, _PROBE = "meaning", "probe"
 _BATCH = 500
 _KEPT_SNAPSHOTS = 2
-_CONNECT_SECONDS = 3
+# So long a database may take to let us in, or to let us write: on a busy machine that is not at once.
+_PATIENCE = 10
 _ENGINE: dict[str, Any] = {"isolation_level": "AUTOCOMMIT", "poolclass": NullPool, "hide_parameters": True}
 
 
@@ -173,12 +174,12 @@ def make_engine(url: str) -> Engine:
         if not parsed.database or parsed.database == ":memory:":
             raise ValueError(f"{url}: a log in memory is lost with the process; name a file")
         Path(parsed.database).parent.mkdir(parents=True, exist_ok=True)
-        engine = create_engine(parsed, **_ENGINE, connect_args={"timeout": 10})
+        engine = create_engine(parsed, **_ENGINE, connect_args={"timeout": _PATIENCE})
         event.listen(engine, "connect", _make_durable)
         return engine
     if name != "postgresql":
         raise ValueError(f"{parsed!r}: the store is sqlite:///FILE or postgresql://...; got {name}")
-    options = {"connect_timeout": _CONNECT_SECONDS, "options": "-c synchronous_commit=on"}
+    options = {"connect_timeout": _PATIENCE, "options": "-c synchronous_commit=on"}
     url_with_driver = parsed.set(drivername="postgresql+psycopg")
     return create_engine(url_with_driver, **_ENGINE, connect_args=options)
 
@@ -202,11 +203,12 @@ def read(connection: Connection, after: int, upto: int | None = None, limit: int
     found = [(seq, read_event(kind, body)) for seq, kind, body in rows]
     wanted = [decision_key(each.decision) for _, each in found if isinstance(each, Rewarded)]
     decisions = find(connection, wanted)
-    return [Entry(seq, each, _decision_of(each, decisions)) for seq, each in found]
+    return [Entry(seq, each, decision_of(each, decisions)) for seq, each in found]
 
 
-def _decision_of(each: Any, decisions: Mapping[str, Any]) -> Decided | None:
-    return decisions.get(decision_key(each.decision)) if isinstance(each, Rewarded) else None
+def decision_of(each: Any, found: Mapping[str, Any]) -> Decided | None:
+    """Give the decision that an event is the reward of, out of what was found; None of any other event."""
+    return found.get(decision_key(each.decision)) if isinstance(each, Rewarded) else None
 
 
 def find(connection: Connection, keys: Iterable[str]) -> dict[str, Any]:

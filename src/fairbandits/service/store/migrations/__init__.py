@@ -12,8 +12,14 @@ HEAD = "0002"
 
 def upgrade(connection: Connection) -> None:
     """Bring the tables up to date, within the caller's transaction."""
-    if _current(connection) == HEAD:
+    current = _current(connection)
+    if current == HEAD:
         return  # without importing alembic, which takes longer than the rest of a start
+    if current is not None and current > HEAD:
+        raise ValueError(
+            f"the store was written by a later release of fairbandits (its tables are at step {current}, those "
+            f"up to {HEAD} are known); update this one, or name another store"
+        )
     from alembic import command  # noqa: PLC0415
     from alembic.config import Config  # noqa: PLC0415
 
