@@ -80,4 +80,4 @@ def test_the_package_says_that_it_is_typed():
 def test_the_core_needs_few_packages():
     needed = [line for line in metadata.requires("fairbandits") if "extra ==" not in line]
     names = {line.split(">")[0].split("=")[0].strip() for line in needed}
-    assert names == {"numpy", "scipy", "numba", "scikit-learn", "safetensors"}
+    assert names == {"numpy", "scipy", "numba", "llvmlite", "scikit-learn", "safetensors"}

@@ -4,6 +4,7 @@ import time
 
 from fairbandits.service.security import kept
 from fairbandits.service.security.keys import make_key
+from fairbandits.service.store import opened
 
 
 class Holder:
@@ -15,13 +16,13 @@ class Holder:
     def make(self, *scopes):
         """Make a key; give its id, and what its owner sends."""
         key, token = make_key("test", scopes, time.time())
-        with kept.opened(self._config) as store:
+        with opened(self._config) as store:
             kept.keep_key(store, key)
         return key.id, token
 
     def revoke(self, identity):
         """Revoke a key."""
-        with kept.opened(self._config) as store:
+        with opened(self._config) as store:
             assert kept.revoke_key(store, identity)
 
 

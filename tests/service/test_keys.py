@@ -14,7 +14,7 @@ from fairbandits.service.security.keys import Key, as_scopes, digest_of, make_ke
 from fairbandits.service.security.rates import Rates
 from fairbandits.service.security.ring import Ring
 from fairbandits.service.security.sessions import as_cookie, open_session, session_in
-from fairbandits.service.store import StoreDownError
+from fairbandits.service.store import StoreDownError, opened
 
 
 def find(ring, token, **options):
@@ -195,7 +195,7 @@ def test_keys_are_made_listed_and_revoked_by_command(folder, capsys):
     # Nowhere on disk is the secret, or any large part of it.
     assert all(secret[:16].encode() not in path.read_bytes() for path in folder.iterdir())
     assert main(["keys", "revoke", identity]) == 0
-    with kept.opened(demo_config()) as store:
+    with opened(demo_config()) as store:
         [key] = kept.read_keys(store)
     assert key.revoked is not None
     capsys.readouterr()
@@ -218,7 +218,7 @@ def test_sessions_that_have_ended_are_dropped(folder):
     key, _ = make_key("owner", ["read"], 0.0)
     session, _ = open_session(key, 0.0)
     other, _ = make_key("other", ["read"], 1.0)
-    with kept.opened(demo_config()) as store:
+    with opened(demo_config()) as store:
         for each in (key, session, other):
             kept.keep_key(store, each)
         assert [each.id for each in kept.read_keys(store)] == [key.id, other.id]
@@ -237,7 +237,7 @@ def test_a_store_of_before_there_were_keys_is_brought_up_to_date(folder):
         alembic.attributes["connection"] = connection
         command.upgrade(alembic, "0001")
     store.close()
-    with kept.opened(demo_config()) as store:
+    with opened(demo_config()) as store:
         assert kept.read_keys(store) == []
     with closing(sqlite3.connect("fairbandits.db")) as connection:
         tables = {row[0] for row in connection.execute("SELECT name FROM sqlite_master")}

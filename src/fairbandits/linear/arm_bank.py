@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from fairbandits.linear import lanes, young
 from fairbandits.linear.arm_learning import keep_part, learn_arm_row
-from fairbandits.linear.bank import REFRESH_LEVERAGE, Floats, Ints, RidgeBank, check_shapes
+from fairbandits.linear.bank import Floats, Ints, RidgeBank, check_shapes
 from fairbandits.linear.kernels import FIRST_STEP, GROWN, N_STEPS, NO_PLACE, add_outer
 from fairbandits.linear.lanes import MOST_PENDING
 from fairbandits.linear.pool import Pool
@@ -36,6 +36,8 @@ class ArmBank(RidgeBank):
     >>> mean, width.round(6)
     (array([[0.5, 0. ]]), array([[0.707107, 1.      ]]))
     """
+
+    _kernel = staticmethod(learn_arm_row)
 
     def __init__(self, width: int, ridge: float, dtype: str = "float64", discount: float = 1.0) -> None:
         self._young = Pool({"steps": ((width,), dtype), "rows": ((width + 2,), np.float64)})
@@ -93,10 +95,6 @@ class ArmBank(RidgeBank):
     def draw(self, rows: Rows, slots: Ints | None, rng: np.random.Generator) -> Floats:
         """Draw how far off each mean is, in widths: one row per arm, so that drawing a score is drawing theta."""
         return rng.standard_normal((rows.n_users, rows.n_arms))
-
-    def _learn(self, slot: int, row: Row, reward: float, weight: float) -> int:
-        how = REFRESH_LEVERAGE, self._refresh_every, self.ridge
-        return learn_arm_row(row.parts, row.user, row.arm, reward, weight, self._all_state, slot, *how)
 
     def _make_room(self, slot: int, outcome: int) -> None:
         if outcome == NO_PLACE:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -28,7 +28,7 @@ _REFRESH_EVERY = 1000
 # For wide models a refresh (d^3) must not cost more than the updates (d^2) between two of them.
 _REFRESH_EVERY_WIDTHS = 4
 # One update divides A^-1 along x by 1 + leverage, and loses as many digits there as that number has.
-REFRESH_LEVERAGE = 1e5
+_REFRESH_LEVERAGE = 1e5
 
 
 class RidgeBank:
@@ -65,6 +65,8 @@ class RidgeBank:
     # What every slot has: where its model is, b, theta, log det A, how many rows it learned, and how many since
     # A^-1 was last computed afresh.
     _ARRAYS = ("where", "moment", "theta", "log_det", "rows_learned", "since_refresh")
+
+    _kernel: Callable[..., int] = staticmethod(learning.learn_row)
 
     def __init__(self, width: int, ridge: float, dtype: str = "float64", discount: float = 1.0) -> None:
         self.width = width
@@ -164,17 +166,8 @@ class RidgeBank:
             self._make_room(slot, outcome)
 
     def _learn(self, slot: int, row: Row, reward: float, weight: float) -> int:
-        return learning.learn_row(
-            row.parts,
-            row.user,
-            row.arm,
-            reward,
-            weight,
-            self._all_state,
-            slot,
-            REFRESH_LEVERAGE,
-            self._refresh_every,
-        )
+        how = _REFRESH_LEVERAGE, self._refresh_every, self.ridge
+        return self._kernel(row.parts, row.user, row.arm, reward, weight, self._all_state, slot, *how)
 
     def _make_room(self, slot: int, outcome: int) -> None:
         """Give a slot what it needs to learn a row."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 from numba import njit
 
 from fairbandits.linear.kernels import (
@@ -17,6 +18,7 @@ from fairbandits.linear.kernels import (
     Ints,
     add_outer,
     at,
+    dot_full,
     is_inside,
     times,
 )
@@ -37,6 +39,7 @@ def learn_row(
     slot: int,
     most: float,
     refresh_every: int,
+    ridge: float,
 ) -> int:
     """Learn one row: A += w x x', b += w r x, and A^-1, theta by Sherman-Morrison.
 
@@ -51,7 +54,10 @@ def learn_row(
     if not is_inside(columns, d):
         return OUTSIDE
     if place < 0:
-        return GROW_UP
+        # What will be refused must not have been given matrices.
+        nothing = np.uint64(0)
+        square = dot_full(values, nothing, values, nothing, np.uint64(values.size))
+        return GROW_UP if weight * square / ridge <= most else AFRESH
     u = times(inverse[place], columns, values, d)
     leverage, surprise = look(columns, values, u, t, reward, weight)
     if since_refresh[slot] + 1 >= refresh_every or not 0.0 <= leverage <= most:

@@ -15,9 +15,9 @@ import math
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
 from fairbandits.linear.kernels import FAST, GROWN, Floats, Ints, at
+from fairbandits.linear.laid import Laid, lay_out
 from fairbandits.linear.lanes import MOST_PENDING, deal, is_kept, most_pending, steps_at, theta_at
 from fairbandits.linear.split import Parts
 from fairbandits.linear.vectors import LANES, add_weighted, set_products, take_square
@@ -32,14 +32,9 @@ BLOCK = 64
 # of one common part; and from there on how far each step goes along what all begin with.
 _ZERO, _VARIANCE, _MEAN, _OWN_VARIANCE, _OWN_MEAN, _SUMS = (np.uint64(i) for i in range(6))
 
-Places = NDArray[np.uint64]
 # Where the models are (see `arm_bank`), theta; the steps of young models; grown ones in lanes, how many steps each
 # has, their own parts, and the names of these.
 State = tuple[Ints, Floats, Floats, Floats, Ints, Ints, Floats, Ints]
-# Segments of entries, `starts, columns, values`: for each user what all common parts begin with, and column d;
-# then the rest of each of these parts. And their pairs, `starts, entries, weights`: those of what all begin with;
-# those of a rest with itself, and with what all begin with.
-Laid = tuple[Places, Places, Floats, Places, Places, Floats]
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
@@ -53,7 +48,7 @@ def score_disjoint(
     broken = 0
     for first in range(0, len(mean), BLOCK):
         end = min(first + BLOCK, len(mean))
-        laid = _lay_out(users, starts, columns, values, first, end, theta.shape[1])
+        laid = lay_out(users, starts, columns, values, first, end, theta.shape[1])
         for a in range(arm_from, arm_to):
             slot = slots[a]
             if slot < 0 or slot >= len(where) or where[slot, GROWN] < 0:
@@ -247,74 +242,6 @@ def _directly(parts: Parts, state: State, laid: Laid, place: int, segments: tupl
                 n += 1
     nothing = np.zeros_like(starts), *laid[1:]
     return _added_by(state, nothing, place, segments, columns, values, n)[1]
-
-
-@njit(cache=True, nogil=True)
-def _lay_out(users: Ints, starts: Ints, columns: Ints, values: Floats, first: int, end: int, d: int) -> Laid:
-    """Lay out the common parts of some users in segments, and the pairs of entries of each."""
-    n_segments = users[end - 1, 0] + users[end - 1, 1] - users[first, 0] + end - first
-    entry_starts, pair_starts = np.zeros(n_segments + 1, np.uint64), np.zeros(n_segments + 1, np.uint64)
-    alike = np.empty(end - first, np.int64)
-    segment = 0
-    for user in range(first, end):
-        part, behind = users[user, 0], users[user, 0] + users[user, 1]
-        alike[user - first] = n = _count_alike(starts, columns, values, part, behind)
-        entry_starts[segment + 1] = entry_starts[segment] + np.uint64(n + 1)
-        pair_starts[segment + 1] = pair_starts[segment] + np.uint64((n + 1) * (n + 2) // 2)
-        segment += 1
-        for p in range(part, behind):
-            rest = starts[p + 1] - starts[p] - n
-            entry_starts[segment + 1] = entry_starts[segment] + np.uint64(rest)
-            pair_starts[segment + 1] = pair_starts[segment] + np.uint64(rest * (n + 1) + rest * (rest + 1) // 2)
-            segment += 1
-    places, weights = np.empty(entry_starts[segment], np.uint64), np.empty(entry_starts[segment])
-    pairs, pair_weights = np.empty(pair_starts[segment], np.uint64), np.empty(pair_starts[segment])
-    k = pair = 0
-    for user in range(first, end):
-        core, n = k, alike[user - first]
-        for p in range(users[user, 0] - 1, users[user, 0] + users[user, 1]):
-            is_core = p < users[user, 0]
-            begin = k
-            lo = starts[p + is_core] + (0 if is_core else n)
-            for i in range(lo, lo + n if is_core else starts[p + 1]):
-                places[k], weights[k] = columns[i], values[i]
-                k += 1
-            if is_core:
-                places[k], weights[k] = d, 1.0
-                k += 1
-            for i in range(begin, k):
-                if not is_core:
-                    pair = _pair_up(places, weights, i, core, core + n + 1, pairs, pair_weights, pair)
-                pair = _pair_up(places, weights, i, begin, i, pairs, pair_weights, pair)
-                pairs[pair], pair_weights[pair] = at(places[i], places[i]), weights[i] * weights[i]
-                pair += 1
-    return entry_starts, places, weights, pair_starts, pairs, pair_weights
-
-
-@njit(cache=True, nogil=True)
-def _count_alike(starts: Ints, columns: Ints, values: Floats, first: int, end: int) -> int:
-    """Count the entries with which all of some common parts begin."""
-    n: int = starts[first + 1] - starts[first]
-    for part in range(first + 1, end):
-        i = 0
-        while i < min(n, starts[part + 1] - starts[part]):
-            ours, theirs = starts[first] + i, starts[part] + i
-            if columns[ours] != columns[theirs] or values[ours] != values[theirs]:
-                break
-            i += 1
-        n = i
-    return n
-
-
-@njit(cache=True, nogil=True, inline="always")
-def _pair_up(
-    places: Places, weights: Floats, i: int, lo: int, hi: int, pairs: Places, pair_weights: Floats, pair: int
-) -> int:
-    """Lay out the pairs of one entry with some others; give where the next pair goes."""
-    for j in range(lo, hi):
-        pairs[pair], pair_weights[pair] = at(places[i], places[j]), 2.0 * weights[i] * weights[j]
-        pair += 1
-    return pair
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)

@@ -61,7 +61,7 @@ class Scores:
         return cls(*(np.array(plain[part], np.float64) for part in Scores.__slots__))
 
 
-@dataclass(slots=True, eq=False)  # not frozen: that takes three times as long to make
+@dataclass(frozen=True, slots=True, eq=False)
 class Decision:
     """One arm for one user: all that learning needs later, and all that an audit asks for.
 

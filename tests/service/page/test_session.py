@@ -6,6 +6,7 @@ import pytest
 
 from fairbandits.service.security import kept
 from fairbandits.service.security.keys import make_key
+from fairbandits.service.store import opened
 
 from ..small import PLAIN, small_config
 
@@ -16,12 +17,12 @@ def guarded(serving, tmp_path):
     store = {"url": f"sqlite:///{tmp_path}/guarded.db"}
     config = small_config(store=store)
     key, token = make_key("owner", ["read"], time.time())
-    with kept.opened(config) as opened:
-        kept.keep_key(opened, key)
+    with opened(config) as kept_in:
+        kept.keep_key(kept_in, key)
 
     def revoke():
-        with kept.opened(config) as opened:
-            assert kept.revoke_key(opened, key.id)
+        with opened(config) as kept_in:
+            assert kept.revoke_key(kept_in, key.id)
 
     return serving(**PLAIN, store=store), token, revoke
 

@@ -10,11 +10,8 @@ from typing import Any
 from sqlalchemy import delete, insert, select, update
 
 from fairbandits.service.security.keys import Key
-from fairbandits.service.store import Store, opened
+from fairbandits.service.store import Store
 from fairbandits.service.store.tables import keys
-
-# `opened` too: whoever keeps a key opens the store first.
-__all__ = ["Keys", "keep_key", "opened", "read_keys", "revoke_key"]
 
 
 def keep_key(store: Store, key: Key) -> None:
