@@ -12,7 +12,7 @@ from fairbandits.contexts import Offer
 from fairbandits.fairness import Group, GroupKey, as_group, as_groups
 from fairbandits.linear import Rows, as_rows, check_width, stack_rows
 from fairbandits.policies.core import Core, Floats, Ints, Seen, Term
-from fairbandits.policies.decision import Decision, Scores
+from fairbandits.policies.decision import Decision, Scores, decided
 from fairbandits.policies.decisions import Decisions
 from fairbandits.policies.pick import (
     pick_best_of_many,
@@ -215,7 +215,7 @@ class Choosing(Core):
         own = scores.user(user)
         index, probability = self.pick(own, self._rng)
         row = rows.row(user, index)
-        return Decision(
+        return decided(
             ids[index], probability, key, own, ids, index, row, self._ledger.policy, self._ledger.issue()
         )
 
