@@ -98,5 +98,5 @@ def learn_arm_row(
 def keep_part(columns: Ints, values: Floats, part_columns: Ints, part_values: Floats) -> None:
     """Keep an arm's own part: how many columns, then the columns; and their values."""
     part_columns[0] = columns.size
-    part_columns[1 : 1 + columns.size] = columns
-    part_values[: columns.size] = values
+    for i in range(columns.size):
+        part_columns[1 + i], part_values[i] = columns[i], values[i]

@@ -79,7 +79,8 @@ def deal(slots: Ints, where: Ints, n_blocks: int, arm_from: int, arm_to: int) ->
         if not 0 <= at_ < found or blocks[at_] != block or arms[at_, lane] >= 0:
             at_ = met[block] = found
             blocks[at_] = block
-            arms[at_] = -1
+            for other in range(LANES):
+                arms[at_, other] = -1
             found += 1
         arms[at_, lane] = a
     return blocks[:found], arms[:found]
@@ -116,8 +117,11 @@ def fold(lanes: Floats, pending: Ints, block: int, d: int) -> None:
         i = filled[k]
         line = start + i * (i + np.uint64(1)) // np.uint64(2)
         take_outer(lanes, line, lanes, steps, i, filled, k + np.uint64(1), MOST_PENDING, np.uint64(d + 1))
-    lanes[block, steps_at(d) :] = 0.0
-    pending[block * LANES : (block + 1) * LANES] = 0
+    for entry in range(steps_at(d), lanes.shape[1]):
+        for lane in range(LANES):
+            lanes[block, entry, lane] = 0.0
+    for place in range(block * LANES, min((block + 1) * LANES, pending.size)):
+        pending[place] = 0
 
 
 @njit(cache=True, nogil=True)

@@ -149,7 +149,7 @@ def _finish(
                 if n_rest > 0 or not variance > CANCELLED * most:
                     core = users[user, 0] - users[first, 0] + user - first
                     part = core + 1 + which[users[user, 2], a]
-                    more, added = _added_by(state, laid, place, (core, part), rest, rest_values, n_rest)
+                    more, added = _added_by(state, laid, place, (core, part), 2, rest, rest_values, n_rest)
                     mean[user, a] += more
                     variance += added
                     if not variance > CANCELLED * most:
@@ -191,7 +191,14 @@ def _difference(
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _added_by(
-    state: State, laid: Laid, place: int, segments: tuple[int, int], e: Ints, e_values: Floats, n: int
+    state: State,
+    laid: Laid,
+    place: int,
+    segments: tuple[int, int],
+    n_segments: int,
+    e: Ints,
+    e_values: Floats,
+    n: int,
 ) -> tuple[float, float]:
     """Give what n entries of a row add to the mean and to the variance of the rest of it, some segments.
 
@@ -206,8 +213,8 @@ def _added_by(
         c = np.uint64(e[i])
         mean += e_values[i] * model[np.uint64(theta_at(d)) + c, lane]
         inner = 0.5 * e_values[i] * model[at(c, c), lane]
-        for segment in segments:
-            for k in range(starts[segment], starts[segment + 1]):
+        for s in range(n_segments):
+            for k in range(starts[segments[s]], starts[segments[s] + 1]):
                 inner += values[k] * model[at(c, columns[k]), lane]
         for j in range(i):
             inner += e_values[j] * model[at(c, np.uint64(e[j])), lane]
@@ -215,8 +222,8 @@ def _added_by(
     step = np.uint64(steps_at(d))
     for _ in range(pending[place]):
         of_x, of_e = 0.0, 0.0
-        for segment in segments:
-            for k in range(starts[segment], starts[segment + 1]):
+        for s in range(n_segments):
+            for k in range(starts[segments[s]], starts[segments[s] + 1]):
                 of_x += values[k] * model[step + columns[k], lane]
         for i in range(n):
             of_e += e_values[i] * model[step + np.uint64(e[i]), lane]
@@ -233,15 +240,16 @@ def _directly(parts: Parts, state: State, laid: Laid, place: int, segments: tupl
     d = state[1].shape[1]
     lo, hi = bounds[own, 0], bounds[own, 1]
     columns, values = np.empty(2 * d, np.int64), np.empty(2 * d)
-    n = hi - lo
-    columns[:n], values[:n] = own_columns[lo:hi], own_values[lo:hi]
+    n = 0
+    for k in range(lo, hi):
+        columns[n], values[n] = own_columns[k], own_values[k]
+        n += 1
     for segment in segments:
         for k in range(starts[segment], starts[segment + 1]):
             if places[k] < d:
                 columns[n], values[n] = places[k], weights[k]
                 n += 1
-    nothing = np.zeros_like(starts), *laid[1:]
-    return _added_by(state, nothing, place, segments, columns, values, n)[1]
+    return _added_by(state, laid, place, segments, 0, columns, values, n)[1]
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
@@ -267,7 +275,9 @@ def score_full(
         for user in range(n_users):
             for lane in range(LANES):
                 if arms[i, lane] >= 0:
-                    x[:, lane] = rows[user * n_arms + arms[i, lane]]
+                    row = user * n_arms + arms[i, lane]
+                    for j in range(d):
+                        x[j, lane] = rows[row, j]
             _score_lanes(x, lanes, blocks[i], n_steps, m, variance)
             for lane in range(LANES):
                 if arms[i, lane] >= 0:

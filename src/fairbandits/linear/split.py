@@ -194,10 +194,11 @@ def take_row(parts: Parts, user: int, arm: int) -> tuple[Ints, Floats, int]:
     n_common = last - first
     row_columns = np.empty(n_common + hi - lo, np.int64)
     row_values = np.empty(row_columns.size)
-    row_columns[:n_common] = common_columns[first:last]
-    row_values[:n_common] = common_values[first:last]
-    row_columns[n_common:] = columns[lo:hi]
-    row_values[n_common:] = values[lo:hi]
+    # By loops: slices take long to compile, and longer to copy so little.
+    for k in range(n_common):
+        row_columns[k], row_values[k] = common_columns[first + k], common_values[first + k]
+    for k in range(hi - lo):
+        row_columns[n_common + k], row_values[n_common + k] = columns[lo + k], values[lo + k]
     return row_columns, row_values, n_common
 
 
