@@ -22,7 +22,6 @@ from fairbandits.linear import scoring
 from workloads import Workload
 
 OFFERS, TURNS = 64, 7
-# What `RidgeBank` learns with.
 
 
 def best(work: Callable[[Any], Any], items: list[Any]) -> float:

@@ -16,7 +16,7 @@ import math
 import numpy as np
 from numba import njit
 
-from fairbandits.linear.kernels import FAST, GROWN, Floats, Ints, at
+from fairbandits.linear.kernels import FAST, Floats, Ints, at
 from fairbandits.linear.laid import Laid, lay_out
 from fairbandits.linear.lanes import MOST_PENDING, deal, is_kept, most_pending, steps_at, theta_at
 from fairbandits.linear.split import Parts
@@ -49,10 +49,7 @@ def score_disjoint(
     for first in range(0, len(mean), BLOCK):
         end = min(first + BLOCK, len(mean))
         laid = lay_out(users, starts, columns, values, first, end, theta.shape[1])
-        for a in range(arm_from, arm_to):
-            slot = slots[a]
-            if slot < 0 or slot >= len(where) or where[slot, GROWN] < 0:
-                score_young(parts, where, theta, steps, ridge, slot, a, mean, width, first, end)
+        score_young(parts, slots, where, theta, steps, ridge, mean, width, first, end, arm_from, arm_to)
         _sum_up(parts, state, laid, blocks, arms, first, end, mean, width)
         broken += _finish(parts, state, laid, blocks, arms, first, end, mean, width)
     return broken
@@ -263,12 +260,9 @@ def score_full(
     where, theta, steps, lanes, pending = state[:5]
     n_users, n_arms = mean.shape
     d = theta.shape[1]
-    for a in range(arm_from, arm_to):
-        slot = slots[a]
-        if slot < 0 or slot >= len(where) or where[slot, GROWN] < 0:
-            score_full_young(rows, where, theta, steps, ridge, slot, a, mean, width)
+    score_full_young(rows, slots, where, theta, steps, ridge, mean, width, arm_from, arm_to)
     blocks, arms = deal(slots, where, len(lanes), arm_from, arm_to)
-    x, m, variance = np.zeros((d, LANES)), np.empty(LANES), np.empty(LANES)
+    x, products, sums = np.zeros((d, LANES)), np.empty((d, LANES)), np.empty((_SUMS + MOST_PENDING, LANES))
     broken = 0
     for i in range(blocks.size):
         n_steps = most_pending(pending, blocks[i])
@@ -278,34 +272,37 @@ def score_full(
                     row = user * n_arms + arms[i, lane]
                     for j in range(d):
                         x[j, lane] = rows[row, j]
-            _score_lanes(x, lanes, blocks[i], n_steps, m, variance)
+            _score_lanes(x, products, lanes, blocks[i], n_steps, sums)
             for lane in range(LANES):
-                if arms[i, lane] >= 0:
-                    mean[user, arms[i, lane]] = m[lane]
-                    width[user, arms[i, lane]] = root(variance[lane])
-                    broken += not variance[lane] >= 0.0
+                a = arms[i, lane]
+                if a >= 0:
+                    variance = 2.0 * sums[_VARIANCE, lane]
+                    for k in range(n_steps):
+                        variance -= sums[_SUMS + np.uint64(k), lane] ** 2
+                    mean[user, a] = sums[_MEAN, lane]
+                    width[user, a] = root(variance)
+                    broken += not variance >= 0.0
     return broken
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def _score_lanes(x: Floats, lanes: Floats, block: int, n_steps: int, m: Floats, variance: Floats) -> None:
-    """Compute theta.x and x' A^-1 x of the models of a block, each with a row of its own."""
+def _score_lanes(x: Floats, products: Floats, lanes: Floats, block: int, n_steps: int, sums: Floats) -> None:
+    """Compute half of x' A^-1 x, theta.x, and s.x of the steps, for the models of a block and a row for each."""
     n, zero, one = np.uint64(len(x)), np.uint64(0), np.uint64(1)
-    start, inner = np.uint64(block * lanes.shape[1]), np.empty(LANES)
+    start = np.uint64(block * lanes.shape[1])
     theta_from, steps_from = start + np.uint64(theta_at(len(x))), start + np.uint64(steps_at(len(x)))
-    set_products(m, zero, x, zero, lanes, theta_from, n)
-    variance[:] = 0.0
-    for i in range(n):
-        # A^-1 is symmetric: the diagonal once, each pair below it twice.
-        set_products(inner, zero, x, zero, lanes, start, i)
-        for lane in range(LANES):
-            diagonal = lanes[block, i * (i + one) // np.uint64(2) + i, lane]
-            variance[lane] += x[i, lane] * (2.0 * inner[lane] + x[i, lane] * diagonal)
-        start += i + one
+    set_products(sums, _MEAN, x, zero, lanes, theta_from, n)
     for k in range(np.uint64(n_steps)):
-        set_products(inner, zero, x, zero, lanes, steps_from + k * (n + one), n)
+        set_products(sums, _SUMS + k, x, zero, lanes, steps_from + k * (n + one), n)
+    for i in range(n):
+        # A^-1 is symmetric: each pair below the diagonal once, and the diagonal half.
         for lane in range(LANES):
-            variance[lane] -= inner[lane] * inner[lane]
+            x[i, lane] *= 0.5
+        set_products(products, i, x, zero, lanes, start, i + one)
+        for lane in range(LANES):
+            x[i, lane] *= 2.0
+        start += i + one
+    set_products(sums, _VARIANCE, x, zero, products, zero, n)
 
 
 @njit(cache=True, nogil=True, inline="always")

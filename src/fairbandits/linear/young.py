@@ -21,6 +21,7 @@ from fairbandits.linear.kernels import (
     FAST,
     FIRST_STEP,
     GROW_UP,
+    GROWN,
     LEARNED,
     N_STEPS,
     NO_PLACE,
@@ -113,40 +114,44 @@ def _product(columns: Ints, values: Floats, ridge: float, where: Ints, steps: Fl
 @njit(cache=True, nogil=True, fastmath=FAST)
 def score_young(
     parts: Parts,
+    slots: Ints,
     where: Ints,
     theta: Floats,
     steps: Floats,
     ridge: float,
-    slot: int,
-    arm: int,
     mean: Floats,
     width: Floats,
     user_from: int,
     user_to: int,
+    arm_from: int,
+    arm_to: int,
 ) -> None:
-    """Fill mean and width of some users for one arm, of which the model is young, or has learned nothing."""
+    """Fill mean and width of some users for those arms whose model is young, or has learned nothing."""
     common_starts, common_columns, common_values, users, which, bounds, columns, values = parts
     n_slots, d = theta.shape
-    is_new = slot < 0 or slot >= n_slots
-    n_steps = 0 if is_new else where[slot, N_STEPS]
     S, T = steps.reshape(-1), theta.reshape(-1)
-    for user in range(user_from, user_to):
-        common, own = users[user, 0] + which[users[user, 2], arm], users[user, 3] + arm
-        u_from, u_to = np.uint64(common_starts[common]), np.uint64(common_starts[common + 1])
-        lo, hi = np.uint64(bounds[own, 0]), np.uint64(bounds[own, 1])
-        variance = (_square(common_values, u_from, u_to) + _square(values, lo, hi)) / ridge
-        for k in range(n_steps):
-            step = np.uint64(where[slot, FIRST_STEP + k] * d)
-            along = dot(S, step, common_columns, common_values, u_from, u_to) + dot(
-                S, step, columns, values, lo, hi
-            )
-            variance -= along * along
-        m = 0.0
-        if n_steps > 0:
-            t = np.uint64(slot * d)
-            m = dot(T, t, common_columns, common_values, u_from, u_to) + dot(T, t, columns, values, lo, hi)
-        mean[user, arm] = m
-        width[user, arm] = math.sqrt(max(variance, 0.0))
+    for arm in range(arm_from, arm_to):
+        slot = slots[arm]
+        is_new = slot < 0 or slot >= n_slots
+        if not is_new and where[slot, GROWN] >= 0:
+            continue
+        n_steps = 0 if is_new else where[slot, N_STEPS]
+        for user in range(user_from, user_to):
+            common, own = users[user, 0] + which[users[user, 2], arm], users[user, 3] + arm
+            u_from, u_to = np.uint64(common_starts[common]), np.uint64(common_starts[common + 1])
+            lo, hi = np.uint64(bounds[own, 0]), np.uint64(bounds[own, 1])
+            variance = (_square(common_values, u_from, u_to) + _square(values, lo, hi)) / ridge
+            for k in range(n_steps):
+                step = np.uint64(where[slot, FIRST_STEP + k] * d)
+                along = dot(S, step, common_columns, common_values, u_from, u_to)
+                along += dot(S, step, columns, values, lo, hi)
+                variance -= along * along
+            m = 0.0
+            if n_steps > 0:
+                t = np.uint64(slot * d)
+                m = dot(T, t, common_columns, common_values, u_from, u_to) + dot(T, t, columns, values, lo, hi)
+            mean[user, arm] = m
+            width[user, arm] = math.sqrt(max(variance, 0.0))
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
@@ -160,25 +165,30 @@ def _square(x: Floats, lo: np.uint64, hi: np.uint64) -> float:
 @njit(cache=True, nogil=True, fastmath=FAST)
 def score_full_young(
     rows: Floats,
+    slots: Ints,
     where: Ints,
     theta: Floats,
     steps: Floats,
     ridge: float,
-    slot: int,
-    arm: int,
     mean: Floats,
     width: Floats,
+    arm_from: int,
+    arm_to: int,
 ) -> None:
     """Do as `score_young` does, for all users, and rows without zeros worth skipping."""
     n_users, n_arms = mean.shape
     n_slots, d = theta.shape
-    is_new = slot < 0 or slot >= n_slots
     X, S, T, n = rows.reshape(-1), steps.reshape(-1), theta.reshape(-1), np.uint64(d)
-    for user in range(n_users):
-        x = np.uint64(user * n_arms + arm) * n
-        variance = dot_full(X, x, X, x, n) / ridge
-        for k in range(0 if is_new else where[slot, N_STEPS]):
-            along = dot_full(X, x, S, np.uint64(where[slot, FIRST_STEP + k]) * n, n)
-            variance -= along * along
-        mean[user, arm] = 0.0 if is_new else dot_full(X, x, T, np.uint64(slot) * n, n)
-        width[user, arm] = math.sqrt(max(variance, 0.0))
+    for arm in range(arm_from, arm_to):
+        slot = slots[arm]
+        is_new = slot < 0 or slot >= n_slots
+        if not is_new and where[slot, GROWN] >= 0:
+            continue
+        for user in range(n_users):
+            x = np.uint64(user * n_arms + arm) * n
+            variance = dot_full(X, x, X, x, n) / ridge
+            for k in range(0 if is_new else where[slot, N_STEPS]):
+                along = dot_full(X, x, S, np.uint64(where[slot, FIRST_STEP + k]) * n, n)
+                variance -= along * along
+            mean[user, arm] = 0.0 if is_new else dot_full(X, x, T, np.uint64(slot) * n, n)
+            width[user, arm] = math.sqrt(max(variance, 0.0))
