@@ -82,7 +82,7 @@ def draw_growth(growth: dict[str, Any], path: Path) -> None:
         axis.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
         axis.yaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
         axis.yaxis.set_minor_formatter(NullFormatter())
-        axis.set_ylim(10, 100_000)
+        axis.set_ylim(10, 1_000_000)
         axis.spines[["top", "right"]].set_visible(False)
         axis.grid(alpha=0.3)
     axes[0].set_ylabel("microseconds a round")

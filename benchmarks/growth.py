@@ -31,7 +31,6 @@ WIDTH, NONZEROS = 134, 20
 USERS_KEPT = 20
 SECONDS, REPEATS = 0.3, 5
 MOST_BYTES = 3 * 2**30  # what the learned arms of one point may take
-BYTES_OF_ARM = 64  # for each column: theta, b, a row and a step, twice that for room to grow
 
 
 def points() -> Iterator[dict[str, Any]]:
@@ -39,7 +38,9 @@ def points() -> Iterator[dict[str, Any]]:
     for model in ("disjoint", "shared"):
         for arms in (10, 100, 1_000, 10_000, 100_000):
             yield _point("arms", model, arms=arms)
-    for model in ("disjoint", "shared"):
+    for arms in (10, 100, 1_000, 10_000):
+        yield _point("arms", "hybrid", arms=arms)
+    for model in ("disjoint", "shared", "hybrid"):
         for width in (16, 64, 256, 1_024, 2_048):
             yield _point("width", model, width=width, nonzeros=min(width, NONZEROS))
         for nonzeros in (5, 20, 50, WIDTH):
@@ -88,8 +89,8 @@ def measure(point: dict[str, Any]) -> dict[str, Any]:
             "all_learned": False,
         }
     # An arm that nobody has seen costs less, so all learn a row, as far as there is room.
-    learned = min(point["arms"], MOST_BYTES // (BYTES_OF_ARM * point["width"]))
-    for arm in range(learned if point["model"] == "disjoint" else 1):
+    learned = min(point["arms"], MOST_BYTES // bytes_of_arm(point["model"], point["width"]))
+    for arm in range(1 if point["model"] == "shared" else learned):
         policy.learn(policy.choose(catalogue.offer(users[0], arms=[arm]), group="male"), 0.5)
     n = max(2, int(SECONDS / _run(policy, catalogue, users, 3)))
     if learned < point["arms"]:
@@ -101,6 +102,11 @@ def measure(point: dict[str, Any]) -> dict[str, Any]:
         "held_bytes": held,
         "all_learned": learned == point["arms"],
     }
+
+
+def bytes_of_arm(model: str, width: int) -> int:
+    """Give about what an arm takes that has learned a row: matrices, or theta, b, a row and a step, twice."""
+    return 8 * width * (width + 1) if model == "hybrid" else 64 * width
 
 
 def measure_rows(point: dict[str, Any]) -> dict[str, Any]:

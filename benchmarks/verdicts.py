@@ -142,7 +142,7 @@ def _growth(points: list[dict[str, Any]]) -> list[Verdict]:
         if p["series"] == "arms" and (p["all_learned"] or p["model"] == "shared")
     }
     found = []
-    for model in ("disjoint", "shared"):
+    for model in ("disjoint", "shared", "hybrid"):
         most = max(arms for of, arms in cost if of == model)
         ratio = cost[model, most]["seconds"] / cost[model, 100]["seconds"]
         text = f"W4, {model}, a round at {most:,} arms, times one at 100"
