@@ -218,3 +218,10 @@ def serving_module(tmp_path_factory):
     """Start servers for all tests of a file."""
     with _serving(tmp_path_factory.mktemp("servers")) as start:
         yield start
+
+
+@pytest.fixture
+def client(server):
+    """Somebody who asks the server of a file, for those that have one."""
+    with server.client() as client:
+        yield client

@@ -19,12 +19,6 @@ def server(serving_module):
     return serving_module(**PLAIN)
 
 
-@pytest.fixture
-def client(server):
-    with server.client() as client:
-        yield client
-
-
 def decide(client, **how):
     answer = client.post("/v1/decisions", json=USER | how)
     assert answer.status_code == 200, answer.text

@@ -178,17 +178,16 @@ def _lay_out(
 ) -> tuple[tuple[Ints, Ints, Floats, Ints], bool]:
     n_users = len(users)
     where = np.zeros((n_users, 4), np.int64)
-    n_parts = 0
-    n_bits = 0
+    n_parts = size = unusable = 0
     for user in range(n_users):
         first, n = patterns[lines[user]]
         where[user] = n_parts, n, dealt[user], 0
         n_parts += n
-        n_bits += pattern_starts[first + n] - pattern_starts[first]
+        filled, wrong = _count(users[user])
+        size += filled * n + pattern_starts[first + n] - pattern_starts[first]
+        unusable += wrong
     starts = np.zeros(n_parts + 1, np.int64)
-    filled, is_usable = _count(users, where)
-    columns = np.empty(filled + n_bits, np.int64)
-    values = np.empty(columns.size)
+    columns, values = np.empty(size, np.int64), np.empty(size)
     part = at = 0
     for user in range(n_users):
         first, n = patterns[lines[user]]
@@ -196,7 +195,7 @@ def _lay_out(
             at = _write(users[user], pattern, pattern_starts, pattern_columns, at, columns, values)
             part += 1
             starts[part] = at
-    return (starts, columns, values, where), is_usable
+    return (starts, columns, values, where), unusable == 0
 
 
 @njit(cache=True, nogil=True)
@@ -204,11 +203,7 @@ def _lay_out_one(
     user: Floats, line: int, patterns: Ints, pattern_starts: Ints, pattern_columns: Ints
 ) -> tuple[Ints, Floats, bool]:
     first, n_parts = patterns[line, 0], patterns[line, 1]
-    filled = 0
-    unusable = 0
-    for value in user:
-        filled += value != 0.0
-        unusable += not (abs(value) <= LARGEST)
+    filled, unusable = _count(user)
     size = filled * n_parts + pattern_starts[first + n_parts] - pattern_starts[first]
     columns, values = np.empty(size, np.int64), np.empty(size)
     at = 0
@@ -235,14 +230,10 @@ def _write(
 
 
 @njit(cache=True, nogil=True)
-def _count(users: Floats, where: Ints) -> tuple[int, bool]:
-    """Count what will be written of the users, and check it."""
-    filled = 0
-    unusable = 0
-    for user in range(len(users)):
-        own = 0
-        for value in users[user]:
-            own += value != 0.0
-            unusable += not (abs(value) <= LARGEST)
-        filled += own * where[user, 1]
-    return filled, unusable == 0
+def _count(user: Floats) -> tuple[int, int]:
+    """Count the features of a user that will be written, and those that are no usable numbers."""
+    filled = unusable = 0
+    for value in user:
+        filled += value != 0.0
+        unusable += not (abs(value) <= LARGEST)
+    return filled, unusable

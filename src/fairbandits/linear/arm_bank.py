@@ -180,16 +180,14 @@ class ArmBank(RidgeBank):
         arrays = super().arrays() | self._young.used()
         return arrays | {"lanes": self._lanes[: _n_blocks(arrays["pending"])]}
 
-    def restore(self, arrays: dict[str, NDArray[Any]]) -> None:
-        """Take the state from arrays that `arrays` gave."""
-        self._check(arrays)
+    def _take_over(self, arrays: dict[str, NDArray[Any]]) -> None:
         where = arrays["where"]
         is_step = np.arange(where.shape[1] - FIRST_STEP) < where[:, N_STEPS, None]
         self._young.restore(arrays, where[:, FIRST_STEP:][is_step].tolist())
         self._lanes = lanes.blank(len(arrays["lanes"]), self.width, self.dtype)
         self._lanes[:] = arrays["lanes"]
         self._names = np.zeros(len(self._lanes) * LANES, np.int64)
-        super().restore(arrays)
+        super()._take_over(arrays)
 
     def _check(self, arrays: dict[str, NDArray[Any]]) -> None:
         super()._check(arrays)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 from numba import njit
 
-from fairbandits.linear.kernels import AFRESH, FAST, GROWN, LEARNED, OUTSIDE, Floats, Ints, is_inside
+from fairbandits.linear.kernels import AFRESH, FAST, GROWN, LEARNED, OUTSIDE, Floats, Ints, dot, is_inside
 from fairbandits.linear.lanes import (
     MOST_PENDING,
     add_step,
@@ -77,11 +78,9 @@ def learn_arm_row(
     if not is_same:
         keep_part(own, own_values, part_columns[place], part_values[place])
         make_ready(lanes, block, lane, n_steps, own, own_values, d)
-        u[d] = 0.0
-        for i in range(own.size):
-            u[d] += own_values[i] * u[own[i]]
-        names[place] = 0
-    names[place] = name if name != 0 else names[place]
+        u[d] = dot(u, np.uint64(0), own, own_values, np.uint64(0), np.uint64(own.size))
+    if name != 0 or not is_same:
+        names[place] = name
     set_theta(lanes, block, lane, t, own, own_values)
     add_step(lanes, block, lane, n_steps, u, math.sqrt(gain))
     pending[place] += 1

@@ -212,11 +212,18 @@ class RidgeBank:
             gram = self.discount * gram + (1.0 - self.discount) * self.ridge * identity(self.width)
             moment *= self.discount
         learning.add_row(columns, values, reward, weight, gram, moment)
+        self._solve(slot, gram, moment, 1, (columns[n_common:], values[n_common:]))
+
+    def _solve(
+        self, slot: int, gram: Floats, moment: Floats, n_rows: int, own: tuple[Ints, Floats] | None = None
+    ) -> None:
+        """Let a slot have A and b, to which n rows came; where they cannot be solved, nothing changes."""
         solution = solve(gram, moment)
         place = self._grow_up(slot)
         self._grown["gram"][place], self.moment[slot] = gram, moment
-        self._keep_part(slot, columns[n_common:], values[n_common:])
-        self.rows_learned[slot] += 1
+        self.rows_learned[slot] += n_rows
+        if own is not None:
+            self._keep_part(slot, *own)
         self._take(slot, *solution)
 
     def _keep_part(self, slot: int, columns: Ints, values: Floats) -> None:
@@ -247,12 +254,8 @@ class RidgeBank:
         """Give A^-1 x of a slot, also of one that holds nothing."""
         return times(self._inverse(slot), columns, values, self.width)
 
-    def refresh(self, slot: int) -> None:
-        """Compute A^-1, theta and log det A afresh from A and b."""
-        self._take(slot, *solve(self._gram(slot), self.moment[slot]))
-
     def _take(self, slot: int, inverse: Floats, theta: Floats, log_det: float) -> None:
-        self._grow_up(slot)
+        """Let a slot, which has matrices, have what was computed afresh."""
         self.theta[slot] = theta
         self.log_det[slot] = log_det
         self.since_refresh[slot] = 0
@@ -283,12 +286,7 @@ class RidgeBank:
         """Add to A and b of a slot, and solve afresh."""
         if slot >= self.n_slots:
             self._grow(slot + 1)
-        gram, moment = self._gram(slot) + gram, self.moment[slot] + moment
-        solution = solve(gram, moment)  # which may refuse: nothing has changed so far
-        place = self._grow_up(slot)
-        self._grown["gram"][place], self.moment[slot] = gram, moment
-        self.rows_learned[slot] += n_rows
-        self._take(slot, *solution)
+        self._solve(slot, self._gram(slot) + gram, self.moment[slot] + moment, n_rows)
 
     def add_rows(self, sums: RowSums, pairs: Iterable[tuple[int, int]]) -> None:
         """Learn rows that have been summed up, slot by slot: pairs of a slot of ours and one of theirs."""
@@ -305,11 +303,15 @@ class RidgeBank:
         """Take the state from arrays that `arrays` gave."""
         # The kernels do not check their indices, so nothing wrong must reach them.
         self._check(arrays)
+        self._take_over(arrays)
+        self._tie_up()
+
+    def _take_over(self, arrays: dict[str, NDArray[Any]]) -> None:
+        """Copy arrays that have been checked."""
         places = arrays["where"][:, GROWN]
         self._grown.restore(arrays, places[places != -1].tolist())
         for name in self._ARRAYS:
             setattr(self, name, np.array(arrays[name]))
-        self._tie_up()
 
     def _check(self, arrays: dict[str, NDArray[Any]]) -> None:
         """Refuse arrays that cannot be the state of a bank."""

@@ -12,6 +12,8 @@ Inner loops take no slices of arrays: each costs two atomic counts, more than th
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
@@ -35,6 +37,12 @@ def at(i: int | np.uint64, j: int | np.uint64) -> np.uint64:
     """Give the place of an entry in a lower triangle."""
     high, low = np.uint64(max(i, j)), np.uint64(min(i, j))
     return high * (high + np.uint64(1)) // np.uint64(2) + low
+
+
+@njit(cache=True, nogil=True, inline="always")
+def root(variance: float) -> float:
+    """Take the square root; NaN where rounding has made a variance negative."""
+    return math.sqrt(variance) if variance >= 0.0 else math.nan
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)

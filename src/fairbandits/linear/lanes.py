@@ -20,7 +20,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from fairbandits.linear.kernels import FAST, GROWN, Floats, Ints
+from fairbandits.linear.kernels import FAST, GROWN, Floats, Ints, dot
 from fairbandits.linear.vectors import LANES, take_outer
 
 MOST_PENDING = 4
@@ -90,7 +90,7 @@ def deal(slots: Ints, where: Ints, n_blocks: int, arm_from: int, arm_to: int) ->
 def is_kept(
     columns: Ints, values: Floats, lo: int, hi: int, part_columns: Ints, part_values: Floats, place: int
 ) -> bool:
-    """Whether a row's own part is the one that is kept."""
+    """Whether a row's own part is the one that is kept, entry by entry: callers look at its name first."""
     different = hi - lo != part_columns[place, 0]
     for i in range(0 if different else hi - lo):
         different |= columns[lo + i] != part_columns[place, 1 + i]
@@ -172,9 +172,7 @@ def make_ready(lanes: Floats, block: int, lane: int, n_steps: int, columns: Ints
     model = lanes[block]
     line = d * (d + 1) // 2
     q = product(lanes, block, lane, 0, columns, values, d)
-    q[d] = 0.0
-    for i in range(columns.size):
-        q[d] += values[i] * q[columns[i]]
+    q[d] = dot(q, np.uint64(0), columns, values, np.uint64(0), np.uint64(columns.size))
     for j in range(d + 1):
         model[line + j, lane] = q[j]
     for k in range(n_steps):
@@ -191,9 +189,7 @@ def set_theta(lanes: Floats, block: int, lane: int, theta: Floats, columns: Ints
     model, d = lanes[block], theta.size
     for i in range(d):
         model[theta_at(d) + i, lane] = theta[i]
-    own = 0.0
-    for i in range(columns.size):
-        own += values[i] * theta[columns[i]]
+    own = dot(theta, np.uint64(0), columns, values, np.uint64(0), np.uint64(columns.size))
     model[theta_at(d) + d, lane] = own
 
 

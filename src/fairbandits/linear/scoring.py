@@ -11,12 +11,10 @@ entries are laid out once for all arms, and summed up for eight arms at a time.
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 from numba import njit
 
-from fairbandits.linear.kernels import FAST, Floats, Ints, at
+from fairbandits.linear.kernels import FAST, Floats, Ints, at, root
 from fairbandits.linear.laid import Laid, lay_out
 from fairbandits.linear.lanes import MOST_PENDING, deal, is_kept, most_pending, steps_at, theta_at
 from fairbandits.linear.split import Parts
@@ -303,9 +301,3 @@ def _score_lanes(x: Floats, products: Floats, lanes: Floats, block: int, n_steps
             x[i, lane] *= 2.0
         start += i + one
     set_products(sums, _VARIANCE, x, zero, products, zero, n)
-
-
-@njit(cache=True, nogil=True, inline="always")
-def root(variance: float) -> float:
-    """Take the square root; NaN where rounding has made a variance negative."""
-    return math.sqrt(variance) if variance >= 0.0 else math.nan

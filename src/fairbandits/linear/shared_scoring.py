@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from fairbandits.linear.kernels import FAST, Floats, dot_full, times
-from fairbandits.linear.scoring import root
+from fairbandits.linear.kernels import FAST, Floats, dot_full, root, times
 from fairbandits.linear.split import Parts
 
 

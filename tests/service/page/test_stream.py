@@ -23,12 +23,6 @@ def server(serving_module):
     return serving_module(**PLAIN)
 
 
-@pytest.fixture
-def client(server):
-    with server.client() as client:
-        yield client
-
-
 def events(client):
     """Read the events of a stream as they come."""
     with client.stream("GET", "/v1/stream") as answer:
