@@ -27,12 +27,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import results
-from fairbandits.logs import audit
+from fairbandits.audit import audit
 
 ROW_GROUP = 1_000_000
 ARMS, SEXES, RACES = [f"video {i}" for i in range(100)], ["female", "male"], ["Asian", "Black", "White", "other"]
 # In a process that does nothing else, and without polars.
-_PEAK = "import sys, measure, fairbandits.logs as logs; logs.audit(sys.argv[1]); print(measure.peak_bytes())"
+_PEAK = "import sys, measure, fairbandits.audit as a; a.audit(sys.argv[1]); print(measure.peak_bytes())"
 
 
 def write_log(path: Path, rows: int) -> None:

@@ -19,12 +19,12 @@ import uvloop
 from fastapi import FastAPI, Request, Response
 
 from fairbandits.service import server
-from fairbandits.service.api import create_app
+from fairbandits.service.auth.key_store import keep_key
+from fairbandits.service.auth.keys import make_key
 from fairbandits.service.config import Config
 from fairbandits.service.demo import demo_config
-from fairbandits.service.security.kept import keep_key
-from fairbandits.service.security.keys import make_key
-from fairbandits.service.store import opened
+from fairbandits.service.http.app import create_app
+from fairbandits.service.log.opening import opened
 
 _ANSWER = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n{}"
 _TICKS = os.sysconf("SC_CLK_TCK")

@@ -69,19 +69,19 @@ class Judge:
 def check(request: dict[str, Any], workload: Workload) -> dict[str, Any]:
     """Count the rounds, then the users at once, for which its arm is one that the textbook scores highest."""
     peer = make(request, workload)
-    judge = Judge(peer, workload.n_arms, workload.own if peer.narrow else workload.width)
+    summarise_world = Judge(peer, workload.n_arms, workload.own if peer.narrow else workload.width)
     agreed = 0
     for round_ in workload.rounds(CHECK_ROUNDS):
         prepared = peer.prepare(round_)
         arm = peer.choose(prepared)
         rows = rows_of(peer, round_)
-        agreed += judge.accepts(arm, rows)
+        agreed += summarise_world.accepts(arm, rows)
         reward = float(round_.rewards[arm])
         peer.learn(arm, prepared, reward)
-        judge.learn(arm, rows[arm], reward)
+        summarise_world.learn(arm, rows[arm], reward)
     users = list(workload.rounds(CHECK_USERS, start=CHECK_ROUNDS))
     arms = peer.choose_many(peer.prepare_many(users))
-    agreed += sum(judge.accepts(arm, rows_of(peer, user)) for arm, user in zip(arms, users, strict=True))
+    agreed += sum(summarise_world.accepts(arm, rows_of(peer, user)) for arm, user in zip(arms, users, strict=True))
     return {"agreed": agreed, "rounds": CHECK_ROUNDS + CHECK_USERS}
 
 

@@ -163,7 +163,7 @@ def main() -> int:
         print_growth(console, parts["growth"])
         print_rows(console, parts["growth"])
         figures.draw_growth(parts["growth"], results.IMAGES / "growth.png")
-    found = verdicts.judge(parts)
+    found = verdicts.summarise_world(parts)
     print_verdicts(console, found)
     return 0 if all(verdict.is_reached for verdict in found) else 1
 

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 import prepare
-from fairbandits.linear import scoring
+from fairbandits.models.kernels import disjoint_scoring
 from workloads import Workload
 
 OFFERS, TURNS = 64, 7
@@ -45,7 +45,7 @@ def main() -> None:
     mean, width = np.empty((1, len(at))), np.empty((1, len(at)))
 
     def score(pair: Any) -> None:
-        scoring.score_disjoint(pair[0].rows.parts, at, bank._state, bank.ridge, mean, width, 0, len(at))
+        disjoint_scoring.score_disjoint(pair[0].rows.parts, at, bank._state, bank.ridge, mean, width, 0, len(at))
 
     def learn(decision: Any) -> None:
         bank._learn(policy._arms.rows[decision.arm], decision.row, 0.5, 1.0)

@@ -21,7 +21,7 @@ class Verdict:
     is_reached: bool
 
 
-def judge(parts: dict[str, Any]) -> list[Verdict]:
+def summarise_world(parts: dict[str, Any]) -> list[Verdict]:
     """Judge every promise on which there are results."""
     found: list[Verdict] = []
     if "peers" in parts:

@@ -73,7 +73,7 @@ def test_the_table_of_the_readme_is_that_of_the_results():
 
 
 def test_coverage_of_intervals_is_measured():
-    told = run("judge_coverage.py", "--repeats", "2", "--rows", "300")
+    told = run("ope_coverage.py", "--repeats", "2", "--rows", "300")
     assert told.count("| doubly robust |") == 3
     assert "2 logs of 300 rows (effective: all " in told
 

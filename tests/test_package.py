@@ -39,15 +39,18 @@ import numpy as np
 from numba.core.dispatcher import Dispatcher
 from fairbandits import FairLinUCB
 from fairbandits.fairness import moments, penalty
-from fairbandits.linear import kernels, learning, scoring, split
-from fairbandits.policies import pick
+from fairbandits.models.kernels import triangles
+from fairbandits.models.kernels import ridge_learning
+from fairbandits.models.kernels import disjoint_scoring
+from fairbandits.models.kernels import split_rows
+from fairbandits.policies import picker
 
 policy = FairLinUCB(random_state=0)
 for i in range(1_100):
     decision = policy.choose(np.eye(5)[[0, 1]], "ab"[i % 2])
     policy.learn(decision, 0.5)
 hits = misses = 0
-for module in (kernels, learning, scoring, split, moments, penalty, pick):
+for module in (triangles, ridge_learning, disjoint_scoring, split_rows, moments, penalty, picker):
     for value in vars(module).values():
         if isinstance(value, Dispatcher):
             hits += sum(value.stats.cache_hits.values())

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from fairbandits.worlds.standin import (
+from fairbandits.worlds.datasets.stand_in import (
     STUDENT_LINKS,
     VIDEO_LINKS,
     Codes,
@@ -21,7 +21,7 @@ from fairbandits.worlds.standin import (
     student_codes,
     video_codes,
 )
-from fairbandits.worlds.tables import Table, read_students, read_videos
+from fairbandits.worlds.datasets.tables import Table, read_students, read_videos
 
 HEAD = '''"""Counts and quantiles of the real data, for the stand-in; written by tools/summarise_data.py.
 

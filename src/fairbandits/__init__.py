@@ -4,7 +4,7 @@ from importlib.metadata import version
 
 from fairbandits.contexts import Catalogue, Offer
 from fairbandits.fairness import Gap, GroupRewards, IndividualGaps, Standing
-from fairbandits.linear import (
+from fairbandits.models import (
     Model,
     alpha_from_delta,
     alpha_schedule,

@@ -11,13 +11,13 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 
-from fairbandits.compare import suite, tables, words
-from fairbandits.compare.cells import Cells
-from fairbandits.compare.compare import compare
+from fairbandits.compare import sentences, suite, tables
+from fairbandits.compare.cell_sums import CellSums
+from fairbandits.compare.comparison import compare
 from fairbandits.compare.contenders import DEFAULT, POLICIES, as_contenders
-from fairbandits.compare.judge import fronts, judge
 from fairbandits.compare.suite import LAST_FIFTH, TEST_PART, WORLDS
-from fairbandits.named import split_outside
+from fairbandits.compare.summary import fronts, summarise_world
+from fairbandits.registry import split_outside
 
 POLICIES_HERE = ("LinUCB", DEFAULT, "Uniform")
 TINY = {"worlds": ["3:7", "scarce", "sex_x_race"], "policies": POLICIES_HERE, "seeds": 2, "data": "standin"}
@@ -179,25 +179,29 @@ def test_the_front():
 
 def cells(female, male, best=(0.9, 0.9), worst=(0.0, 0.0)):
     groups = ((("group", "female"),), (("group", "male"),))
-    found = Cells(groups, np.array([50.0, 50.0]), np.array([female, male]), np.array(best), np.array(worst))
+    found = CellSums(groups, np.array([50.0, 50.0]), np.array([female, male]), np.array(best), np.array(worst))
     return [{TEST_PART: found, LAST_FIFTH: found}]
 
 
 def test_who_is_worse_off_and_whether_that_is_forced():
     world = WORLDS["3:7"]
-    found = judge(world, {"LinUCB": cells(0.8, 0.7), "level": cells(0.6, 0.6), "up": cells(0.75, 0.74)}, 0.01)
+    found = summarise_world(
+        world, {"LinUCB": cells(0.8, 0.7), "level": cells(0.6, 0.6), "up": cells(0.75, 0.74)}, 0.01
+    )
     assert found.rows["up"].worse_off == ""
     assert "gets 0.600, 0.100 less than with LinUCB (0.700); nothing forces that" in found.rows["level"].worse_off
     best = (0.9, 0.5)
-    scarce = judge(world, {"LinUCB": cells(0.9, 0.5, best), "level": cells(0.5, 0.5, best)}, 0.01)
+    scarce = summarise_world(world, {"LinUCB": cells(0.9, 0.5, best), "level": cells(0.5, 0.5, best)}, 0.01)
     assert scarce.oracle[("group", "female")] == pytest.approx(0.51)
-    said = " ".join(words.about_world(scarce, 0.01))
+    said = " ".join(sentences.about_world(scarce, 0.01))
     assert "A difference of 0.01 forces female down, from 0.900 with LinUCB to 0.510 with the oracle." in said
 
 
 def test_where_no_policy_keeps_the_tolerance():
     apart = {"best": (0.9, 0.3), "worst": (0.8, 0.2)}
-    found = judge(WORLDS["3:7"], {"LinUCB": cells(0.9, 0.3, **apart), "other": cells(0.8, 0.2, **apart)}, 0.01)
+    found = summarise_world(
+        WORLDS["3:7"], {"LinUCB": cells(0.9, 0.3, **apart), "other": cells(0.8, 0.2, **apart)}, 0.01
+    )
     assert found.oracle is None
     assert "no policy at all keeps a difference of 0.01 here" in found.rows["other"].worse_off
     assert tables.cell(found.rows["other"], "below_oracle") == "-"

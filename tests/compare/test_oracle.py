@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-from fairbandits.compare.cells import Cells, counted_groups, difference, sum_up
+from fairbandits.compare.cell_sums import CellSums, counted_groups, difference, sum_up
 from fairbandits.compare.oracle import optimum
 from fairbandits.compare.suite import TEST_PART
 from fairbandits.simulate.trace import Trace, as_objects
@@ -95,7 +95,7 @@ def some_cells(draw):
     bounds[:, 0] = bounds[:, 0].min()  # so that any tolerance can be kept
     bounds[:, 1] = np.maximum(bounds[:, 1], bounds[:, 0])
     count = np.array([float(draw(st.integers(1, 50))) for _ in names])
-    return Cells(tuple(names), count, bounds[:, 1], bounds[:, 1], bounds[:, 0])
+    return CellSums(tuple(names), count, bounds[:, 1], bounds[:, 1], bounds[:, 0])
 
 
 @settings(max_examples=40, deadline=None)

@@ -9,7 +9,7 @@ import pytest
 from fairbandits.compare.suite import LAST_FIFTH, WORLDS, as_worlds
 from fairbandits.testing import check_world
 from fairbandits.worlds import StudentsAndVideos
-from fairbandits.worlds.base import dense
+from fairbandits.worlds.world import dense
 
 
 def make(name, **params):

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from fairbandits.logs import Encoder, Log, LogError, Roles
+from fairbandits.logs import ContextEncoder, Log, LogError, Roles
 from fairbandits.logs.roles import read_roles
 
 FINE = {
@@ -100,14 +100,14 @@ def test_words_where_numbers_should_be(tmp_path, column):
     path = csv(tmp_path, changed(column, 2, "high"))
     roles = {"contexts": []} if column != "context_age" else {}
     if column == "context_age":  # words, where the encoder knows it as a number
-        log = Log.open(path).with_encoder(Encoder(("context_age",), {}))
+        log = Log.open(path).with_encoder(ContextEncoder(("context_age",), {}))
         found = message(lambda: list(log.chunks(contexts=True)))
     else:
         found = message(consume(path, **roles))
     expected = "'high' came; expected a number; leave it empty where it is not known"
     assert found == f"{path}, column '{column}', row 3: {expected}"
     kept = parquet(tmp_path, FINE | {column: [None, "high", "low", "low"]})
-    log = Log.open(kept).with_encoder(Encoder(("context_age",), {}))
+    log = Log.open(kept).with_encoder(ContextEncoder(("context_age",), {}))
     found = message(lambda: list(log.chunks(contexts=True)))
     assert (
         found == f"{kept}, column '{column}', row 2: 'high' came; expected a number, and the column holds string"

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fairbandits.logs import Encoder, Log, LogError, Roles
+from fairbandits.logs import ContextEncoder, Log, LogError, Roles
 
 N = 1000
 NAMES = {"arm": "arm", "reward": "reward", "propensity": "propensity", "time": "time", "decision": "id"}
@@ -201,7 +201,7 @@ def test_what_a_folder_says_may_be_anything(tmp_path, kind):
     whole = in_folders(tmp_path / "whole", "n", [3, 7, "__HIVE_DEFAULT_PARTITION__"], kind)
     assert read(Log.open(whole, groups="n"))["n"] == [3, 3, 7, 7, None, None]
     assert read(Log.open(whole, time="n"))["time"][:4] == [3.0, 3.0, 7.0, 7.0]
-    known = Log.open(whole).with_encoder(Encoder(("n",), {"n": ("3", "7")}))
+    known = Log.open(whole).with_encoder(ContextEncoder(("n",), {"n": ("3", "7")}))
     assert read(known, contexts=True)["contexts"].tolist() == [[1, 0], [1, 0], [0, 1], [0, 1], [0, 0], [0, 0]]
     filled = in_folders(tmp_path / "filled", "n", [3, 7], kind)
     assert read(Log.open(filled, contexts="n"), contexts=True)["contexts"].tolist() == [[3], [3], [7], [7]]

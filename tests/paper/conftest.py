@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from fairbandits.worlds.data import VARIABLE
+from fairbandits.worlds.datasets.loading import VARIABLE
 
 
 @pytest.fixture(scope="session")

@@ -6,9 +6,9 @@ import threading
 import time
 from http.client import HTTPConnection, HTTPException
 
-from fairbandits.service.events import Decided, Rewarded
-from fairbandits.service.recommender import Recommender
-from fairbandits.service.store import Store
+from fairbandits.service.log import Store
+from fairbandits.service.log.events import Decided, Rewarded
+from fairbandits.service.state.recommender import Recommender
 
 
 class Client(threading.Thread):

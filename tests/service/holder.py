@@ -2,9 +2,9 @@
 
 import time
 
-from fairbandits.service.security import kept
-from fairbandits.service.security.keys import make_key
-from fairbandits.service.store import opened
+from fairbandits.service.auth import key_store
+from fairbandits.service.auth.keys import make_key
+from fairbandits.service.log.opening import opened
 
 
 class Holder:
@@ -17,13 +17,13 @@ class Holder:
         """Make a key; give its id, and what its owner sends."""
         key, token = make_key("test", scopes, time.time())
         with opened(self._config) as store:
-            kept.keep_key(store, key)
+            key_store.keep_key(store, key)
         return key.id, token
 
     def revoke(self, identity):
         """Revoke a key."""
         with opened(self._config) as store:
-            assert kept.revoke_key(store, identity)
+            assert key_store.revoke_key(store, identity)
 
 
 def bearer(token):

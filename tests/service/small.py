@@ -1,8 +1,8 @@
 """A small service for tests that need no demo: three courses, two features, two attributes."""
 
 from fairbandits.service.config import as_config
-from fairbandits.service.events import ArmAdded, Entry
-from fairbandits.service.recommender import Recommender
+from fairbandits.service.log.events import ArmAdded, Entry
+from fairbandits.service.state.recommender import Recommender
 
 PLAIN = {
     "title": "Courses",

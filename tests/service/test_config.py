@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from fairbandits.service.config import as_config, example, load_config
 from fairbandits.service.demo import demo_config
-from fairbandits.service.events import ArmAdded, Decided, Rewarded, read_event
-from fairbandits.service.features import Encoder, Number, Words
-from service.small import PLAIN, small_config
+from fairbandits.service.features import CategoricalFeature, FeatureEncoder, NumericFeature
+from fairbandits.service.log.events import ArmAdded, Decided, Rewarded, read_event
+from tests.service.small import PLAIN, small_config
 
 
 def test_the_example_is_one(tmp_path):
@@ -129,7 +129,9 @@ def test_what_the_numbers_of_a_log_mean():
 
 
 def test_the_encoder():
-    encoder = Encoder({"w": Words(values=("a", "b"), default="b"), "x": Number(low=-1, high=3)})
+    encoder = FeatureEncoder(
+        {"w": CategoricalFeature(values=("a", "b"), default="b"), "x": NumericFeature(low=-1, high=3)}
+    )
     assert encoder.columns == ("w=a", "w=b", "x")
     np.testing.assert_array_equal(encoder.encode({"w": "a", "x": 0}), [1.0, 0.0, 0.25])
     np.testing.assert_array_equal(encoder.encode({"w": None, "x": 3}), [0.0, 1.0, 1.0])

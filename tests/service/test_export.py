@@ -10,11 +10,12 @@ from fairbandits.logs import Log
 from fairbandits.service import export as exporting
 from fairbandits.service.config import load_config
 from fairbandits.service.engine import Engine
-from fairbandits.service.events import Rewarded
 from fairbandits.service.export import export
-from fairbandits.service.store import Settled, Write, append
-from service.conftest import write_config
-from service.small import PLAIN, USER, small_config
+from fairbandits.service.log import Settled, Write
+from fairbandits.service.log.appender import append
+from fairbandits.service.log.events import Rewarded
+from tests.service.conftest import write_config
+from tests.service.small import PLAIN, USER, small_config
 
 
 @pytest.fixture

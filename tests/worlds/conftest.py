@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from fairbandits.worlds import data
+from fairbandits.worlds.datasets import loading
 
-REAL = os.environ.get(data.VARIABLE)
+REAL = os.environ.get(loading.VARIABLE)
 
-needs_real = pytest.mark.skipif(not REAL, reason=f"{data.VARIABLE} names no folder with the real data")
+needs_real = pytest.mark.skipif(not REAL, reason=f"{loading.VARIABLE} names no folder with the real data")
 
 
 def _no_network():
@@ -21,10 +21,10 @@ def _no_network():
 def offline(monkeypatch, tmp_path):
     """Give every test an empty cache, and sources that never answer."""
     routes = (("a far server", _no_network), ("another", _no_network))
-    for name, dataset in data.DATASETS.items():
-        monkeypatch.setitem(data.DATASETS, name, replace(dataset, routes=routes))
-    monkeypatch.setattr(data, "_failed", {})
-    monkeypatch.setattr(data, "_cache", lambda: tmp_path / "cache")
+    for name, dataset in loading.DATASETS.items():
+        monkeypatch.setitem(loading.DATASETS, name, replace(dataset, routes=routes))
+    monkeypatch.setattr(loading, "_failed", {})
+    monkeypatch.setattr(loading, "_cache", lambda: tmp_path / "cache")
 
 
 @pytest.fixture(scope="session", params=["standin", pytest.param(REAL, marks=needs_real, id="real")])
@@ -36,5 +36,5 @@ def source(request):
 @pytest.fixture(scope="session")
 def real_folder():
     if not REAL:
-        pytest.skip(f"{data.VARIABLE} names no folder with the real data")
+        pytest.skip(f"{loading.VARIABLE} names no folder with the real data")
     return Path(REAL)

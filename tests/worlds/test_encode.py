@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from fairbandits.worlds import encode, load_students, load_videos
-from fairbandits.worlds.tables import Table
+from fairbandits.worlds.datasets.tables import Table
 
 
 def test_the_columns_are_as_many_as_the_paper_says():

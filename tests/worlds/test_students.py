@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from fairbandits.testing import check_world
-from fairbandits.worlds import StudentsAndVideos, World, data
+from fairbandits.worlds import StudentsAndVideos, World
+from fairbandits.worlds.datasets import loading
 from fairbandits.worlds.encode import CONTEXT_COLUMNS
 
 COLUMN = {name: number for number, name in enumerate(CONTEXT_COLUMNS)}
@@ -146,7 +147,7 @@ def test_the_line_about_the_data(source, monkeypatch):
 
 
 def test_the_line_about_mixed_data(real_folder, tmp_path, monkeypatch):
-    monkeypatch.setenv(data.VARIABLE, str(tmp_path))
+    monkeypatch.setenv(loading.VARIABLE, str(tmp_path))
     (tmp_path / "adult").mkdir()
     (tmp_path / "adult/adult.data").symlink_to(real_folder / "adult/adult.data")
     line = make("auto").data_source

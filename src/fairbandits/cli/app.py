@@ -11,20 +11,20 @@ import typer
 from fairbandits import __version__
 from fairbandits.cli.audit import audit
 from fairbandits.cli.compare import compare
+from fairbandits.cli.console import say
 from fairbandits.cli.data import data
+from fairbandits.cli.evaluate import evaluate
 from fairbandits.cli.export import export
 from fairbandits.cli.fit import fit
-from fairbandits.cli.judge import judge
 from fairbandits.cli.keys import keys
 from fairbandits.cli.reproduce import reproduce
 from fairbandits.cli.sample import sample
-from fairbandits.cli.say import say
 from fairbandits.cli.serve import serve
 from fairbandits.cli.simulate import simulate
 from fairbandits.worlds import DataError
 
 app = typer.Typer(help="Contextual bandits that treat their users fairly.", add_completion=False)
-for command in (reproduce, compare, simulate, data, sample, fit, audit, judge, serve, export):
+for command in (reproduce, compare, simulate, data, sample, fit, audit, evaluate, serve, export):
     app.command()(command)
 app.add_typer(keys, name="keys")
 

@@ -7,14 +7,15 @@ from typing import Annotated
 
 import typer
 
+from fairbandits.audit import Audit
+from fairbandits.audit import audit as audit_log
+from fairbandits.audit.report.phrases import percent
+from fairbandits.audit.results import Comparison, GroupGap
+from fairbandits.cli.console import console, make_folder, say, table
 from fairbandits.cli.log_options import reads_log
 from fairbandits.cli.options import ClusterOption, OutOption
-from fairbandits.cli.say import console, make_folder, say, table
-from fairbandits.logs import Audit, Log
-from fairbandits.logs import audit as audit_log
-from fairbandits.logs.audit.phrases import percent
-from fairbandits.logs.audit.result import Comparison, Difference
-from fairbandits.report import drawing
+from fairbandits.logs import Log
+from fairbandits.report import figure_style
 
 _MOST_ROWS = 20
 _MOST_ARMS = 5
@@ -37,7 +38,7 @@ def audit(
     out: OutOption = Path("results/audit"),
 ) -> int:
     """Audit a log: who gained less, by how much, since when, how sure, and by which arms."""
-    drawing.need_matplotlib()
+    figure_style.need_matplotlib()
     make_folder(out)
     found = audit_log(
         log,
@@ -89,7 +90,7 @@ def _print_groups(audit: Audit, comparison: Comparison) -> None:
         say(f"and {len(comparison.groups) - _MOST_ROWS:,} more groups, in the report")
 
 
-def _print_causes(audit: Audit, found: Difference) -> None:
+def _print_causes(audit: Audit, found: GroupGap) -> None:
     words = audit.words
     number = words.numbers(found, finer=1)
     say(words.causes(found))

@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from fairbandits import named
+from fairbandits import registry
+from fairbandits.cli.console import console, make_folder, say, table
 from fairbandits.cli.options import (
     ClusterOption,
     DataOption,
@@ -19,10 +20,9 @@ from fairbandits.cli.options import (
     by_comma,
     on_cluster,
 )
-from fairbandits.cli.say import console, make_folder, say, table
 from fairbandits.compare import tables
-from fairbandits.compare.compare import Results
-from fairbandits.compare.compare import compare as compare_policies
+from fairbandits.compare.comparison import ComparisonResults
+from fairbandits.compare.comparison import compare as compare_policies
 from fairbandits.compare.contenders import POLICIES
 from fairbandits.compare.suite import WORLDS
 
@@ -52,7 +52,9 @@ def compare(
         results = compare_policies(
             out,
             worlds=by_comma(worlds_),
-            policies=[text for texts in policies for text in named.split_outside(texts)] if policies else POLICIES,
+            policies=[text for texts in policies for text in registry.split_outside(texts)]
+            if policies
+            else POLICIES,
             seeds=as_seeds(seeds, quick),
             jobs=jobs,
             tolerance=tolerance,
@@ -63,7 +65,7 @@ def compare(
     _print_comparison(results)
 
 
-def _print_comparison(results: Results) -> None:
+def _print_comparison(results: ComparisonResults) -> None:
     say(results.data_source)
     for name, found in results.worlds.items():
         shown = table("", "loss", "difference", "worse-off", "below oracle", "front")

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from fairbandits import worlds
-from fairbandits.cli.say import say
+from fairbandits.cli.console import say
 from fairbandits.worlds import DataError
 
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from fairbandits.cli.say import say
+from fairbandits.cli.console import say
 from fairbandits.cli.serve import need_service
 
 

@@ -8,10 +8,10 @@ from typing import Annotated
 
 import typer
 
-from fairbandits import named
+from fairbandits import registry
+from fairbandits.cli.console import say
 from fairbandits.cli.log_options import reads_log
 from fairbandits.cli.options import CatalogueOption, ClusterOption
-from fairbandits.cli.say import say
 from fairbandits.logs import Log, read_arms
 from fairbandits.logs import fit as fit_policy
 
@@ -28,7 +28,7 @@ def fit(
     cluster: ClusterOption = None,
 ) -> None:
     """Teach a policy a log, and write it to a file: it starts warm."""
-    made = named.as_policy(policy, seed)
+    made = registry.as_policy(policy, seed)
     if not out.parent.is_dir():
         raise ValueError(f"--out {out}: its folder does not exist; make it first")
     if out.is_dir():

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fairbandits.cli.say import console, say, table
+from fairbandits.cli.console import console, say, table
 from fairbandits.cli.serve import need_service
 
 if TYPE_CHECKING:
-    from fairbandits.service.store import Store
+    from fairbandits.service.log import Store
 
 keys = typer.Typer(help="Make, list and revoke the keys with which the service is called.", no_args_is_help=True)
 
@@ -32,11 +32,11 @@ def create(
 ) -> None:
     """Make a key; it is shown this once."""
     with _store(config) as store:
-        from fairbandits.service.security import kept  # noqa: PLC0415 - needs an extra
-        from fairbandits.service.security.keys import make_key  # noqa: PLC0415
+        from fairbandits.service.auth import key_store  # noqa: PLC0415 - needs an extra
+        from fairbandits.service.auth.keys import make_key  # noqa: PLC0415
 
         key, token = make_key(name, [part.strip() for part in scope.split(",")], time.time())
-        kept.keep_key(store, key)
+        key_store.keep_key(store, key)
     say(token)
     typer.echo(f"key {key.id} for {name}: keep it now, it is not shown again", err=True)
 
@@ -45,9 +45,9 @@ def create(
 def show(config: _Config = None) -> None:
     """List the keys: who has one, for what, since when."""
     with _store(config) as store:
-        from fairbandits.service.security import kept  # noqa: PLC0415 - needs an extra
+        from fairbandits.service.auth import key_store  # noqa: PLC0415 - needs an extra
 
-        found = [key for key in kept.read_keys(store) if key.parent is None]
+        found = [key for key in key_store.read_keys(store) if key.parent is None]
     if not found:
         say("There are no keys: whoever is on the service's machine may do everything, and nobody else anything.")
         return
@@ -64,9 +64,9 @@ def revoke(
 ) -> None:
     """Revoke a key; a service that runs refuses it within seconds."""
     with _store(config) as store:
-        from fairbandits.service.security import kept  # noqa: PLC0415 - needs an extra
+        from fairbandits.service.auth import key_store  # noqa: PLC0415 - needs an extra
 
-        is_revoked = kept.revoke_key(store, identity)
+        is_revoked = key_store.revoke_key(store, identity)
     if not is_revoked:
         raise ValueError(f"there is no key {identity!r} that could be revoked; `fairbandits keys list` shows them")
     say(f"revoked: {identity}")
@@ -76,7 +76,7 @@ def revoke(
 def _store(path: Path | None) -> Iterator[Store]:
     need_service()
     from fairbandits.service.demo import read_config  # noqa: PLC0415 - needs an extra
-    from fairbandits.service.store import opened  # noqa: PLC0415
+    from fairbandits.service.log.opening import opened  # noqa: PLC0415
 
     with opened(read_config(path)) as store:
         yield store

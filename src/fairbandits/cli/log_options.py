@@ -9,8 +9,8 @@ from typing import Annotated, Any, Concatenate, ParamSpec, TypeVar
 
 import typer
 
+from fairbandits.cli.console import say
 from fairbandits.cli.options import by_comma
-from fairbandits.cli.say import say
 from fairbandits.logs import Log
 from fairbandits.logs.roles import checked_roles, read_roles
 

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from fairbandits.cli.console import console, make_folder, say, table
 from fairbandits.cli.options import (
     ClusterOption,
     DataOption,
@@ -18,10 +19,9 @@ from fairbandits.cli.options import (
     by_comma,
     on_cluster,
 )
-from fairbandits.cli.say import console, make_folder, say, table
 from fairbandits.paper import theory
 from fairbandits.paper.experiments import EXPERIMENTS, TITLES, row_title
-from fairbandits.paper.reproduce import Results
+from fairbandits.paper.reproduce import ReproductionResults
 from fairbandits.paper.reproduce import reproduce as reproduce_paper
 from fairbandits.paper.tables import METRIC_TITLES, lines, measured
 
@@ -52,7 +52,7 @@ def reproduce(
     _print_results(results)
 
 
-def _print_results(results: Results) -> None:
+def _print_results(results: ReproductionResults) -> None:
     for name, found in results.tables.items():
         shown = table("", "published", "ours", "")
         before = None
@@ -72,7 +72,7 @@ def _print_results(results: Results) -> None:
     say(f"written: {results.folder / 'results.json'}, {results.folder / 'report.html'}, figures and CSVs")
 
 
-def _print_theory(results: Results) -> None:
+def _print_theory(results: ReproductionResults) -> None:
     shown = table("", "regret, mean", "largest", "bound", "kept")
     for gamma, line in results.theory.items():
         kept = "yes" if line.kept else "NO"

@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
-from fairbandits.cli.say import say
+from fairbandits.cli.console import say
 from fairbandits.logs.sample import ROLES, sample_arms, sample_log
-from fairbandits.logs.write import write_log
+from fairbandits.logs.writing import write_log
 
 
 def sample(

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from fairbandits.cli.say import say
+from fairbandits.cli.console import say
 
 _EXTRA = ("pydantic", "fastapi", "uvicorn", "sqlalchemy", "alembic", "prometheus_client")
 

@@ -7,11 +7,11 @@ from typing import Annotated
 
 import typer
 
-from fairbandits import named
+from fairbandits import registry
+from fairbandits.cli.console import console, make_folder, say, table
 from fairbandits.cli.options import DataOption, OutOption
-from fairbandits.cli.say import console, make_folder, say, table
 from fairbandits.paper import figures
-from fairbandits.report import drawing
+from fairbandits.report import figure_style
 from fairbandits.simulate import Trace
 from fairbandits.worlds import StudentsAndVideos
 
@@ -33,24 +33,24 @@ def simulate(
     out: OutOption = Path("results"),
 ) -> None:
     """Run one policy in one world, print who gained what, and draw it."""
-    world_params = named.parse_params(with_ or ())
+    world_params = registry.parse_params(with_ or ())
     if sensitive is not None:
         if "sensitive" in world_params:
             raise ValueError("sensitive is given twice, by --sensitive and by --with; give one")
         names = [name.strip() for name in sensitive.split(",")]
         world_params["sensitive"] = names if len(names) > 1 else names[0]
-    if named.find_world(world) is StudentsAndVideos:
+    if registry.find_world(world) is StudentsAndVideos:
         world_params.setdefault("data", data)
-    run = named.as_run(
+    run = registry.as_run(
         policy,
         world,
         seed=seed,
-        policy_params=named.parse_params(set_ or ()),
+        policy_params=registry.parse_params(set_ or ()),
         world_params=world_params,
         rounds=rounds,
         arms=arms,
     )
-    drawing.need_matplotlib()
+    figure_style.need_matplotlib()
     run.make_policy()  # refuses what is wrong with its parameters before the data is looked for
     make_folder(out)
     title = ", ".join([run.policy.__name__, *(set_ or ())])
@@ -60,7 +60,7 @@ def simulate(
         say("nobody's group is known in this world, so there is nothing to draw")
     for attribute in trace.group:
         figure = figures.cumulative_rewards({f"{run.policy.__name__}, by {attribute}": [trace]}, attribute)
-        say(f"drawn: {drawing.save(figure, out, f'simulate_{run.policy.__name__}_{attribute}')}")
+        say(f"drawn: {figure_style.save(figure, out, f'simulate_{run.policy.__name__}_{attribute}')}")
 
 
 def _print_trace(trace: Trace, title: str) -> None:

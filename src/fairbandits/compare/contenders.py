@@ -6,12 +6,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from fairbandits import named
+from fairbandits import registry
 from fairbandits.simulate import Run
 
 #: What worse-off groups are measured by: the paper's LinUCB.
 BASELINE = "LinUCB"
-#: The one of ours that reports judge.
+#: The one of ours that reports summarise_world.
 DEFAULT = "EvenLinUCB"
 #: One setting for all worlds. To have another policy in every comparison, add a line.
 POLICIES: tuple[str, ...] = (
@@ -51,7 +51,7 @@ class Contender:
 
     def run(self, seed: int, world_params: dict[str, Any]) -> Run:
         """Say what to simulate for one seed."""
-        return named.as_run(
+        return registry.as_run(
             self.policy, "StudentsAndVideos", seed=seed, policy_params=self.params, world_params=world_params
         )
 
@@ -75,6 +75,6 @@ def as_contenders(texts: Iterable[str]) -> tuple[Contender, ...]:
 
 
 def _contender(text: str) -> Contender:
-    contender = Contender(text, *named.parse_policy(text))
+    contender = Contender(text, *registry.parse_policy(text))
     contender.run(0, {}).make_policy()  # refuses what is wrong before anything is run
     return contender

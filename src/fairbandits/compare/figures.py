@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fairbandits.compare.cells import label
-from fairbandits.compare.judge import Found, Row, Spread
+from fairbandits.compare.cell_sums import label
 from fairbandits.compare.suite import PART_TITLES
-from fairbandits.report import drawing
+from fairbandits.compare.summary import PolicySummary, Spread, WorldSummary
+from fairbandits.report import figure_style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -25,14 +25,14 @@ _FAR = 3.0
 _LONGEST = 32
 
 
-def world_figure(name: str, found: Found, tolerance: float, data_source: str, seeds: int) -> Figure:
+def world_figure(name: str, found: WorldSummary, tolerance: float, data_source: str, seeds: int) -> Figure:
     """Draw a world.
 
     Parameters
     ----------
     name : str
         The name of the world.
-    found : Found
+    found : WorldSummary
         What was found in it.
     tolerance : float
         How large a difference is tolerated.
@@ -41,8 +41,8 @@ def world_figure(name: str, found: Found, tolerance: float, data_source: str, se
     seeds : int
         How many seeds.
     """
-    with drawing.style():
-        figure = drawing.blank(WIDTH, 2.4 + 0.12 * len(found.rows))
+    with figure_style.style():
+        figure = figure_style.blank(WIDTH, 2.4 + 0.12 * len(found.rows))
         plane, worse, regret = figure.subplots(1, 3, width_ratios=[1.5, 1, 1])
         looks = {title: _look(number) for number, title in enumerate(found.rows)}
         _plane(plane, found, looks, tolerance)
@@ -50,15 +50,15 @@ def world_figure(name: str, found: Found, tolerance: float, data_source: str, se
         _regret(regret, found)
         band = f"mean ± sd of {seeds} seeds" if seeds > 1 else "one seed"
         remark = f"{name}: {PART_TITLES[found.world.measured]}, {band}; filled: on or next to the measured front"
-        drawing.head(figure, data_source, remark)
+        figure_style.head(figure, data_source, remark)
     return figure
 
 
 def _look(number: int) -> dict[str, Any]:
-    return {"color": drawing.style_of(number)[0], "marker": _MARKERS[number % len(_MARKERS)]}
+    return {"color": figure_style.style_of(number)[0], "marker": _MARKERS[number % len(_MARKERS)]}
 
 
-def _plane(ax: Axes, found: Found, looks: dict[str, Any], tolerance: float) -> None:
+def _plane(ax: Axes, found: WorldSummary, looks: dict[str, Any], tolerance: float) -> None:
     points = {title: row.numbers for title, row in found.rows.items()}
     limit = _FAR * float(np.median([numbers["utility_loss"][0] for numbers in points.values()])) + 0.01
     far = {title: numbers for title, numbers in points.items() if numbers["utility_loss"][0] > limit}
@@ -80,7 +80,7 @@ def _plane(ax: Axes, found: Found, looks: dict[str, Any], tolerance: float) -> N
     ax.set_ylabel("utility loss")
 
 
-def _point(ax: Axes, x: Spread, y: Spread, row: Row, look: dict[str, Any]) -> None:
+def _point(ax: Axes, x: Spread, y: Spread, row: PolicySummary, look: dict[str, Any]) -> None:
     """Draw a policy: filled where it is on or next to the front."""
     fill = "white" if row.front == "off" else look["color"]
     bars: dict[str, Any] = {"xerr": x[1] or 0.0, "yerr": y[1] or 0.0}
@@ -91,7 +91,7 @@ def _beside(ax: Axes, text: str, place: tuple[float, float], va: str) -> None:
     ax.annotate(text, place, fontsize=6.5, color="0.3", va=va, xytext=(3, 0), textcoords="offset points")
 
 
-def _frontier(ax: Axes, found: Found, right: float) -> None:
+def _frontier(ax: Axes, found: WorldSummary, right: float) -> None:
     """Draw what the oracle loses, and shade what nobody reaches."""
     if not found.frontier:
         return
@@ -121,7 +121,7 @@ def _rows(ax: Axes, titles: Sequence[str], labelled: bool) -> None:
         ax.axhline(place, color="0.92", linewidth=0.6, zorder=0)
 
 
-def _worse_off(ax: Axes, found: Found, looks: dict[str, Any]) -> None:
+def _worse_off(ax: Axes, found: WorldSummary, looks: dict[str, Any]) -> None:
     for place, (title, row) in enumerate(found.rows.items()):
         _point(ax, row.numbers["worst_off_reward"], (place, None), row, looks[title])
     if found.oracle:
@@ -130,7 +130,7 @@ def _worse_off(ax: Axes, found: Found, looks: dict[str, Any]) -> None:
     ax.set_xlabel("worse-off group's reward\n(line: oracle at the tolerance)")
 
 
-def _regret(ax: Axes, found: Found) -> None:
+def _regret(ax: Axes, found: WorldSummary) -> None:
     for number, group in enumerate(found.groups):
         means = [row.numbers[f"regret_{label(group)}"][0] for row in found.rows.values()]
         ax.plot(

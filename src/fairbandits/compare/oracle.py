@@ -22,7 +22,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fairbandits.compare.cells import Cells, Floats, Group, difference
+from fairbandits.compare.cell_sums import CellSums, Floats, Group, difference
 
 #: At how many tolerances the frontier is computed.
 POINTS = 25
@@ -44,12 +44,12 @@ class Optimum:
     groups: dict[Group, float]
 
 
-def optimum(cells: Cells, tolerance: float, counted: Collection[Group]) -> Optimum | None:
+def optimum(cells: CellSums, tolerance: float, counted: Collection[Group]) -> Optimum | None:
     """Solve the programme; None where no policy at all keeps the tolerance.
 
     Parameters
     ----------
-    cells : Cells
+    cells : CellSums
         The rounds of one seed.
     tolerance : float
         How far apart the groups of an attribute may be.
@@ -60,7 +60,7 @@ def optimum(cells: Cells, tolerance: float, counted: Collection[Group]) -> Optim
     --------
     >>> groups = ((("sex", "male"),), (("sex", "female"),))
     >>> half, best = np.array([50.0, 50.0]), np.array([0.6, 0.9])
-    >>> found = optimum(Cells(groups, half, best, best, 0 * best), 0.1, [group for group, in groups])
+    >>> found = optimum(CellSums(groups, half, best, best, 0 * best), 0.1, [group for group, in groups])
     >>> round(found.reward, 6), {group[1]: round(mean, 6) for group, mean in found.groups.items()}
     (0.65, {'male': 0.6, 'female': 0.7})
     """
@@ -81,7 +81,7 @@ def optimum(cells: Cells, tolerance: float, counted: Collection[Group]) -> Optim
     return Optimum(cells.total(means), cells.by_group(means, counted))
 
 
-def _windows(cells: Cells, tolerance: float, counted: Collection[Group]) -> tuple[Floats, Floats]:
+def _windows(cells: CellSums, tolerance: float, counted: Collection[Group]) -> tuple[Floats, Floats]:
     """Write the constraints of the windows as `window @ (means, floors) <= limits`."""
     came = cells.rounds()
     groups = [group for group in counted if group in came]
@@ -92,7 +92,7 @@ def _windows(cells: Cells, tolerance: float, counted: Collection[Group]) -> tupl
     return np.vstack([below, -below]), np.repeat([tolerance, 0.0], len(groups))
 
 
-def frontier(seeds: Sequence[Cells], counted: Collection[Group]) -> list[tuple[float, float]]:
+def frontier(seeds: Sequence[CellSums], counted: Collection[Group]) -> list[tuple[float, float]]:
     """Give the utility loss that each tolerance costs, as a mean over seeds; where every seed can keep it.
 
     The tolerances go from 0 to where none of the seeds has anything left to lose: the difference that is

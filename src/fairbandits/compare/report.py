@@ -7,8 +7,8 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from fairbandits.compare import tables, words
-from fairbandits.compare.judge import Found
+from fairbandits.compare import sentences, tables
+from fairbandits.compare.summary import WorldSummary
 from fairbandits.report.page import image, page, table
 
 _TITLE = "Policies compared: what is lost, and who is left behind"
@@ -18,7 +18,7 @@ _FRONT_MARKS = {"on": ("&#9679;", "within"), "next to": ("&#9680;", "far"), "off
 def write_report(
     path: Path,
     data_source: str,
-    worlds: Mapping[str, Found],
+    worlds: Mapping[str, WorldSummary],
     drawn: Mapping[str, Path],
     settings: Mapping[str, Any],
 ) -> None:
@@ -42,8 +42,8 @@ def write_report(
     path.write_text(page(_TITLE, data_source, body), encoding="utf-8")
 
 
-def _summary(worlds: Mapping[str, Found], settings: Mapping[str, Any]) -> str:
-    lines = words.about_default(worlds, settings["default"]) if settings["default"] else []
+def _summary(worlds: Mapping[str, WorldSummary], settings: Mapping[str, Any]) -> str:
+    lines = sentences.about_default(worlds, settings["default"]) if settings["default"] else []
     lines.append(
         f"{settings['seeds']} seed(s), one setting per policy for all worlds. Losses and differences are of the "
         "true mean rewards of the arms that were picked, whatever noise the policies saw. Tolerated difference: "
@@ -55,7 +55,7 @@ def _summary(worlds: Mapping[str, Found], settings: Mapping[str, Any]) -> str:
     return text
 
 
-def _overview(worlds: Mapping[str, Found]) -> str:
+def _overview(worlds: Mapping[str, WorldSummary]) -> str:
     """Show every policy in every world at a glance."""
     titles = list(next(iter(worlds.values())).rows)
     rows = ((name, [_glance(found, title) for title in titles]) for name, found in worlds.items())
@@ -66,7 +66,7 @@ def _overview(worlds: Mapping[str, Found]) -> str:
     )
 
 
-def _glance(found: Found, title: str) -> str:
+def _glance(found: WorldSummary, title: str) -> str:
     row = found.rows[title]
     loss, gap = row.numbers["utility_loss"][0], row.numbers["reward_difference"][0]
     return f"{loss:.3f} / {gap:.3f} {_mark(row.front)}"
@@ -77,8 +77,8 @@ def _mark(front: str) -> str:
     return f'<span class="mark {kind}" title="{front} the front" aria-label="{front} the front">{sign}</span>'
 
 
-def _section(name: str, found: Found, picture: Path, tolerance: float) -> str:
-    text = "".join(f"<p>{escape(line)}</p>\n" for line in words.about_world(found, tolerance))
+def _section(name: str, found: WorldSummary, picture: Path, tolerance: float) -> str:
+    text = "".join(f"<p>{escape(line)}</p>\n" for line in sentences.about_world(found, tolerance))
     heads = tables.columns(found)
     rows = (
         (title, [_mark(row.front), *(tables.cell(row, metric) for metric in heads)])

@@ -7,10 +7,10 @@ import io
 from collections.abc import Mapping
 from typing import Any
 
-from fairbandits.compare.cells import label
-from fairbandits.compare.judge import Found, Row
+from fairbandits.compare.cell_sums import label
 from fairbandits.compare.suite import PART_TITLES
-from fairbandits.report.numbers import plus_minus
+from fairbandits.compare.summary import PolicySummary, WorldSummary
+from fairbandits.report.number_formats import plus_minus
 
 #: What tables show of every policy; the files also hold the reward and the regret of each group.
 METRIC_TITLES = {
@@ -23,23 +23,23 @@ METRIC_TITLES = {
 }
 
 
-def columns(found: Found) -> dict[str, str]:
+def columns(found: WorldSummary) -> dict[str, str]:
     """Give the metrics of a world's table, and their titles."""
     regrets = {f"regret_{label(group)}": f"regret, {label(group)}" for group in found.groups}
     return METRIC_TITLES | regrets
 
 
-def cell(row: Row, metric: str) -> str:
+def cell(row: PolicySummary, metric: str) -> str:
     """Write one number of a table, for a person to read."""
     return plus_minus(*row.numbers[metric]) if metric in row.numbers else "-"
 
 
-def mean(row: Row, metric: str) -> str:
+def mean(row: PolicySummary, metric: str) -> str:
     """Write one number without its spread, where there is little room."""
     return f"{row.numbers[metric][0]:.3f}" if metric in row.numbers else "-"
 
 
-def plain(found: Found) -> dict[str, Any]:
+def plain(found: WorldSummary) -> dict[str, Any]:
     """Give what was found in a world as plain mappings."""
     return {
         "about": found.world.about,
@@ -56,7 +56,7 @@ def plain(found: Found) -> dict[str, Any]:
     }
 
 
-def _plain_row(row: Row) -> dict[str, Any]:
+def _plain_row(row: PolicySummary) -> dict[str, Any]:
     numbers = {metric: {"mean": mean, "sd": sd} for metric, (mean, sd) in row.numbers.items()}
     return {**numbers, "front": row.front, "worse_off": row.worse_off}
 
@@ -66,7 +66,7 @@ def _short(number: float) -> float:
     return round(number, 9)
 
 
-def to_csv(worlds: Mapping[str, Found], data_source: str, seeds: int) -> str:
+def to_csv(worlds: Mapping[str, WorldSummary], data_source: str, seeds: int) -> str:
     """Write all numbers as CSV, one a line; the first line is a remark that says which data it shows."""
     file = io.StringIO()
     file.write(f"# {data_source}\n")
@@ -79,7 +79,7 @@ def to_csv(worlds: Mapping[str, Found], data_source: str, seeds: int) -> str:
     return file.getvalue()
 
 
-def to_markdown(worlds: Mapping[str, Found], data_source: str) -> str:
+def to_markdown(worlds: Mapping[str, WorldSummary], data_source: str) -> str:
     """Write a table for each world as Markdown."""
     lines = [data_source]
     for name, found in worlds.items():

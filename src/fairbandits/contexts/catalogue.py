@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from fairbandits.arms import ArmId, as_arms
-from fairbandits.coded import Coded
+from fairbandits.categorical import Categorical
 from fairbandits.contexts.matches import Common, Matches
 from fairbandits.contexts.offer import Offer
-from fairbandits.linear import FullRows, SparseRows, as_floats, checked_csr, refuse_unusable
-from fairbandits.linear.split import count_unusable
+from fairbandits.models import FullRows, SparseRows, as_floats, checked_csr, refuse_unusable
+from fairbandits.models.kernels.split_rows import count_unusable
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -143,7 +143,7 @@ class Catalogue:
         return self._offer(len(X), X, self._matches.lay_out(X, self._matches.lines(matching, len(X))), arms)
 
     def contexts(
-        self, users: Any, arms: Coded, matching: Mapping[str, Coded] | None = None
+        self, users: Any, arms: Categorical, matching: Mapping[str, Categorical] | None = None
     ) -> sparse.csr_array[Any]:
         """Give the context of one arm for each of many users: what a log of past decisions is learned from.
 
@@ -151,9 +151,9 @@ class Catalogue:
         ----------
         users : array-like or scipy sparse, shape (n_users, n_user_features)
             One row per user.
-        arms : Coded
+        arms : Categorical
             The arm of each.
-        matching : mapping of str to Coded, optional
+        matching : mapping of str to Categorical, optional
             For each way to match the value of every user.
         """
         places = arms.renumbered(self._place)

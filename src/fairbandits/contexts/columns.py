@@ -1,4 +1,4 @@
-"""Which columns tell a user's group."""
+"""Columns of the contexts as parameters name them: by number, or by name."""
 
 from __future__ import annotations
 
@@ -8,53 +8,42 @@ from typing import Any
 import numpy as np
 
 
-def correlated_columns(
-    users: Any, group: Sequence[Any], threshold: float = 0.3, columns: Sequence[str] | None = None
-) -> tuple[int | str, ...]:
-    """Find the columns whose correlation with a sensitive attribute exceeds a threshold.
+def column_numbers(parameter: str, wanted: Sequence[int | str], columns: Sequence[str] | None) -> list[int]:
+    """Find the numbers of columns.
 
     Parameters
     ----------
-    users : array-like of shape (n_users, n_features)
-        One row per user.
-    group : sequence of length n_users
-        The group of each user. With more than two groups, a column counts if it goes with any one of them.
-    threshold : float
-        How large the absolute correlation may be, from 0 to 1.
+    parameter : str
+        What the columns are called where they came from, for errors.
+    wanted : sequence of int or str
+        The columns, by number or by name.
     columns : sequence of str, optional
-        The names of the columns.
-
-    Returns
-    -------
-    tuple
-        The names of the columns, or their numbers where they have none: what `NaiveLinUCB` takes as `drop`.
+        The names of all columns.
 
     Examples
     --------
-    >>> users = [[1, 0.2], [1, 0.9], [0, 0.8], [0, 0.3]]
-    >>> correlated_columns(users, ["f", "f", "m", "m"], columns=["is female", "age"])
-    ('is female',)
+    >>> column_numbers("drop", ["sex", 0], ["age", "sex"])
+    [1, 0]
     """
-    X = np.asarray(users.toarray() if hasattr(users, "toarray") else users, dtype=np.float64)
-    if X.ndim != 2 or len(X) != len(group):
-        raise ValueError(f"users must be a matrix with one row for each of the {len(group)} groups; got {X.shape}")
-    if not np.isfinite(X).all():
-        raise ValueError("users hold NaN or infinite entries; clean or impute them first")
-    if not 0.0 <= threshold <= 1.0:
-        raise ValueError(f"threshold is an absolute correlation, from 0 to 1; got {threshold!r}")
-    if columns is not None and len(columns) != X.shape[1]:
-        raise ValueError(f"got {len(columns)} names for {X.shape[1]} columns; give one for each")
-    values = sorted(set(group), key=str)
-    if len(values) < 2:
-        raise ValueError(f"a correlation needs at least two groups; got {values}")
-    members = np.array([[user == value for value in values] for user in group], float)
-    strongest = np.abs(_correlations(X, members)).max(axis=1)
-    names: Sequence[int | str] = range(X.shape[1]) if columns is None else columns
-    return tuple(names[int(i)] for i in np.flatnonzero(strongest > threshold))
+    place = {name: number for number, name in enumerate(() if columns is None else columns)}
+    return [_number(parameter, column, place, columns is None) for column in wanted]
 
 
-def _correlations(X: Any, Y: Any) -> Any:
-    """Correlate each column of X with each of Y; a constant column goes with nothing."""
-    X, Y = X - X.mean(axis=0), Y - Y.mean(axis=0)
-    scale = np.outer(np.linalg.norm(X, axis=0), np.linalg.norm(Y, axis=0))
-    return np.divide(X.T @ Y, scale, out=np.zeros_like(scale), where=scale > 0.0)
+def _number(parameter: str, column: Any, place: dict[str, int], is_nameless: bool) -> int:
+    if isinstance(column, str):
+        if column not in place:
+            hint = "pass columns=[...] to name them" if is_nameless else f"got {len(place)} names"
+            raise ValueError(f"{parameter} names column {column!r}, which is not among columns; {hint}")
+        return place[column]
+    if isinstance(column, int | np.integer) and not isinstance(column, bool) and column >= 0:
+        return int(column)
+    raise ValueError(f"{parameter} takes column names, or numbers from 0; got {column!r}")
+
+
+def check_columns(parameter: str, numbers: Sequence[int], columns: Sequence[str] | None, width: int) -> None:
+    """Refuse columns that contexts of a width do not have."""
+    if columns is not None and len(columns) != width:
+        raise ValueError(f"columns names {len(columns)} columns, but contexts have {width}")
+    for number in numbers:
+        if number >= width:
+            raise ValueError(f"{parameter} names column {number}, but contexts have columns 0..{width - 1}")

@@ -11,9 +11,9 @@ from numba import njit
 from numpy.typing import NDArray
 from scipy import sparse
 
-from fairbandits.coded import Coded
+from fairbandits.categorical import Categorical
 from fairbandits.fairness.groups import is_missing
-from fairbandits.linear.split import LARGEST
+from fairbandits.models.kernels.split_rows import LARGEST
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -102,7 +102,7 @@ class Matches:
         line = self._known.get(key)
         return self._new_line(key) if line is None else line
 
-    def bits(self, matching: Mapping[str, Coded], places: Ints) -> Any:
+    def bits(self, matching: Mapping[str, Categorical], places: Ints) -> Any:
         """Say whether each of many users matches one arm: a sparse matrix, a line per user, a column per way."""
         unknown = [name for name in matching if name not in self._codes]
         if unknown:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairbandits.arms import ArmId
-from fairbandits.linear import Rows
+from fairbandits.models import Rows
 
 
 @dataclass(slots=True, eq=False)

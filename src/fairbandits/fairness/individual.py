@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fairbandits.fairness.estimates import Gap
+from fairbandits.fairness.gaps import Gap
+from fairbandits.fairness.group_rewards import as_range
 from fairbandits.fairness.moments import Moments
-from fairbandits.fairness.rewards import as_range
-from fairbandits.fairness.sequence import confidence_radius
+from fairbandits.statistics.confidence_sequence import confidence_radius
 
 Floats = NDArray[np.float64]
 

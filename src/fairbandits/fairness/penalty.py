@@ -6,7 +6,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from fairbandits.fairness.rewards import GroupRewards
+from fairbandits.fairness.group_rewards import GroupRewards
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -11,8 +11,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from fairbandits.fairness.group_rewards import GroupRewards
 from fairbandits.fairness.groups import GroupKey
-from fairbandits.fairness.rewards import GroupRewards
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

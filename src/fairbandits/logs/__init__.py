@@ -1,34 +1,27 @@
-"""Logs of past decisions: who gained what, what another policy would have done, policies that start warm."""
+"""Logs of past decisions: read and written, whatever they are stored in; policies learned from them."""
 
-from fairbandits.coded import Coded, Label
-from fairbandits.logs.audit import Audit, audit, metric_frame
+from fairbandits.categorical import Categorical, Label
 from fairbandits.logs.chunk import Chunk
-from fairbandits.logs.contexts import Encoder
+from fairbandits.logs.encoder import ContextEncoder
 from fairbandits.logs.errors import LogError
 from fairbandits.logs.fitting import Fitted, fit
-from fairbandits.logs.judge import Judgement, judge
 from fairbandits.logs.log import Log
 from fairbandits.logs.offers import ArmTable, Offers, read_arms
 from fairbandits.logs.roles import Roles
-from fairbandits.logs.write import write_log
+from fairbandits.logs.writing import write_log
 
 __all__ = [
     "ArmTable",
-    "Audit",
+    "Categorical",
     "Chunk",
-    "Coded",
-    "Encoder",
+    "ContextEncoder",
     "Fitted",
-    "Judgement",
     "Label",
     "Log",
     "LogError",
     "Offers",
     "Roles",
-    "audit",
     "fit",
-    "judge",
-    "metric_frame",
     "read_arms",
     "write_log",
 ]

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from fairbandits.coded import Coded
+from fairbandits.categorical import Categorical
 from fairbandits.logs.errors import Place
 
 Floats = NDArray[np.float64]
@@ -26,13 +26,13 @@ class Chunk:
     ----------
     first_row : int
         The number of its first row in the log, from 0.
-    arm : Coded
+    arm : Categorical
         The arm that was picked.
     reward : array of float
         What it gave; NaN where no reward came.
     propensity : array of float or None
         The probability with which it was picked, in (0, 1].
-    group : mapping of str to Coded
+    group : mapping of str to Categorical
         By attribute, the user's group; -1 where it is not known.
     time : array of datetime64[us] or float, or None
         When; NaT or NaN where it is not known.
@@ -43,10 +43,10 @@ class Chunk:
     """
 
     first_row: int
-    arm: Coded
+    arm: Categorical
     reward: Floats
     propensity: Floats | None
-    group: Mapping[str, Coded]
+    group: Mapping[str, Categorical]
     time: NDArray[Any] | None = None
     contexts: csr_array[Any] | Floats | None = None
     place: Place = _NOWHERE

@@ -11,17 +11,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fairbandits.categorical import Categorical
 from fairbandits.cluster import Cluster, connected, map_reduce
-from fairbandits.coded import Coded
 from fairbandits.logs.chunk import Chunk
-from fairbandits.logs.contexts import Encoder
+from fairbandits.logs.encoder import ContextEncoder
 from fairbandits.logs.errors import LogError
 from fairbandits.logs.log import Log
 from fairbandits.logs.offers import ArmTable, Offers
 from fairbandits.policies import Lessons, Policy
 
 # Contexts of the arms that were picked, the arms, their rewards, the users' groups.
-Decisions = tuple[Any, Coded, NDArray[np.float64], Mapping[str, Coded]]
+Decisions = tuple[Any, Categorical, NDArray[np.float64], Mapping[str, Categorical]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,7 +31,7 @@ class Fitted:
     Attributes
     ----------
     policy : Policy
-        The policy. Its `notes` say how users and arms are encoded; see `Encoder.of`.
+        The policy. Its `notes` say how users and arms are encoded; see `ContextEncoder.of`.
     learned, skipped : int
         How many decisions of the log it has learned, and how many it could not, for they have no reward.
     """
@@ -72,7 +72,7 @@ def fit(log: Log, policy: Policy, *, table: ArmTable | None = None, cluster: Clu
     if cluster is not None and not policy.lessons_add_up:
         raise ValueError(f"the order of rewards matters to {policy!r}; fit it without a cluster")
     before = policy.rounds_learned
-    known = Encoder.of(policy) if before else None
+    known = ContextEncoder.of(policy) if before else None
     if known is not None:
         _check_same(log, policy, known, table)
     with connected(cluster) as client:
@@ -101,7 +101,7 @@ class _Pupil:
     policy: Policy
     offers: Offers | None
 
-    def hear(self, log: Log, encoder: Encoder) -> tuple[Lessons, int]:
+    def hear(self, log: Log, encoder: ContextEncoder) -> tuple[Lessons, int]:
         """Sum up what a log teaches; and count the decisions that have no reward."""
         lessons = Lessons(self.policy)
         return lessons, self._teach(log.with_encoder(encoder), lessons.add)
@@ -154,7 +154,7 @@ def _merged(one: tuple[Lessons, int], two: tuple[Lessons, int]) -> tuple[Lessons
     return one[0] + two[0], one[1] + two[1]
 
 
-def _check_same(log: Log, policy: Policy, known: Encoder, table: ArmTable | None) -> None:
+def _check_same(log: Log, policy: Policy, known: ContextEncoder, table: ArmTable | None) -> None:
     """Refuse a log whose columns are not those of the log that a policy has learned before."""
     if log.roles.contexts != known.columns:
         raise LogError(
@@ -171,7 +171,7 @@ def _catalogue(table: ArmTable | None) -> dict[str, Any] | None:
     return None if table is None else {**table.encoder.to_plain(), "matches": list(table.matches)}
 
 
-def _notes(log: Log, encoder: Encoder, table: ArmTable | None) -> dict[str, Any]:
+def _notes(log: Log, encoder: ContextEncoder, table: ArmTable | None) -> dict[str, Any]:
     notes: dict[str, Any] = {"roles": log.roles.to_plain(), "encoder": encoder.to_plain()}
     if table is not None:
         notes["catalogue"] = _catalogue(table)

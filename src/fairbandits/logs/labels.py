@@ -8,7 +8,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from fairbandits.coded import Coded, Label
+from fairbandits.categorical import Categorical, Label
 from fairbandits.logs.errors import Place, shortened
 
 Codes = NDArray[np.int32]
@@ -41,13 +41,13 @@ class Labels:
         self._low = 0
         self._table: Codes = np.empty(0, np.int32)
 
-    def code(self, array: Any, place: Place) -> Coded:
+    def code(self, array: Any, place: Place) -> Categorical:
         """Give the numbers of the labels of an Arrow array."""
         import pyarrow as pa  # noqa: PLC0415 - an extra
 
         kind = array.type
         if pa.types.is_null(kind):
-            return Coded(np.full(len(array), -1, np.int32), self.labels)
+            return Categorical(np.full(len(array), -1, np.int32), self.labels)
         if pa.types.is_boolean(kind):
             array = array.cast(pa.string())
         if not (is_text(array.type) or _is_number(array.type)):
@@ -58,8 +58,8 @@ class Labels:
                 f"it holds {kind} here, and {ours} before; write one type in all of the log", self.column, 0
             )
         if self.is_text:
-            return Coded(self._by_dictionary(encoded(array)), self.labels)
-        return Coded(self._by_value(as_whole(array, self.column, place)), self.labels)
+            return Categorical(self._by_dictionary(encoded(array)), self.labels)
+        return Categorical(self._by_value(as_whole(array, self.column, place)), self.labels)
 
     def _by_dictionary(self, array: Any) -> Codes:
         dictionary, numbers = array.dictionary, array.indices

@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any, Self
 
 from fairbandits.logs.chunk import Chunk
-from fairbandits.logs.contexts import Encoder
 from fairbandits.logs.csv_files import open_csv
+from fairbandits.logs.dependencies import need_arrow
+from fairbandits.logs.encoder import ContextEncoder
 from fairbandits.logs.errors import LogError, nearest
-from fairbandits.logs.extra import need_arrow
 from fairbandits.logs.frames import open_frame
 from fairbandits.logs.parquet_files import open_parquet
-from fairbandits.logs.parts import SUFFIXES, Part, Source, find_files
+from fairbandits.logs.parts import SUFFIXES, LogPart, Source, find_files
 from fairbandits.logs.reader import Reader, make_encoder
 from fairbandits.logs.roles import Roles, checked_roles, find_roles
 from fairbandits.worlds.checks import whole
@@ -53,9 +53,9 @@ class Log:
     name: str
     roles: Roles
     guessed: Mapping[str, Any]
-    parts: Sequence[Part]
+    parts: Sequence[LogPart]
     kinds: Mapping[str, str]
-    declared: Encoder | None = None
+    declared: ContextEncoder | None = None
 
     @classmethod
     def open(cls, source: Any, roles: Roles | None = None, *, guess: bool = True, **named_roles: Any) -> Self:
@@ -109,15 +109,15 @@ class Log:
                 yield reader.chunk(batch, place, row)
                 row += len(batch)
 
-    def encoder(self) -> Encoder:
+    def encoder(self) -> ContextEncoder:
         """Give the encoder of the users' features; where words are among them, all of the log is read once."""
         return self._encoder if self.declared is None else self.declared
 
     @cached_property
-    def _encoder(self) -> Encoder:
+    def _encoder(self) -> ContextEncoder:
         return make_encoder(self.parts, self.roles.contexts, self.kinds)
 
-    def with_encoder(self, encoder: Encoder) -> Log:
+    def with_encoder(self, encoder: ContextEncoder) -> Log:
         """Give the same log with another encoder: that of a policy, say, which knows other words."""
         for column in encoder.columns:
             if column not in self.kinds:
@@ -133,7 +133,7 @@ class Log:
             return [self]
         pieces = _numbered(self.parts)
         total = sum(piece.size for piece in pieces)
-        bins: list[list[Part]] = [[] for _ in range(n)]
+        bins: list[list[LogPart]] = [[] for _ in range(n)]
         before = 0
         for piece in pieces:
             bins[min((2 * before + piece.size) * n // (2 * total), n - 1)].append(piece)
@@ -141,9 +141,9 @@ class Log:
         return [replace(self, parts=parts) for parts in bins if parts]
 
 
-def _numbered(parts: Sequence[Part]) -> list[Part]:
+def _numbered(parts: Sequence[LogPart]) -> list[LogPart]:
     """Cut parts into their pieces, each of which knows its first row."""
-    pieces: list[Part] = []
+    pieces: list[LogPart] = []
     row = 0
     for part in parts:
         for piece in part.pieces():

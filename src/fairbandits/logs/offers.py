@@ -10,9 +10,9 @@ import numpy as np
 from scipy import sparse
 
 from fairbandits.arms import ArmId, as_arms
-from fairbandits.coded import Coded
+from fairbandits.categorical import Categorical
 from fairbandits.contexts import Catalogue, Offer
-from fairbandits.logs.contexts import Encoder, Features
+from fairbandits.logs.encoder import ContextEncoder, Features
 from fairbandits.logs.errors import LogError, Place
 from fairbandits.logs.labels import Labels
 from fairbandits.logs.log import Log, look
@@ -33,7 +33,7 @@ class ArmTable:
         Their ids.
     features : array or scipy sparse, shape (n_arms, n_features)
         Their features.
-    encoder : Encoder
+    encoder : ContextEncoder
         How columns became features.
     matches : mapping of str to sequence
         By attribute of users, the value of every arm: a user who has the same one matches it.
@@ -41,7 +41,7 @@ class ArmTable:
 
     arms: Sequence[ArmId]
     features: Features
-    encoder: Encoder
+    encoder: ContextEncoder
     matches: Mapping[str, Sequence[Any]] = field(default_factory=dict)
 
     @property
@@ -80,7 +80,7 @@ def read_arms(source: Any, log: Log) -> ArmTable:
     return ArmTable(_as_arms(found.name, values[name]), features, encoder, matches)
 
 
-def _read(found: Source, columns: Sequence[str], encoder: Encoder) -> tuple[dict[str, list[Any]], Features]:
+def _read(found: Source, columns: Sequence[str], encoder: ContextEncoder) -> tuple[dict[str, list[Any]], Features]:
     """Read all of a table: the labels of some columns, and features."""
     reader = FeatureReader(encoder, found.kinds)
     labels = {column: Labels(column, is_text=found.kinds[column] != WHOLE) for column in columns}
@@ -122,7 +122,7 @@ class Offers:
 
     def __init__(self, arms: Sequence[ArmId], width: int, table: ArmTable | None = None) -> None:
         if table is None:
-            table = ArmTable(arms, np.zeros((len(arms), 0)), Encoder())
+            table = ArmTable(arms, np.zeros((len(arms), 0)), ContextEncoder())
         self._catalogue = Catalogue(table.features, width, table.arms, table.matches)
         self._ways = tuple(table.matches)
 
@@ -135,7 +135,7 @@ class Offers:
         given = {} if group is None else group
         return self._catalogue.offer(context, {way: given.get(way) for way in self._ways}, [arm])
 
-    def picked(self, contexts: Features, arms: Coded, groups: Mapping[str, Coded]) -> Features:
+    def picked(self, contexts: Features, arms: Categorical, groups: Mapping[str, Categorical]) -> Features:
         """Give the context of the arm that each of many users got."""
         return self._catalogue.contexts(contexts, arms, {way: groups[way] for way in self._ways})
 

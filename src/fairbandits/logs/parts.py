@@ -14,7 +14,7 @@ from fairbandits.logs.labels import is_text
 TEXT, WHOLE, NUMBER, TRUTH, TIME, OTHER, NOTHING = "text", "whole", "number", "truth", "time", "other", "nothing"
 
 
-class Part(Protocol):
+class LogPart(Protocol):
     """A stretch of a log. It can be pickled, so that another process can read it."""
 
     @property
@@ -36,7 +36,7 @@ class Part(Protocol):
     def batches(self, kinds: Mapping[str, str], rows: int) -> Iterator[tuple[Place, Any]]:
         """Read some columns, by name with what each is to hold: Arrow record batches, and where each stands."""
 
-    def pieces(self) -> Iterator[Part]:
+    def pieces(self) -> Iterator[LogPart]:
         """Give smaller stretches, which together are this one; they know how many rows they have."""
 
 
@@ -52,7 +52,7 @@ class Source:
         Its columns in their order, and what each holds.
     columns : sequence of str
         The same columns, those of one name as often as they stand there.
-    parts : sequence of Part
+    parts : sequence of LogPart
         What it is made of.
     roles : mapping
         The roles of columns, where the log itself says them.
@@ -61,7 +61,7 @@ class Source:
     name: str
     kinds: Mapping[str, str]
     columns: Sequence[str]
-    parts: Sequence[Part]
+    parts: Sequence[LogPart]
     roles: Mapping[str, Any]
 
 

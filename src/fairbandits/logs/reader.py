@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fairbandits.coded import Coded
+from fairbandits.categorical import Categorical
 from fairbandits.logs.chunk import Chunk
-from fairbandits.logs.contexts import Encoder, Features
+from fairbandits.logs.encoder import ContextEncoder, Features
 from fairbandits.logs.errors import Place
 from fairbandits.logs.labels import Labels
-from fairbandits.logs.parts import NOTHING, NUMBER, OTHER, TEXT, TIME, TRUTH, WHOLE, Part
+from fairbandits.logs.parts import NOTHING, NUMBER, OTHER, TEXT, TIME, TRUTH, WHOLE, LogPart
 from fairbandits.logs.roles import Roles
 from fairbandits.logs.values import as_floats, as_propensities, as_times
 
@@ -32,12 +32,16 @@ class Reader:
         What each column of the log holds.
     columns : collection of str, optional
         The columns wanted beside arm and reward; left out, all that have a role.
-    encoder : Encoder, optional
+    encoder : ContextEncoder, optional
         How contexts are encoded; left out, they are not read.
     """
 
     def __init__(
-        self, roles: Roles, kinds: Mapping[str, str], columns: Collection[str] | None, encoder: Encoder | None
+        self,
+        roles: Roles,
+        kinds: Mapping[str, str],
+        columns: Collection[str] | None,
+        encoder: ContextEncoder | None,
     ) -> None:
         def is_wanted(column: str | None) -> bool:
             return column is not None and (columns is None or column in columns)
@@ -88,7 +92,7 @@ class Reader:
 class FeatureReader:
     """Turns columns into features, and remembers words from one batch to the next."""
 
-    def __init__(self, encoder: Encoder, kinds: Mapping[str, str]) -> None:
+    def __init__(self, encoder: ContextEncoder, kinds: Mapping[str, str]) -> None:
         self._encoder = encoder
         # What to read, and as what.
         self.kinds = {c: TEXT if c in encoder.words else _as_number(kinds[c]) for c in encoder.columns}
@@ -96,7 +100,7 @@ class FeatureReader:
 
     def read(self, column: Mapping[str, Any], place: Place, n_rows: int) -> Features:
         """Give the features of the rows of a batch."""
-        found: dict[str, Coded | NDArray[np.float64]] = {}
+        found: dict[str, Categorical | NDArray[np.float64]] = {}
         for name in self._encoder.columns:
             if name in self._labels:
                 found[name] = self._labels[name].code(column[name], place)
@@ -107,7 +111,7 @@ class FeatureReader:
         return self._encoder.assemble(n_rows, found)
 
 
-def make_encoder(parts: Sequence[Part], columns: Sequence[str], kinds: Mapping[str, str]) -> Encoder:
+def make_encoder(parts: Sequence[LogPart], columns: Sequence[str], kinds: Mapping[str, str]) -> ContextEncoder:
     """Make the encoder of some columns; where they hold words, all parts are read to find which."""
     for column in columns:
         if kinds[column] in (TIME, OTHER):
@@ -117,7 +121,9 @@ def make_encoder(parts: Sequence[Part], columns: Sequence[str], kinds: Mapping[s
         for place, batch in part.batches(dict.fromkeys(labels, TEXT), 1 << 18):
             for name, array in zip(batch.schema.names, batch.columns, strict=True):
                 labels[name].code(array, place)
-    return Encoder(tuple(columns), {name: tuple(sorted(map(str, known.labels))) for name, known in labels.items()})
+    return ContextEncoder(
+        tuple(columns), {name: tuple(sorted(map(str, known.labels))) for name, known in labels.items()}
+    )
 
 
 def _as_number(kind: str) -> str:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fairbandits.coded import Coded
+from fairbandits.categorical import Categorical
 from fairbandits.logs.roles import Roles
 from fairbandits.worlds.checks import whole
 
@@ -126,5 +126,5 @@ def _show(sex: Ints, interest: Ints, is_new: NDArray[np.bool_], draws: Floats) -
     return arm, chances[(*mine, arm)]
 
 
-def _words(codes: Any, labels: Any) -> Coded:
-    return Coded(np.asarray(codes, np.int32), list(labels))
+def _words(codes: Any, labels: Any) -> Categorical:
+    return Categorical(np.asarray(codes, np.int32), list(labels))

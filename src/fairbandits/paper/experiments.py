@@ -41,7 +41,7 @@ QUICK_SIZE = Size(train=300, test=200)
 
 
 @dataclass(frozen=True)
-class Setting:
+class ExperimentSetting:
     """What the paper varies between its rows. Equal settings are one and the same run.
 
     Parameters
@@ -59,7 +59,7 @@ class Setting:
 
     Examples
     --------
-    >>> run = Setting("fair_linucb", gamma=3.0).run(seed=0, data="standin")
+    >>> run = ExperimentSetting("fair_linucb", gamma=3.0).run(seed=0, data="standin")
     >>> run.policy.__name__, run.world_params["male_videos"]
     ('FairLinUCB', 30)
     """
@@ -93,16 +93,16 @@ class Setting:
         return LinUCB, {}
 
 
-LINUCB = Setting("linucb")
-FAIR = Setting("fair_linucb", gamma=3.0)
+LINUCB = ExperimentSetting("linucb")
+FAIR = ExperimentSetting("fair_linucb", gamma=3.0)
 _BOTH = {"linucb": LINUCB, "fair_linucb_gamma_3": FAIR}
 
 #: By table, the setting of every row; a row is named as in `published`, by policy first where that is.
-TABLES: dict[str, dict[tuple[str, ...], Setting]] = {
+TABLES: dict[str, dict[tuple[str, ...], ExperimentSetting]] = {
     "table_comparison": {
         ("fair_linucb_gamma_3",): FAIR,
         ("linucb",): LINUCB,
-        ("naive",): Setting("naive"),
+        ("naive",): ExperimentSetting("naive"),
     },
     "reward_r2": {(name,): replace(setting, reward="r2") for name, setting in _BOTH.items()},
     # With gamma = 0 Fair-LinUCB is LinUCB, to the bit.
@@ -164,7 +164,7 @@ def as_experiments(only: Iterable[str]) -> tuple[str, ...]:
     return tuple(name for name in EXPERIMENTS if name in wanted or not wanted)
 
 
-def settings_of(experiments: Iterable[str]) -> tuple[Setting, ...]:
+def settings_of(experiments: Iterable[str]) -> tuple[ExperimentSetting, ...]:
     """Give the settings that the experiments need, each one once.
 
     Examples

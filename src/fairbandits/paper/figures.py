@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from fairbandits.paper import theory
 from fairbandits.paper.tables import Table
-from fairbandits.report import drawing
+from fairbandits.report import figure_style
 from fairbandits.simulate import Trace
 
 if TYPE_CHECKING:
@@ -35,9 +35,9 @@ def cumulative_rewards(panels: Mapping[str, Sequence[Trace]], attribute: str | N
     """
     first = next(iter(panels.values()))[0]
     parts = first.parts
-    with drawing.style():
+    with figure_style.style():
         styles = _styles(panels, attribute)
-        figure, axes = drawing.subplots(len(panels), len(parts), 1.45)
+        figure, axes = figure_style.subplots(len(panels), len(parts), 1.45)
         lows, highs = [], []
         names: dict[str, Any] = {}
         for row, (title, traces) in enumerate(panels.items()):
@@ -55,20 +55,20 @@ def cumulative_rewards(panels: Mapping[str, Sequence[Trace]], attribute: str | N
             margin = 0.08 * (max(highs) - min(lows)) + 1e-3
             for ax in axes.flat:
                 ax.set_ylim(min(lows) - margin, max(highs) + margin)
-        drawing.head(figure, first.data_source, _seeds(panels))
-        drawing.legend(figure, names)
+        figure_style.head(figure, first.data_source, _seeds(panels))
+        figure_style.legend(figure, names)
     return figure
 
 
 def gamma_trade_off(table: Table, data_source: str) -> Figure:
     """Draw what gamma buys and what it costs: difference and loss, measured and published."""
     gammas = [float(path[0]) for path in table]
-    with drawing.style():
-        figure, axes = drawing.subplots(1, 1, 2.1)
+    with figure_style.style():
+        figure, axes = figure_style.subplots(1, 1, 2.1)
         ax = axes[0, 0]
         for number, metric in enumerate(("utility_loss", "reward_difference")):
             cells = [cells[metric] for cells in table.values()]
-            colour, style = drawing.STYLES[number]
+            colour, style = figure_style.STYLES[number]
             look: dict[str, Any] = {"color": colour, "marker": "os"[number], "markersize": 4}
             label = metric.replace("_", " ")
             means, sds = [cell.mean for cell in cells], [cell.sd or 0.0 for cell in cells]
@@ -81,19 +81,19 @@ def gamma_trade_off(table: Table, data_source: str) -> Figure:
         ax.set_ylabel("per round, test part")
         ax.set_ylim(bottom=-0.004)
         n = next(iter(table.values()))["utility_loss"].n
-        drawing.head(figure, data_source, f"mean ± sd of {n} seeds")
-        drawing.legend(figure, _sorted_lines(ax, "published"))
+        figure_style.head(figure, data_source, f"mean ± sd of {n} seeds")
+        figure_style.legend(figure, _sorted_lines(ax, "published"))
     return figure
 
 
 def regret_and_bound(traces: Mapping[float, Sequence[Trace]]) -> Figure:
     """Draw the regret of every gamma, and the bound of Theorem 1 above it, on logarithmic axes."""
-    with drawing.style():
-        figure, axes = drawing.subplots(1, 1, 2.3)
+    with figure_style.style():
+        figure, axes = figure_style.subplots(1, 1, 2.3)
         ax = axes[0, 0]
         rounds = len(next(iter(traces.values()))[0])
         at = np.unique(np.geomspace(1, rounds, 60).astype(np.int64))
-        for (gamma, of_gamma), (colour, style) in zip(traces.items(), drawing.STYLES, strict=False):
+        for (gamma, of_gamma), (colour, style) in zip(traces.items(), figure_style.STYLES, strict=False):
             measured = np.array([theory.regret(trace) for trace in of_gamma])[:, at - 1]
             mean, low, high = measured.mean(axis=0), measured.min(axis=0), measured.max(axis=0)
             ax.plot(at, mean, color=colour, linestyle=style, label=f"regret, gamma {gamma:g}")
@@ -108,8 +108,8 @@ def regret_and_bound(traces: Mapping[float, Sequence[Trace]]) -> Figure:
         ax.set_xlabel("round")
         ax.set_ylabel("regret so far")
         seeds = len(next(iter(traces.values())))
-        drawing.head(figure, theory.DATA_SOURCE, f"band: lowest to highest of {seeds} seeds")
-        drawing.legend(figure, _sorted_lines(ax, "bound"))
+        figure_style.head(figure, theory.DATA_SOURCE, f"band: lowest to highest of {seeds} seeds")
+        figure_style.legend(figure, _sorted_lines(ax, "bound"))
     return figure
 
 
@@ -137,7 +137,7 @@ def _styles(panels: Mapping[str, Sequence[Trace]], attribute: str | None) -> dic
     """Give each group its line, the same in every panel and part."""
     traces = [trace for traces in panels.values() for trace in traces]
     names = {name for trace in traces for part in trace.parts for name in trace.running_means(part, attribute)}
-    return {name: drawing.style_of(number) for number, name in enumerate(sorted(names, key=str))}
+    return {name: figure_style.style_of(number) for number, name in enumerate(sorted(names, key=str))}
 
 
 def _mean_and_sd(curves: Sequence[Floats]) -> tuple[NDArray[np.int64], Floats, Floats]:

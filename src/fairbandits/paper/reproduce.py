@@ -17,7 +17,7 @@ from fairbandits.paper.experiments import (
     RATIOS,
     RIDGE,
     TABLES,
-    Setting,
+    ExperimentSetting,
     Size,
     as_experiments,
     row_title,
@@ -25,16 +25,16 @@ from fairbandits.paper.experiments import (
 )
 from fairbandits.paper.published import CITATION
 from fairbandits.paper.report import write_report
-from fairbandits.report import drawing
-from fairbandits.report.about import about_data, check_source
+from fairbandits.report import figure_style
+from fairbandits.report.data_source import about_data, check_source
 from fairbandits.simulate import Run, Trace, simulate_many
 from fairbandits.worlds.checks import whole
 
-Traces = dict[Setting, list[Trace]]
+Traces = dict[ExperimentSetting, list[Trace]]
 
 
 @dataclass(frozen=True)
-class Results:
+class ReproductionResults:
     """What was found, and where it was written.
 
     Attributes
@@ -67,7 +67,7 @@ def reproduce(
     data: str | Path = "auto",
     quick: bool = False,
     progress: bool = False,
-) -> Results:
+) -> ReproductionResults:
     """Run the paper's experiments and write down what comes out, beside what was published.
 
     The same seeds give the same `results.json` to the bit, whatever `jobs` is. Finished runs are kept in the
@@ -92,7 +92,7 @@ def reproduce(
     """
     experiments = as_experiments(only)
     whole("seeds", seeds, 1)
-    drawing.need_matplotlib()
+    figure_style.need_matplotlib()
     size = QUICK_SIZE if quick else PAPER_SIZE
     data, about = about_data(data)
     out = Path(folder)
@@ -106,7 +106,7 @@ def reproduce(
     of_theory = {gamma: traces.pop(gamma) for gamma in bounded}
 
     found = {name: tables.as_table(name, traces) for name in experiments if name in TABLES}
-    results = Results(about["source"], found, theory.sum_up(of_theory), out, not quick)
+    results = ReproductionResults(about["source"], found, theory.sum_up(of_theory), out, not quick)
     settings = _settings(experiments, seeds, size)
     _clear(out)
     _write_numbers(results, {"data": about, "settings": settings})
@@ -144,7 +144,7 @@ def _clear(folder: Path) -> None:
             path.unlink(missing_ok=True)
 
 
-def _write_numbers(results: Results, head: dict[str, Any]) -> None:
+def _write_numbers(results: ReproductionResults, head: dict[str, Any]) -> None:
     plain = head | {
         "tables": {name: tables.nested(name, table) for name, table in results.tables.items()},
         "theory": theory.plain(results.theory),
@@ -158,7 +158,9 @@ def _write_numbers(results: Results, head: dict[str, Any]) -> None:
         (results.folder / "theory.csv").write_text(theory.to_csv(results.theory), encoding="utf-8")
 
 
-def _draw(results: Results, traces: Traces, of_theory: Mapping[float, Sequence[Trace]]) -> dict[str, list[Path]]:
+def _draw(
+    results: ReproductionResults, traces: Traces, of_theory: Mapping[float, Sequence[Trace]]
+) -> dict[str, list[Path]]:
     """Draw the figures of each experiment, and say where they are."""
     folder = results.folder / "figures"
     drawn: dict[str, list[Path]] = {}
@@ -166,12 +168,12 @@ def _draw(results: Results, traces: Traces, of_theory: Mapping[float, Sequence[T
         drawn[name] = []
         for label, rows in _panels(name).items():
             panels = {row_title(path): traces[TABLES[name][path]] for path in rows}
-            drawn[name].append(drawing.save(figures.cumulative_rewards(panels), folder, f"{name}{label}"))
+            drawn[name].append(figure_style.save(figures.cumulative_rewards(panels), folder, f"{name}{label}"))
     if "table_gamma" in results.tables:
         figure = figures.gamma_trade_off(results.tables["table_gamma"], results.data_source)
-        drawn["table_gamma"].insert(0, drawing.save(figure, folder, "table_gamma_trade_off"))
+        drawn["table_gamma"].insert(0, figure_style.save(figure, folder, "table_gamma_trade_off"))
     if of_theory:
-        drawn["theory"] = [drawing.save(figures.regret_and_bound(of_theory), folder, "theory")]
+        drawn["theory"] = [figure_style.save(figures.regret_and_bound(of_theory), folder, "theory")]
     return drawn
 
 

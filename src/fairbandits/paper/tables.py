@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from fairbandits.paper.experiments import ORDER_RATIO, TABLES, Setting, row_title
+from fairbandits.paper.experiments import ORDER_RATIO, TABLES, ExperimentSetting, row_title
 from fairbandits.paper.published import is_far, published_row
-from fairbandits.report.numbers import mean_and_sd, plus_minus
+from fairbandits.report.number_formats import mean_and_sd, plus_minus
 from fairbandits.simulate import Trace
 
 Metrics = Sequence[Mapping[str, float]]
@@ -78,7 +78,7 @@ def as_cell(values: Sequence[float], published: float | None) -> Cell:
     return Cell(mean, sd, len(values), published, within)
 
 
-def as_table(name: str, traces: Mapping[Setting, Sequence[Trace]]) -> Table:
+def as_table(name: str, traces: Mapping[ExperimentSetting, Sequence[Trace]]) -> Table:
     """Assemble a table of the paper out of the traces of all seeds."""
     return {
         path: _row(name, path, [trace.metrics() for trace in traces[setting]])

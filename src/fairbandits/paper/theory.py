@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fairbandits.linear import fair_linucb_regret_bound
+from fairbandits.models import fair_linucb_regret_bound
 from fairbandits.policies import FairLinUCB
 from fairbandits.simulate import Run, Trace
 from fairbandits.worlds import LinearWorld

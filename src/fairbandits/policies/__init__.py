@@ -1,6 +1,7 @@
 """Which arm? A linear model, a fairness term, and a rule to pick."""
 
 from fairbandits.policies.base import Policy, Seen
+from fairbandits.policies.batch_learning import Lessons
 from fairbandits.policies.counterfactual_linucb import CounterfactualLinUCB
 from fairbandits.policies.decision import Decision, Scores
 from fairbandits.policies.decisions import Decisions
@@ -8,13 +9,12 @@ from fairbandits.policies.epsilon_greedy import EpsilonGreedy
 from fairbandits.policies.equal_regret_linucb import EqualRegretLinUCB
 from fairbandits.policies.even_linucb import EvenLinUCB
 from fairbandits.policies.fair_linucb import FairLinUCB
-from fairbandits.policies.files import FileError
-from fairbandits.policies.lessons import Lessons
 from fairbandits.policies.linear_policy import LinearPolicy
 from fairbandits.policies.lints import LinTS
 from fairbandits.policies.linucb import LinUCB
 from fairbandits.policies.max_min_linucb import MaxMinLinUCB
 from fairbandits.policies.naive_linucb import NaiveLinUCB
+from fairbandits.policies.policy_files import FileError
 from fairbandits.policies.primal_dual_linucb import PrimalDualLinUCB
 from fairbandits.policies.slate import Slate
 from fairbandits.policies.twins import twin_rewards

@@ -10,11 +10,11 @@ import numpy as np
 from fairbandits.arms import ArmId
 from fairbandits.contexts import Offer
 from fairbandits.fairness import Group, GroupKey, as_group, as_groups
-from fairbandits.linear import Rows, as_rows, check_width, stack_rows
+from fairbandits.models import Rows, as_rows, check_width, stack_rows
 from fairbandits.policies.core import Core, Floats, Ints, Seen, Term
 from fairbandits.policies.decision import Decision, Scores, decided
 from fairbandits.policies.decisions import Decisions
-from fairbandits.policies.pick import (
+from fairbandits.policies.picker import (
     pick_best_of_many,
 )
 from fairbandits.policies.slate import Slate, as_slate_size

@@ -10,18 +10,18 @@ from numpy.typing import NDArray
 
 from fairbandits.arms import ArmId, ArmIndex
 from fairbandits.fairness import GroupKey, GroupRewards
-from fairbandits.fairness.rewards import as_range
-from fairbandits.linear import Row, Rows, RowSums
+from fairbandits.fairness.group_rewards import as_range
+from fairbandits.models import Row, Rows, RowSums
 from fairbandits.policies.decision import Decision, Scores
 from fairbandits.policies.ledger import Ledger
-from fairbandits.policies.params import Parameters
-from fairbandits.policies.pick import (
+from fairbandits.policies.parameters import Parameters
+from fairbandits.policies.picker import (
     pick_best,
     pick_best_in_order,
     pick_in_turn,
     share_of_best,
 )
-from fairbandits.policies.plain import (
+from fairbandits.policies.serialisation import (
     as_generator,
     params_to_plain,
 )

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from fairbandits.linear import Model, Rows, as_rows
+from fairbandits.contexts.columns import check_columns, column_numbers
+from fairbandits.models import Model, Rows, as_rows
 from fairbandits.policies.base import Seen, Term
-from fairbandits.policies.columns import check_columns, column_numbers
 from fairbandits.policies.linucb import LinUCB
-from fairbandits.policies.params import as_number
+from fairbandits.policies.parameters import as_number
 
 
 class CounterfactualLinUCB(LinUCB):

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from fairbandits.arms import ArmId, as_arm
 from fairbandits.fairness import GroupKey, as_group
-from fairbandits.linear import Row
+from fairbandits.models import Row
 
 Floats = NDArray[np.float64]
 

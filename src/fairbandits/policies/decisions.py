@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from fairbandits.arms import ArmId
 from fairbandits.fairness import GroupKey
-from fairbandits.linear import Rows
-from fairbandits.linear.split import take_rows
+from fairbandits.models import Rows
+from fairbandits.models.kernels.split_rows import take_rows
 from fairbandits.policies.decision import Decision, Scores
 
 

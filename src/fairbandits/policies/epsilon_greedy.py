@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from fairbandits.linear import Model
+from fairbandits.models import Model
 from fairbandits.policies.base import Floats, Seen, Term
 from fairbandits.policies.decision import Scores
 from fairbandits.policies.linear_policy import LinearPolicy
-from fairbandits.policies.params import as_number
-from fairbandits.policies.pick import share_of_best
+from fairbandits.policies.parameters import as_number
+from fairbandits.policies.picker import share_of_best
 
 
 class EpsilonGreedy(LinearPolicy):

@@ -8,12 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairbandits.fairness import GroupRewards, hedge_weights, of_users
-from fairbandits.linear import Model
+from fairbandits.models import Model
 from fairbandits.policies.base import Floats, Seen, Term
 from fairbandits.policies.decision import Decision
 from fairbandits.policies.linucb import LinUCB
-from fairbandits.policies.params import as_number
-from fairbandits.policies.plain import part
+from fairbandits.policies.parameters import as_number
+from fairbandits.policies.serialisation import part
 from fairbandits.policies.slate import Slate
 
 

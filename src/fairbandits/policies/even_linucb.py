@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from fairbandits.fairness import GroupKey, arm_pull, debt_of
-from fairbandits.linear import Model
+from fairbandits.models import Model
 from fairbandits.policies.base import Seen, Term
 from fairbandits.policies.linear_policy import LinearPolicy
-from fairbandits.policies.params import as_number
+from fairbandits.policies.parameters import as_number
 
 # A lead is paid back only when there is one, so that a little less than what is tolerated is aimed at.
 AIM = 0.75

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from fairbandits.fairness import arm_penalty, arm_pull, mapped_penalty
-from fairbandits.linear import Model
+from fairbandits.models import Model
 from fairbandits.policies.base import Seen, Term
 from fairbandits.policies.linucb import LinUCB
-from fairbandits.policies.params import as_number
+from fairbandits.policies.parameters import as_number
 
 # With gamma="auto", in how many rounds of a group its lead is to be paid back.
 _PATIENCE = 10.0

@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 
 from fairbandits.arms import ArmIndex
 from fairbandits.fairness import GroupRewards
-from fairbandits.linear import MapError
-from fairbandits.policies import files
+from fairbandits.models import MapError
+from fairbandits.policies import policy_files
 from fairbandits.policies.core import Core, kind_of
 from fairbandits.policies.ledger import Ledger
-from fairbandits.policies.plain import (
+from fairbandits.policies.serialisation import (
     params_from_plain,
     params_to_plain,
     part,
@@ -31,19 +31,19 @@ class Keeping(Teaching):
 
         The file is safetensors with a JSON header and a checksum; it is written whole or not at all.
         """
-        files.write(path, files.State(*self._state()))
+        policy_files.write(path, policy_files.State(*self._state()))
 
     def checksum(self) -> str:
         """Give a fingerprint of what has been learned: equal to the bit, equal checksum.
 
         It leaves out where the randomness stands and which decisions are still open.
         """
-        return files.State(*self._state()).checksum()
+        return policy_files.State(*self._state()).checksum()
 
-    def state(self) -> files.State:
+    def state(self) -> policy_files.State:
         """Copy all of it, to be written or compared while the policy goes on."""
         header, arrays = self._state()
-        return files.State(header, {name: array.copy() for name, array in arrays.items()})
+        return policy_files.State(header, {name: array.copy() for name, array in arrays.items()})
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], *, feature_map: Any = None) -> Self:
@@ -56,30 +56,32 @@ class Keeping(Teaching):
         feature_map : fitted transformer, optional
             That of the policy's `Model`, where it has one. Files do not hold it, but can tell if it is the same.
         """
-        return cls.from_state(files.read(path), str(path), feature_map=feature_map)
+        return cls.from_state(policy_files.read(path), str(path), feature_map=feature_map)
 
     @classmethod
-    def from_state(cls, state: files.State, name: str = "the state", *, feature_map: Any = None) -> Self:
+    def from_state(cls, state: policy_files.State, name: str = "the state", *, feature_map: Any = None) -> Self:
         """Make the policy of which `state` gave the copy; `name` is what errors call it."""
         header, arrays = state.header, state.arrays
         try:
             kind = cls if header["kind"] == kind_of(cls) else Core._kinds[header["kind"]]
         except (KeyError, TypeError):
-            raise files.FileError(
+            raise policy_files.FileError(
                 f"{name}: holds a policy of class {header.get('kind')!r}, which is not defined here; "
                 "import the module that defines it first"
             ) from None
         if not issubclass(kind, cls):
-            raise files.FileError(
+            raise policy_files.FileError(
                 f"{name}: holds a {kind.__name__}, not a {cls.__name__}; load it with its own class"
             )
         try:
             policy = kind(**params_from_plain(header["params"], feature_map))
             policy._restore(header, arrays)
         except MapError as error:
-            raise files.FileError(f"{name}: {error}") from None
+            raise policy_files.FileError(f"{name}: {error}") from None
         except (KeyError, TypeError, ValueError, IndexError, AttributeError, ArithmeticError) as error:
-            raise files.FileError(f"{name}: its parts do not fit together ({error!r}); save it again") from None
+            raise policy_files.FileError(
+                f"{name}: its parts do not fit together ({error!r}); save it again"
+            ) from None
         # Two policies may be loaded from one file: each numbers its decisions on an account of its own.
         policy._ledger.open_account()
         return policy

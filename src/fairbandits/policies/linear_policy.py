@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairbandits.arms import ArmId, as_arm
-from fairbandits.linear import Bank, Model, Row, Rows, RowSums, as_model, features, logistic, look
+from fairbandits.models import Bank, Model, Row, Rows, RowSums, as_model, feature_maps, logistic, look
 from fairbandits.policies.base import Floats, Ints, Policy, Seen
-from fairbandits.policies.params import as_number
-from fairbandits.policies.plain import part
+from fairbandits.policies.parameters import as_number
+from fairbandits.policies.serialisation import part
 
 # Dividing by less leaves the range of a float64.
 _SMALLEST_RIDGE = 1e-50
@@ -98,12 +98,12 @@ class LinearPolicy(Policy):
 
     def _prepare(self, rows: Rows) -> Rows:
         feature_map = as_model(self.model).feature_map
-        return rows if feature_map is None else features.mapped(feature_map, rows)
+        return rows if feature_map is None else feature_maps.mapped(feature_map, rows)
 
     @property
     def _width(self) -> int | None:
         feature_map = as_model(self.model).feature_map
-        return super()._width if feature_map is None else features.width_of(feature_map)
+        return super()._width if feature_map is None else feature_maps.width_of(feature_map)
 
     @property
     def order_matters(self) -> bool:

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from fairbandits.linear import Model, as_model
+from fairbandits.models import Model, as_model
 from fairbandits.policies.base import Floats, Seen, Term
 from fairbandits.policies.decision import Scores
 from fairbandits.policies.linear_policy import LinearPolicy
-from fairbandits.policies.params import as_number
-from fairbandits.policies.pick import TIE, pick_best, pick_best_in_order, share_of_best
+from fairbandits.policies.parameters import as_number
+from fairbandits.policies.picker import TIE, pick_best, pick_best_in_order, share_of_best
 
 # Beyond this many standard deviations a normal density is 0 to sixteen digits.
 _REACH = 8.5

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from fairbandits.linear import Model, alpha_schedule, as_model
+from fairbandits.models import Model, alpha_schedule, as_model
 from fairbandits.policies.base import Seen, Term
 from fairbandits.policies.linear_policy import LinearPolicy
-from fairbandits.policies.params import as_number
+from fairbandits.policies.parameters import as_number
 
 
 class LinUCB(LinearPolicy):

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from fairbandits.fairness import hedge_weights, of_users
-from fairbandits.linear import Model
+from fairbandits.models import Model
 from fairbandits.policies.base import Seen, Term
 from fairbandits.policies.linucb import LinUCB
-from fairbandits.policies.params import as_number
+from fairbandits.policies.parameters import as_number
 
 
 class MaxMinLinUCB(LinUCB):

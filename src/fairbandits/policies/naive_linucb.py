@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fairbandits.linear import Model, Rows
-from fairbandits.policies.columns import check_columns, column_numbers
+from fairbandits.contexts.columns import check_columns, column_numbers
+from fairbandits.models import Model, Rows
 from fairbandits.policies.linucb import LinUCB
 
 

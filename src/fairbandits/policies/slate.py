@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from fairbandits.arms import ArmId, as_arm
 from fairbandits.fairness import GroupKey, as_group
-from fairbandits.fairness.rewards import as_reward
-from fairbandits.linear import Row, checked_entries
+from fairbandits.fairness.group_rewards import as_reward
+from fairbandits.models import Row, checked_entries
 from fairbandits.policies.decision import Scores, row_from_plain, row_to_plain
 
 #: What `learn` takes: a number; for a slate also one for each of its arms, None where nobody looked.

@@ -7,14 +7,14 @@ from functools import partial
 from typing import Any
 
 from fairbandits.arms import ArmId, as_arm
-from fairbandits.coded import Coded
+from fairbandits.categorical import Categorical
 from fairbandits.fairness import GroupKey
-from fairbandits.fairness.rewards import as_reward
-from fairbandits.linear import Row, check_width
+from fairbandits.fairness.group_rewards import as_reward
+from fairbandits.models import Row, check_width
+from fairbandits.policies.batch_learning import Lessons, as_lesson_rows, group_keys
 from fairbandits.policies.choosing import Choosing
 from fairbandits.policies.core import Floats
 from fairbandits.policies.decision import Decision
-from fairbandits.policies.lessons import Lessons, as_lesson_rows, group_keys
 from fairbandits.policies.slate import Reward, Slate, as_slate_rewards
 
 
@@ -155,7 +155,9 @@ class Teaching(Choosing):
         self.groups.merge(lessons.groups)
         self.rounds_learned += lessons.rounds
 
-    def learn_logged(self, contexts: Any, arms: Coded, rewards: Floats, groups: Mapping[str, Coded]) -> None:
+    def learn_logged(
+        self, contexts: Any, arms: Categorical, rewards: Floats, groups: Mapping[str, Categorical]
+    ) -> None:
         """Learn decisions of a log, which may be those of another policy, in their order.
 
         Takes what `Lessons.add` takes.

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from fairbandits.arms import ArmId
 from fairbandits.fairness import Group
 from fairbandits.policies.decision import Scores
-from fairbandits.policies.pick import share_of_best
+from fairbandits.policies.picker import share_of_best
 
 Floats = NDArray[np.float64]
 

@@ -13,25 +13,25 @@ from typing import Annotated, Any, NotRequired, Self
 
 from pydantic import Field, FiniteFloat, IPvAnyNetwork, TypeAdapter, ValidationError, model_validator
 
-from fairbandits.named import as_policy
 from fairbandits.policies import Policy
+from fairbandits.registry import as_policy
 from fairbandits.service.features import (
+    CategoricalFeature,
+    ConfigPart,
     Feature,
     Name,
-    Number,
-    Part,
-    Words,
+    NumericFeature,
     closed_dict,
     columns_of,
     refuse_twice,
     values_type,
 )
-from fairbandits.service.security.limits import Limits
+from fairbandits.service.http.limits import Limits
 
 _DAY = 86400.0
 
 
-class Reward(Part):
+class Reward(ConfigPart):
     """What rewards look like, and how long they may take.
 
     Attributes
@@ -52,7 +52,7 @@ class Reward(Part):
         return self.window_days * _DAY
 
 
-class StoreConfig(Part):
+class StoreConfig(ConfigPart):
     """Where the log is kept.
 
     Attributes
@@ -67,7 +67,7 @@ class StoreConfig(Part):
     snapshot_every: Annotated[int, Field(ge=1)] = 20_000
 
 
-class Server(Part):
+class Server(ConfigPart):
     """Where the service listens.
 
     Attributes
@@ -86,7 +86,7 @@ class Server(Part):
     proxies: tuple[IPvAnyNetwork, ...] = ()
 
 
-class Config(Part):
+class Config(ConfigPart):
     """All that a service is told.
 
     Attributes
@@ -137,7 +137,7 @@ class Config(Part):
             refuse_twice(f"attributes.{attribute}", groups)
         refuse_twice("matches", self.matches)
         for name in self.matches:
-            if name not in self.attributes and not isinstance(self.features.get(name), Words):
+            if name not in self.attributes and not isinstance(self.features.get(name), CategoricalFeature):
                 raise ValueError(f"matches names {name!r}, which is no attribute and no feature of words")
         if not self.columns:
             raise ValueError("contexts would have no columns: name a feature of users or of arms, or a match")
@@ -187,7 +187,7 @@ class Config(Part):
             f"{whose}.{name}": [feature.low, feature.high]
             for whose, features in (("user", self.features), ("arm", self.arm_features))
             for name, feature in features.items()
-            if isinstance(feature, Number)
+            if isinstance(feature, NumericFeature)
         }
         spec = {"columns": self.columns, "scales": scales, "reward": [self.reward.low, self.reward.high]}
         return json.dumps(spec, sort_keys=True)
@@ -255,8 +255,8 @@ def _read_catalogue(path: Path, config: Config) -> list[dict[str, Any]]:
     ]
 
 
-def _as_value(text: str, feature: Number | Words) -> float | str:
+def _as_value(text: str, feature: NumericFeature | CategoricalFeature) -> float | str:
     try:
-        return text if isinstance(feature, Words) else float(text)
+        return text if isinstance(feature, CategoricalFeature) else float(text)
     except ValueError:
         return text  # refused where the arm is checked, with its place

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from fairbandits.service.config import Config, as_config, load_config
+from fairbandits.worlds.datasets.stand_in import standin_students, standin_videos
+from fairbandits.worlds.datasets.tables import CATEGORIES, RANGES, Table
 from fairbandits.worlds.encode import QUARTILES, education_level, quarter, rate_bin, video_rating
 from fairbandits.worlds.rewards import REWARDS
-from fairbandits.worlds.standin import standin_students, standin_videos
-from fairbandits.worlds.tables import CATEGORIES, RANGES, Table
 
 _SEED = 0
 _MALE_VIDEOS, _FEMALE_VIDEOS = 30, 70

@@ -12,13 +12,14 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from fairbandits.service.config import Config
-from fairbandits.service.events import ArmAdded, Decided, Entry
-from fairbandits.service.follower import Fold, Follower
-from fairbandits.service.monitor import Monitor
-from fairbandits.service.recommender import Recommender, warm_up
-from fairbandits.service.refused import RefusedError
-from fairbandits.service.store import Answer, Settled, Store, StoreDownError, Write, append
-from fairbandits.service.writer import Writer
+from fairbandits.service.http.problems import RefusedError
+from fairbandits.service.log import Answer, Settled, Store, StoreDownError, Write
+from fairbandits.service.log.appender import append
+from fairbandits.service.log.events import ArmAdded, Decided, Entry
+from fairbandits.service.log.follower import Fold, Follower
+from fairbandits.service.log.writer import Writer
+from fairbandits.service.state.monitor import Monitor
+from fairbandits.service.state.recommender import Recommender, warm_up
 
 _log = logging.getLogger(__name__)
 

@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 from sqlalchemy import Connection, func, select
 
-from fairbandits.coded import Coded
+from fairbandits.categorical import Categorical
 from fairbandits.logs import Roles, write_log
 from fairbandits.service.config import Config
-from fairbandits.service.events import Decided, read_event, reward_key
-from fairbandits.service.features import Number, Words
-from fairbandits.service.recommender import spread
-from fairbandits.service.store import opened
-from fairbandits.service.store.store import find, last_seq
-from fairbandits.service.store.tables import events
+from fairbandits.service.features import CategoricalFeature, NumericFeature
+from fairbandits.service.log.events import Decided, read_event, reward_key
+from fairbandits.service.log.opening import opened
+from fairbandits.service.log.store import find, last_seq
+from fairbandits.service.log.tables import events
+from fairbandits.service.state.recommender import spread
 
 _ROWS = 5000
 #: What the columns of a user's features begin with; and those of attributes that are named as another column.
@@ -115,17 +115,19 @@ def _columns(config: Config, rows: list[Row], chance: str) -> dict[str, Any]:
         columns[column] = _coded([decided.groups.get(name) for decided in decisions], config.attributes[name])
     for (name, feature), column in zip(config.features.items(), _user_columns(config), strict=True):
         values = [_known(decided, name, feature) for decided in decisions]
-        columns[column] = _coded(values, feature.values) if isinstance(feature, Words) else np.array(values, float)
+        columns[column] = (
+            _coded(values, feature.values) if isinstance(feature, CategoricalFeature) else np.array(values, float)
+        )
     return columns
 
 
-def _known(decided: Decided, name: str, feature: Number | Words) -> Any:
+def _known(decided: Decided, name: str, feature: NumericFeature | CategoricalFeature) -> Any:
     value = decided.features.get(name)
     return feature.default if value is None else value
 
 
-def _coded(values: list[Any], labels: tuple[str, ...] = ()) -> Coded:
+def _coded(values: list[Any], labels: tuple[str, ...] = ()) -> Categorical:
     """Write labels as numbers; the configured ones come first, so that the column is one of words in any case."""
     known = [*dict.fromkeys([*labels, *(value for value in values if value is not None)])] or [""]
     code = {label: number for number, label in enumerate(known)}
-    return Coded(np.array([-1 if value is None else code[value] for value in values], np.int32), known)
+    return Categorical(np.array([-1 if value is None else code[value] for value in values], np.int32), known)

@@ -36,13 +36,13 @@ def _as_plain_text(text: str) -> str:
 Name = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(_as_plain_text)]
 
 
-class Part(BaseModel):
+class ConfigPart(BaseModel):
     """A part of the configuration: nothing in it that is not known, and nothing changes."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class Number(Part):
+class NumericFeature(ConfigPart):
     """A feature that is a number, scaled to run from 0 to 1.
 
     Attributes
@@ -66,7 +66,7 @@ class Number(Part):
         return self
 
 
-class Words(Part):
+class CategoricalFeature(ConfigPart):
     """A feature that is one of some words, each of which is a column of zeros and ones.
 
     Attributes
@@ -89,12 +89,14 @@ class Words(Part):
 
 
 def _kind(plain: Any) -> str:
-    is_words = "values" in plain if isinstance(plain, Mapping) else isinstance(plain, Words)
+    is_words = "values" in plain if isinstance(plain, Mapping) else isinstance(plain, CategoricalFeature)
     return "words" if is_words else "number"
 
 
-Feature = Annotated[Annotated[Number, Tag("number")] | Annotated[Words, Tag("words")], Discriminator(_kind)]
-Features = Mapping[str, Number | Words]
+Feature = Annotated[
+    Annotated[NumericFeature, Tag("number")] | Annotated[CategoricalFeature, Tag("words")], Discriminator(_kind)
+]
+Features = Mapping[str, NumericFeature | CategoricalFeature]
 
 
 def refuse_twice(what: str, names: Iterable[str]) -> None:
@@ -109,13 +111,15 @@ def columns_of(features: Features) -> tuple[str, ...]:
 
     Examples
     --------
-    >>> columns_of({"age": Number(low=17, high=90), "sex": Words(values=("f", "m"))})
+    >>> columns_of({"age": NumericFeature(low=17, high=90), "sex": CategoricalFeature(values=("f", "m"))})
     ('age', 'sex=f', 'sex=m')
     """
     return tuple(
         column
         for name, feature in features.items()
-        for column in ([f"{name}={v}" for v in feature.values] if isinstance(feature, Words) else [name])
+        for column in (
+            [f"{name}={v}" for v in feature.values] if isinstance(feature, CategoricalFeature) else [name]
+        )
     )
 
 
@@ -126,7 +130,7 @@ def values_type(name: str, features: Features) -> Any:
     """
     fields: dict[str, Any] = {}
     for key, feature in features.items():
-        if isinstance(feature, Words):
+        if isinstance(feature, CategoricalFeature):
             kind: Any = Literal[feature.values]
         else:
             kind = Annotated[float, Field(ge=feature.low, le=feature.high, strict=True, allow_inf_nan=False)]
@@ -145,26 +149,27 @@ def some_values(features: Features) -> dict[str, Any]:
 
     Examples
     --------
-    >>> some_values({"age": Number(low=17, high=90), "sex": Words(values=("f", "m"))})
+    >>> some_values({"age": NumericFeature(low=17, high=90), "sex": CategoricalFeature(values=("f", "m"))})
     {'age': 17.0, 'sex': 'f'}
     """
     return {
-        name: feature.values[0] if isinstance(feature, Words) else feature.low
+        name: feature.values[0] if isinstance(feature, CategoricalFeature) else feature.low
         for name, feature in features.items()
     }
 
 
-class Encoder:
+class FeatureEncoder:
     """Features as numbers, one vector for each user or arm.
 
     Parameters
     ----------
-    features : mapping of str to Number or Words
+    features : mapping of str to NumericFeature or CategoricalFeature
         The features, in the order of their columns.
 
     Examples
     --------
-    >>> encoder = Encoder({"age": Number(low=20, high=70), "sex": Words(values=("f", "m"))})
+    >>> features = {"age": NumericFeature(low=20, high=70), "sex": CategoricalFeature(values=("f", "m"))}
+    >>> encoder = FeatureEncoder(features)
     >>> encoder.encode({"age": 45, "sex": "m"})
     array([0.5, 0. , 1. ])
     """
@@ -176,12 +181,12 @@ class Encoder:
         self._numbers: list[tuple[str, Any, int, float, float]] = [
             (name, feature.default, place[name], feature.low, feature.high - feature.low)
             for name, feature in features.items()
-            if isinstance(feature, Number)
+            if isinstance(feature, NumericFeature)
         ]
         self._words: list[tuple[str, Any, dict[str, int]]] = [
             (name, feature.default, {value: place[f"{name}={value}"] for value in feature.values})
             for name, feature in features.items()
-            if isinstance(feature, Words)
+            if isinstance(feature, CategoricalFeature)
         ]
 
     def encode(self, values: Mapping[str, Any]) -> Floats:

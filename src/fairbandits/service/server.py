@@ -12,14 +12,13 @@ from typing import Any
 import uvicorn
 from fastapi import FastAPI
 
-from fairbandits.service.api import create_app
-from fairbandits.service.api.app import CONFIG_VARIABLE, DEMO_VARIABLE
+from fairbandits.service.auth.key_store import read_keys
 from fairbandits.service.config import Config
 from fairbandits.service.demo import read_config
-from fairbandits.service.security.kept import read_keys
-from fairbandits.service.security.local import is_loopback
-from fairbandits.service.security.protocol import Protocol
-from fairbandits.service.store import opened
+from fairbandits.service.http.app import CONFIG_VARIABLE, DEMO_VARIABLE, create_app
+from fairbandits.service.http.loopback import is_loopback
+from fairbandits.service.http.protocol import Protocol
+from fairbandits.service.log.opening import opened
 
 _BACKLOG = 2048
 
@@ -52,7 +51,7 @@ def serve(
     os.environ[CONFIG_VARIABLE] = "" if path is None else str(path.resolve())
     os.environ[DEMO_VARIABLE] = "1" if demo else ""
     uvicorn.run(
-        "fairbandits.service.api:app_from_environment",
+        "fairbandits.service.http.app:app_from_environment",
         factory=True,
         workers=workers,
         fd=listening.fileno(),

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from fairbandits.linear import Model
-from fairbandits.worlds.base import dense
+from fairbandits.models import Model
+from fairbandits.worlds.world import dense
 
 # So many visitors are looked at before the first round, to fit a feature map on what was on offer to them.
 _VISITS = 50

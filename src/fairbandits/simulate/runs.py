@@ -15,7 +15,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, TypeVar
 
-from fairbandits.linear.threads import one_thread
+from fairbandits.models.threads import one_thread
 from fairbandits.policies import Policy
 from fairbandits.simulate.loop import shown, simulate
 from fairbandits.simulate.models import made
@@ -29,7 +29,18 @@ Summary = TypeVar("Summary")
 
 _PACKAGE = Path(__file__).parents[1]
 # What a trace depends on: all of the package from here downwards.
-_CODE = ("linear", "fairness", "contexts", "policies", "worlds", "simulate", "arms.py", "coded.py", "storage.py")
+_CODE = (
+    "models",
+    "statistics",
+    "fairness",
+    "contexts",
+    "policies",
+    "worlds",
+    "simulate",
+    "arms.py",
+    "categorical.py",
+    "storage.py",
+)
 
 
 @dataclass(frozen=True)

@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from fairbandits.coded import Coded
+from fairbandits.categorical import Categorical
 from fairbandits.fairness.groups import PLAIN
 from fairbandits.policies import Decision, Policy, Slate
-from fairbandits.policies.plain import params_to_plain
+from fairbandits.policies.serialisation import params_to_plain
 
 Round = tuple[NDArray[np.float64], str, float]
 
@@ -303,8 +303,8 @@ def _check_logged_is_learned(make: _Subject) -> None:
     decided, logged = make(random_state=0), make(random_state=0)
     contexts, groups, rewards = zip(*make.rounds(40), strict=True)
     decided.learn_many(make.forced(decided, 40), rewards)
-    arms = Coded(np.arange(40, dtype=np.int32) % 4, [0, 1, 2, 3])
-    sexes = Coded(np.array([group == "male" for group in groups], np.int32), ["female", "male"])
+    arms = Categorical(np.arange(40, dtype=np.int32) % 4, [0, 1, 2, 3])
+    sexes = Categorical(np.array([group == "male" for group in groups], np.int32), ["female", "male"])
     first = np.concatenate([each[:1] for each in contexts])
     logged.learn_logged(first, arms, np.array(rewards), {PLAIN: sexes})
     assert logged.rounds_learned == 40, "every decision of a log must be counted"

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from fairbandits.arms import ArmIndex
 from fairbandits.contexts import Offer
 from fairbandits.fairness import as_group
-from fairbandits.linear import as_rows
-from fairbandits.worlds.base import Visit, World, dense
+from fairbandits.models import as_rows
+from fairbandits.worlds.world import Visit, World, dense
 
 _PARTS = ("train", "test")
 _ENDED: Any = object()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from fairbandits.worlds.tables import CATEGORIES, RANGES, Table
+from fairbandits.worlds.datasets.tables import CATEGORIES, RANGES, Table
 
 #: Where the quarters of the 1,580 videos meet; a value on an edge belongs to the lower quarter.
 QUARTILES: dict[str, tuple[float, float, float]] = {

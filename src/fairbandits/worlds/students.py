@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from fairbandits.contexts import Catalogue
 from fairbandits.worlds import checks
-from fairbandits.worlds.base import Visit
-from fairbandits.worlds.data import DATASETS, load_students, load_videos
+from fairbandits.worlds.datasets.loading import DATASETS, load_students, load_videos
+from fairbandits.worlds.datasets.tables import CATEGORIES, Table
 from fairbandits.worlds.encode import (
     CONTEXT_COLUMNS,
     EDUCATION_LEVELS,
@@ -24,7 +24,7 @@ from fairbandits.worlds.encode import (
     video_rating,
 )
 from fairbandits.worlds.rewards import REWARDS
-from fairbandits.worlds.tables import CATEGORIES, Table
+from fairbandits.worlds.world import Visit
 
 #: Videos by the speakers who are scarce of good ones are rated no higher.
 LOW_RATING = 0.5

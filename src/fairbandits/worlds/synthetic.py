@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairbandits.worlds import checks
-from fairbandits.worlds.base import Visit
+from fairbandits.worlds.world import Visit
 
 
 @dataclass(eq=False)

@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from ..small import PLAIN
-from .traffic import send
+from tests.service.page.traffic import send
+from tests.service.small import PLAIN
 
 _CHARTS = ("gains", "gap", "arms", "experiments", "missing")
 _EVEN = {"female": 0.5, "male": 0.52}

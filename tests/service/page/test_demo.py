@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from ..conftest import Server
+from tests.service.conftest import Server
 
 
 @pytest.fixture(scope="module")

@@ -6,13 +6,12 @@ from types import SimpleNamespace
 
 import pytest
 
-from fairbandits.service.monitor import Monitor
+from fairbandits.service.http.problems import UnavailableError
 from fairbandits.service.page import live as module
 from fairbandits.service.page.live import Live
-from fairbandits.service.refused import UnavailableError
-
-from ..small import small_config
-from .logs import entries
+from fairbandits.service.state.monitor import Monitor
+from tests.service.logs import entries
+from tests.service.small import small_config
 
 
 class _Engine:

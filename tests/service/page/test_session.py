@@ -4,11 +4,10 @@ import time
 
 import pytest
 
-from fairbandits.service.security import kept
-from fairbandits.service.security.keys import make_key
-from fairbandits.service.store import opened
-
-from ..small import PLAIN, small_config
+from fairbandits.service.auth import key_store
+from fairbandits.service.auth.keys import make_key
+from fairbandits.service.log.opening import opened
+from tests.service.small import PLAIN, small_config
 
 
 @pytest.fixture
@@ -18,11 +17,11 @@ def guarded(serving, tmp_path):
     config = small_config(store=store)
     key, token = make_key("owner", ["read"], time.time())
     with opened(config) as kept_in:
-        kept.keep_key(kept_in, key)
+        key_store.keep_key(kept_in, key)
 
     def revoke():
         with opened(config) as kept_in:
-            assert kept.revoke_key(kept_in, key.id)
+            assert key_store.revoke_key(kept_in, key.id)
 
     return serving(**PLAIN, store=store), token, revoke
 

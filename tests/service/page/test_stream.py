@@ -7,12 +7,11 @@ import time
 import pytest
 from pydantic import TypeAdapter
 
-from fairbandits.logs import audit
-from fairbandits.service.api.found import FairnessAnswer
+from fairbandits.audit import audit
 from fairbandits.service.export import export
-
-from ..small import PLAIN, small_config
-from .traffic import send
+from fairbandits.service.http.fairness_schema import FairnessAnswer
+from tests.service.page.traffic import send
+from tests.service.small import PLAIN, small_config
 
 _ANSWER = TypeAdapter(FairnessAnswer)
 _FAIR, _UNFAIR = {"female": 0.5, "male": 0.5}, {"female": 0.1, "male": 0.9}

@@ -2,7 +2,7 @@
 
 import random
 
-from ..small import USER
+from tests.service.small import USER
 
 _BATCH = 100
 

@@ -15,9 +15,9 @@ from pydantic_core import to_json
 
 from fairbandits.service.config import Config
 from fairbandits.service.engine import Engine
-from fairbandits.service.findings import Findings
-from fairbandits.service.monitor import Monitor
-from fairbandits.service.refused import UnavailableError
+from fairbandits.service.http.problems import UnavailableError
+from fairbandits.service.state.findings import Findings
+from fairbandits.service.state.monitor import Monitor
 
 # Whoever watches hears of changes at most so often, in seconds; and of nothing new so often.
 _PACE = 1.0

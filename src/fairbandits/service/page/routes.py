@@ -8,10 +8,10 @@ from typing import Any
 from fastapi import APIRouter, Request
 from starlette.responses import Response, StreamingResponse
 
-from fairbandits.service.api.openapi import answers
+from fairbandits.service.http.openapi import answers
+from fairbandits.service.http.problems import RefusedError
 from fairbandits.service.page import assets
 from fairbandits.service.page.live import Live
-from fairbandits.service.refused import RefusedError
 
 _EVENTS: dict[int | str, dict[str, Any]] = {
     200: {"description": "Events, each with a FairnessAnswer", "content": {"text/event-stream": {}}}

@@ -13,9 +13,9 @@ import numpy as np
 
 from fairbandits.service.demo import DemoStudents
 from fairbandits.service.engine import Engine
-from fairbandits.service.events import Decided, Rewarded, decision_key
-from fairbandits.service.refused import RefusedError
-from fairbandits.service.store import Settled, Write
+from fairbandits.service.http.problems import RefusedError
+from fairbandits.service.log import Settled, Write
+from fairbandits.service.log.events import Decided, Rewarded, decision_key
 from fairbandits.worlds.checks import with_noise
 
 _log = logging.getLogger(__name__)

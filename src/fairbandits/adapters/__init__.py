@@ -1,0 +1,1 @@
+"""Other libraries' interfaces, each tested against the library itself."""

@@ -1,0 +1,99 @@
+"""Numbers for pairs of codes, given out as the pairs come: only what happened gets a cell, not all that might."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+Codes = NDArray[np.int32]
+
+_FIRST = 1 << 10
+_FREE = -1
+# Knuth's multiplier: 2^64 divided by the golden ratio.
+_SPREAD = np.uint64(0x9E3779B97F4A7C15)
+
+
+class PairIndex:
+    """The pairs of codes that were seen, numbered 0, 1, 2, ... in the order in which they came.
+
+    Examples
+    --------
+    >>> pairs = PairIndex()
+    >>> pairs.numbers(np.array([3, 3, 0, 3], np.int32), np.array([1, -1, 1, 1], np.int32))
+    array([0, 1, 2, 0], dtype=int32)
+    >>> pairs.left, pairs.right
+    (array([3, 3, 0], dtype=int32), array([ 1, -1,  1], dtype=int32))
+    """
+
+    def __init__(self) -> None:
+        self._slots: Codes = np.full(2 * _FIRST, _FREE, np.int32)
+        self._keys: NDArray[np.int64] = np.empty(_FIRST, np.int64)
+        self._n = 0
+
+    def __len__(self) -> int:
+        return self._n
+
+    def numbers(self, left: Codes, right: Codes) -> Codes:
+        """Give the number of each pair; one not seen before gets the next."""
+        numbers = np.empty(left.size, np.int32)
+        done = 0
+        while True:
+            done, self._n = _number(left, right, self._slots, self._keys, self._n, numbers, done)
+            if done == left.size:
+                return numbers
+            self._grow()
+
+    @property
+    def left(self) -> Codes:
+        """The left code of each pair."""
+        return (self._keys[: self._n] >> 32).astype(np.int32)
+
+    @property
+    def right(self) -> Codes:
+        """The right code of each pair."""
+        return self._keys[: self._n].astype(np.int32)
+
+    def _grow(self) -> None:
+        # Half of the slots stay free, so that a search ends soon.
+        self._keys = np.concatenate([self._keys, np.empty_like(self._keys)])
+        self._slots = np.full(2 * self._keys.size, _FREE, np.int32)
+        _place(self._slots, self._keys, self._n)
+
+
+@njit(cache=True, nogil=True)
+def _number(
+    left: Codes, right: Codes, slots: Codes, keys: NDArray[np.int64], n: int, numbers: Codes, start: int
+) -> tuple[int, int]:
+    """Give pairs their numbers, from `start` on; stop where there is no room, and say how far it came."""
+    mask = np.uint64(slots.size - 1)
+    for i in range(start, left.size):
+        key = (np.int64(left[i]) << 32) | (np.int64(right[i]) & 0xFFFFFFFF)
+        slot = _home(key, mask)
+        while slots[slot] != _FREE and keys[slots[slot]] != key:
+            slot = (slot + np.uint64(1)) & mask
+        if slots[slot] == _FREE:
+            if n == keys.size:
+                return i, n
+            keys[n] = key
+            slots[slot] = n
+            n += 1
+        numbers[i] = slots[slot]
+    return left.size, n
+
+
+@njit(cache=True, nogil=True)
+def _place(slots: Codes, keys: NDArray[np.int64], n: int) -> None:
+    mask = np.uint64(slots.size - 1)
+    for number in range(n):
+        slot = _home(keys[number], mask)
+        while slots[slot] != _FREE:
+            slot = (slot + np.uint64(1)) & mask
+        slots[slot] = number
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _home(key: np.int64, mask: np.uint64) -> np.uint64:
+    # The upper bits of the product depend on all bits of the key.
+    product = np.uint64(key) * _SPREAD
+    return (product ^ (product >> np.uint64(32))) & mask

@@ -1,0 +1,58 @@
+"""Columns of labels as numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+Label = str | int
+
+
+@dataclass(frozen=True, eq=False)
+class Categorical:
+    """A column of labels as numbers.
+
+    Attributes
+    ----------
+    codes : array of int32
+        The number of each row's label; -1 where the label is missing.
+    labels : list
+        The label of each number. In a log it grows from chunk to chunk: the same number is the same label in all
+        of it.
+    """
+
+    codes: NDArray[np.int32]
+    labels: list[Label]
+
+    @classmethod
+    def of(cls, values: Iterable[Any], labels: Sequence[Label]) -> Self:
+        """Write values as numbers, by the labels that there are; one that is none of them counts as missing.
+
+        Examples
+        --------
+        >>> Categorical.of(["b", None, "b", "c"], ["a", "b"]).codes
+        array([ 1, -1,  1, -1], dtype=int32)
+        """
+        code: Mapping[Any, int] = {label: number for number, label in enumerate(labels)}
+        return cls(np.array([code.get(value, -1) for value in values], np.int32), list(labels))
+
+    def take(self, rows: NDArray[np.bool_]) -> Categorical:
+        """Give some of the rows."""
+        return Categorical(self.codes[rows], self.labels)
+
+    def first_rows(self) -> list[tuple[int, Label]]:
+        """Give the labels that rows have, in the order in which they appear, each with its first row."""
+        n = len(self.codes)
+        first = np.full(len(self.labels) + 1, n)
+        # What is written last stays: the first row of each label. Rows without one are the last entry's.
+        first[self.codes[::-1]] = np.arange(n)[::-1]
+        found = zip(first[:-1].tolist(), self.labels, strict=True)
+        return sorted(((row, label) for row, label in found if row < n), key=lambda pair: pair[0])
+
+    def renumbered(self, number: Mapping[Label, int]) -> NDArray[np.int64]:
+        """Give other numbers for the labels; -1 where there is none."""
+        return np.array([*(number.get(label, -1) for label in self.labels), -1])[self.codes]

@@ -1,0 +1,104 @@
+"""Solving afresh, by a Cholesky factor."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from fairbandits.models.kernels.triangles import FAST
+
+Floats = NDArray[np.float64]
+
+
+def solve(gram: Floats, moment: Floats) -> tuple[Floats, Floats, float]:
+    """Invert a positive definite matrix, a lower triangle, and solve with it: A^-1, A^-1 b, log det A."""
+    root, inverse, log_det = checked_invert(gram, moment.size)
+    return inverse, root.T @ (root @ moment), log_det
+
+
+def checked_invert(gram: Floats, d: int) -> tuple[Floats, Floats, float]:
+    """Do as `invert` does; refuse what is not positive definite."""
+    root, inverse, log_det = invert(gram, d)
+    if math.isnan(log_det):
+        raise ValueError(
+            "with this row A would no longer be positive definite to float64: its columns are too large and too "
+            "close to copies of each other for this ridge; scale the columns to about 1, or raise ridge"
+        )
+    return root, inverse, log_det
+
+
+def identity(d: int) -> Floats:
+    """Give the lower triangle of the identity."""
+    triangle = np.zeros(d * (d + 1) // 2)
+    triangle[np.cumsum(np.arange(1, d + 1)) - 1] = 1.0
+    return triangle
+
+
+def unpacked(triangle: Floats, d: int) -> Floats:
+    """Give the whole of a symmetric matrix of which the lower triangle is kept."""
+    whole = np.zeros((d, d))
+    whole[np.tril_indices(d)] = triangle
+    return whole + np.tril(whole, -1).T
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def invert(gram: Floats, d: int) -> tuple[Floats, Floats, float]:
+    """Invert a positive definite matrix: M with A^-1 = M' M, A^-1 itself, and log det A (NaN if it is not).
+
+    By hand rather than by LAPACK, whose threads wait for each other: where all cores are busy a call for a
+    134-wide matrix was seen to take 90 ms, and this takes 1. The matrix is scaled to a unit diagonal first,
+    so that columns of very different size cost no digits.
+    """
+    scale = np.empty(d)
+    for i in range(d):
+        scale[i] = 1.0 / math.sqrt(gram[i * (i + 1) // 2 + i])
+    L = np.zeros((d, d))
+    log_det = 0.0
+    for i in range(d):
+        for j in range(i + 1):
+            rest = gram[i * (i + 1) // 2 + j] * scale[i] * scale[j]
+            for k in range(j):
+                rest -= L[i, k] * L[j, k]
+            if i > j:
+                L[i, j] = rest / L[j, j]
+        if not rest > 0.0:
+            return L, gram, math.nan
+        L[i, i] = math.sqrt(rest)
+        log_det += math.log(rest) - 2.0 * math.log(scale[i])
+    M = _invert_lower(L)
+    for i in range(d):
+        for j in range(i + 1):
+            M[i, j] *= scale[j]
+    return M, _times_itself(M), log_det
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def _invert_lower(L: Floats) -> Floats:
+    """Invert a lower triangular matrix."""
+    d = len(L)
+    M = np.zeros((d, d))
+    for i in range(d):
+        for k in range(i):
+            factor = -L[i, k] / L[i, i]
+            for j in range(k + 1):
+                M[i, j] += factor * M[k, j]
+        M[i, i] = 1.0 / L[i, i]
+    return M
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def _times_itself(M: Floats) -> Floats:
+    """Compute the lower triangle of M' M of a lower triangular matrix."""
+    d = len(M)
+    product = np.zeros(d * (d + 1) // 2)
+    for k in range(d):
+        start = 0
+        for i in range(k + 1):
+            row = product[start : start + i + 1]
+            for j in range(i + 1):
+                row[j] += M[k, i] * M[k, j]
+            start += i + 1
+    return product

@@ -1,0 +1,1 @@
+"""HTTP: routes, schemas, the request gate and problem responses."""

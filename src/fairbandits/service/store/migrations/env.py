@@ -1,8 +1,0 @@
-"""How alembic runs the steps: on the connection that it is given."""
-
-from alembic import context
-
-from fairbandits.service.store.tables import metadata
-
-context.configure(connection=context.config.attributes["connection"], target_metadata=metadata)
-context.run_migrations()

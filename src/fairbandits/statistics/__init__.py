@@ -1,0 +1,1 @@
+"""Every interval that the package reports."""

@@ -1,0 +1,56 @@
+"""The clients of the documents: they run against a real server."""
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[3]
+DOCUMENTS = ("README.md", "docs/service.md")
+
+
+@pytest.fixture(scope="module")
+def server(serving_module):
+    return serving_module()
+
+
+def blocks(document, language):
+    text = (ROOT / document).read_text()
+    found = re.findall(rf"```{language}\n(.*?)```", text, flags=re.DOTALL)
+    assert found, f"{document} shows no {language}"
+    return "\n".join(found)
+
+
+def run(command, server):
+    code = command[-1].replace("http://127.0.0.1:8000", server.url)
+    ended = subprocess.run([*command[:-1], code], capture_output=True, text=True, timeout=60, check=False)
+    assert ended.returncode == 0, ended.stderr
+    return ended.stdout
+
+
+@pytest.mark.skipif(shutil.which("curl") is None, reason="there is no curl here")
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_the_shell(document, server):
+    out = run(["sh", "-euc", blocks(document, "sh")], server)
+    assert '"problem"' not in out
+    assert "about:blank" not in out, out
+    assert '"reward":0.8' in out
+    if document == "README.md":
+        first, second = out.splitlines()[0], out.splitlines()[1]
+        assert json.loads(second) == {"decision": json.loads(first)["decision"], "reward": 0.8}
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_python(document, server):
+    out = run([sys.executable, "-c", blocks(document, "py")], server)
+    assert "'reward': 0.8" in out or "'ready': True" in out
+
+
+def test_the_clients_of_the_readme_have_ten_lines():
+    for language in ("sh", "py"):
+        lines = [line for line in blocks("README.md", language).splitlines() if line.strip()]
+        assert len(lines) <= 10, language

@@ -1,0 +1,144 @@
+"""Requests and configurations that nobody thought of: no error of ours, and what is refused changes nothing."""
+
+import re
+import tomllib
+from contextlib import suppress
+
+import pytest
+import schemathesis
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from hypothesis.errors import Unsatisfiable
+from schemathesis import GenerationMode
+from schemathesis.specs.openapi.checks import negative_data_rejection, positive_data_acceptance
+
+from fairbandits.service.auth.keys import SCOPES
+from fairbandits.service.config import Config, as_config, example, load_config
+from fairbandits.service.http.problems import PROBLEM_TYPE
+from fairbandits.service.http.schemas import Schemas
+from tests.service.holder import Holder, bearer
+from tests.service.small import PLAIN, small_config
+
+# More can be wrong with a request than its description says: it may ask for more arms than there are. And headers
+# and parameters of which we do not know are no errors.
+LEFT_OUT = [positive_data_acceptance, negative_data_rejection]
+QUICK = settings(
+    max_examples=20, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck)
+)
+FAST = settings(QUICK, max_examples=200)
+
+
+@pytest.fixture(scope="module")
+def client(serving_module, tmp_path_factory):
+    """A client of a small service, with a key for everything."""
+    store = {"url": f"sqlite:///{tmp_path_factory.mktemp('fuzz')}/log.db"}
+    _, token = Holder(small_config(store=store)).make(*SCOPES)
+    limits = {"guest_rate": 1000.0, "guest_burst": 1000.0}
+    server = serving_module(**PLAIN, store=store, limits=limits)
+    with server.client(headers=bearer(token)) as client:
+        yield client
+
+
+@pytest.fixture(scope="module")
+def operations(client):
+    """The API as its description has it; but for the stream, which does not end."""
+    url = f"{client.base_url}/openapi.json"
+    api = schemathesis.openapi.from_url(url, headers=dict(client.headers)).exclude(path="/v1/stream")
+    return [operation.ok() for operation in api.get_all_operations()]
+
+
+@pytest.mark.parametrize("mode", list(GenerationMode), ids=str)
+def test_no_request_makes_an_error_of_ours(client, operations, mode):
+    statuses = set()
+    shown = {"Authorization": client.headers["authorization"]}
+
+    def seq():
+        return re.search(r"^fairbandits_log_seq .*$", client.get("/metrics").text, re.MULTILINE)[0]
+
+    for operation in operations:
+
+        @QUICK
+        @given(case=operation.as_strategy(generation_mode=mode))
+        def ask(case):
+            before = seq()
+            answer = case.call_and_validate(headers=shown, excluded_checks=LEFT_OUT)
+            assert answer.status_code < 500
+            if answer.status_code >= 400:
+                assert answer.headers["content-type"] == [PROBLEM_TYPE]
+                assert seq() == before
+            statuses.add(answer.status_code)
+
+        with suppress(Unsatisfiable):  # where nothing can be wrong
+            ask()
+    assert statuses >= ({200} if mode is GenerationMode.POSITIVE else {422})
+
+
+# -- configurations --------------------------------------------------------------------------------------
+
+ODD = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(),
+    st.floats(),
+    st.text(max_size=20),
+    st.sampled_from(
+        ["", " ", "\x00", "'; DROP TABLE events; --", "sqlite://", "postgresql://", "LinUCB(", "1e999"]
+    ),
+)
+ANYTHING = st.recursive(
+    ODD, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=9), inner, max_size=3)
+)
+
+
+def places(plain, before=()):
+    """Name all places in plain values."""
+    yield before
+    items = plain.items() if isinstance(plain, dict) else enumerate(plain) if isinstance(plain, list) else ()
+    for key, value in items:
+        yield from places(value, (*before, key))
+
+
+def replaced(plain, place, value):
+    """Give plain values in which one place has another value."""
+    if not place:
+        return value
+    copy = plain.copy()
+    copy[place[0]] = replaced(plain[place[0]], place[1:], value)
+    return copy
+
+
+def takes_or_refuses(plain):
+    """Check a configuration that may be wrong: it is one, or a ValueError says where it is not."""
+    try:
+        return as_config(plain, "odd.toml")
+    except ValueError as error:
+        if not str(error).startswith("odd.toml: "):
+            raise AssertionError(f"said without where: {error}") from error
+        return None
+
+
+@FAST
+@given(st.dictionaries(st.sampled_from([*Config.model_fields, "more"]), ANYTHING))
+def test_anything_as_a_configuration(plain):
+    takes_or_refuses(plain)
+
+
+@FAST
+@given(st.data())
+def test_a_configuration_with_one_thing_wrong(data):
+    plain = tomllib.loads(example())
+    place = data.draw(st.sampled_from([place for place in places(plain) if place]))
+    config = takes_or_refuses(replaced(plain, place, data.draw(ANYTHING)))
+    if config is not None:
+        # What is taken can be served.
+        config.make_policy()
+        Schemas(config)
+
+
+@FAST
+@given(content=st.binary(max_size=60) | st.text(max_size=60).map(str.encode))
+def test_files_that_are_no_configuration(tmp_path_factory, content):
+    path = tmp_path_factory.getbasetemp() / "odd.toml"
+    path.write_bytes(content)
+    with suppress(ValueError):
+        load_config(path)

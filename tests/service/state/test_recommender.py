@@ -1,0 +1,260 @@
+"""The recommender: a policy and its catalogue, as they follow from the log."""
+
+import numpy as np
+import pytest
+
+from fairbandits import FairLinUCB
+from fairbandits.service.demo import demo_config
+from fairbandits.service.engine import Engine
+from fairbandits.service.log.events import ArmAdded, ArmChanged, ArmRetired, Entry, Rewarded
+from fairbandits.service.state.recommender import NoArmsError, Recommender, new_id, spread
+from fairbandits.worlds.datasets.stand_in import standin_students
+from fairbandits.worlds.encode import student_features, video_features
+from tests.service.small import USER, small_config, small_recommender
+
+FEATURES, GROUPS = USER["features"], USER["groups"]
+
+
+def dense(decided, place=0):
+    columns, values, _ = decided.contexts[place]
+    x = np.zeros(decided.width)
+    x[columns] = values
+    return x.tolist()
+
+
+class Log:
+    """Entries that are applied as they are written."""
+
+    def __init__(self, recommender):
+        self.recommender = recommender
+        self.entries = []
+
+    def add(self, event, decided=None):
+        entry = Entry(self.recommender.seq + 1, event, decided)
+        self.entries.append(entry)
+        self.recommender.apply(entry)
+        return event
+
+    def decide(self, *args, **how):
+        return self.add(self.recommender.decide(*(args or (FEATURES, GROUPS)), **how))
+
+    def reward(self, decided, reward):
+        self.add(Rewarded(decided.id, 0.0, reward), decided)
+
+
+@pytest.fixture
+def log():
+    return Log(small_recommender())
+
+
+def test_a_decision_holds_all_that_learning_and_audits_need(log):
+    decided = log.decide(arms=["python"])
+    assert decided.picked == ["python"]
+    assert dense(decided) == [0.2, 1.0, 0.0, 0.25, 1.0, 1.0]
+    assert (decided.at, decided.offered, decided.slate, decided.propensity) == (3, 1, False, 1.0)
+    assert (decided.features, decided.groups) == (FEATURES, GROUPS)
+    [parts] = decided.scores
+    assert parts["total"] == parts["mean"] + parts["exploration"] + parts["fairness"]
+
+
+def test_contexts_follow_user_and_arm(log):
+    french = {"age": None, "language": "fr"}
+    assert dense(log.decide(french, {"gender": "male"}, arms=["algèbre"])) == [0.5, 0.0, 1.0, 0.5, 1.0, 0.0]
+    assert dense(log.decide(french, {"gender": "male"}, arms=["chess"])) == [0.5, 0.0, 1.0, 1.0, 0.0, 0.0]
+    assert dense(log.decide(french, {"gender": None}, arms=["python"])) == [0.5, 0.0, 1.0, 0.25, 0.0, 0.0]
+
+
+def test_the_contexts_of_the_demo_are_the_papers(students):
+    config = demo_config()
+    recommender = Recommender(config)
+    for seq, arm in enumerate(config.arms, start=1):
+        recommender.apply(Entry(seq, ArmAdded(arm["arm"], 1, 0.0, arm["features"], arm["matches"])))
+    people = student_features(standin_students())
+    for number in (0, 7, 1000, 32_560):
+        request = students.request(number)
+        decided = recommender.decide(request["features"], request["groups"])
+        x = np.array(dense(decided))
+        np.testing.assert_array_equal(x[:107], people[number])
+        assert x[107:132].sum() == 6
+        is_male = decided.picked[0].startswith("m")
+        assert x[132] == is_male
+        assert x[133] == (is_male == (request["groups"]["sex"] == "Male"))
+    assert len(config.columns) == len(x) == 134
+    assert video_features is not None
+
+
+def test_deciding_changes_nothing(log):
+    before = log.recommender.checksum()()
+    for _ in range(5):
+        log.recommender.decide(FEATURES, GROUPS)
+        log.recommender.decide(FEATURES, GROUPS, k=2)
+    assert log.recommender.checksum()() == before
+
+
+def test_it_learns_as_the_policy_does(log):
+    policy = FairLinUCB(alpha=0.3, gamma=1, random_state=0)
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        decided = log.decide(FEATURES, {"gender": str(rng.choice(["female", "male"]))})
+        decision = policy.choose([dense(decided)], decided.groups, arms=decided.picked)
+        reward = float(rng.random())
+        log.reward(decided, reward)
+        policy.learn(decision, reward)
+    assert log.recommender.policy.groups.standings() == policy.groups.standings()
+    for arm in ("python", "algèbre", "chess"):
+        ours, theirs = (each.coefficients(arm) for each in (log.recommender.policy, policy))
+        np.testing.assert_allclose(ours, theirs, atol=1e-9)
+
+
+def test_slates(log):
+    decided = log.decide(k=2)
+    assert decided.slate
+    assert len(decided.picked) == len(set(decided.picked)) == len(decided.scores) == len(decided.contexts) == 2
+    log.reward(decided, [0.25, None])
+    assert log.recommender.policy.groups.means.tolist() == [0.25, 0.25]
+    log.reward(log.decide(k=3), 0.75)
+    assert log.recommender.policy.groups.means.tolist() == [0.5, 0.5]
+    assert log.recommender.policy.rounds_learned == 2
+
+
+def test_rewards_of_a_retired_arm_count_for_the_groups_alone(log):
+    before, after = log.decide(arms=["chess"]), log.decide(arms=["chess"])
+    log.reward(before, 1.0)
+    log.add(ArmRetired("chess", 2, 0.0))
+    assert "chess" not in log.recommender.policy._arms
+    log.reward(after, 0.0)
+    assert "chess" not in log.recommender.policy._arms
+    assert log.recommender.policy.groups.means.tolist() == [0.5, 0.5]
+    with pytest.raises(ValueError, match=r"not in the catalogue: \['chess'\]"):
+        log.decide(arms=["chess"])
+
+
+def test_a_decision_made_before_the_retirement_but_written_after_it_is_one_from_before(log):
+    decided = log.recommender.decide(FEATURES, GROUPS, arms=["chess"])
+    log.add(ArmRetired("chess", 2, 0.0))
+    log.add(decided)
+    log.reward(decided, 1.0)
+    assert "chess" not in log.recommender.policy._arms
+
+
+def test_an_arm_that_comes_back_is_a_new_one(log):
+    old = log.decide(arms=["chess"])
+    log.add(ArmRetired("chess", 2, 0.0))
+    log.add(ArmAdded("chess", 3, 0.0, {"hours": 0.0}, {}))
+    new = log.decide(arms=["chess"])
+    log.reward(old, 1.0)
+    assert "chess" not in log.recommender.policy._arms
+    log.reward(new, 1.0)
+    assert "chess" in log.recommender.policy._arms
+    assert log.recommender.shelf.versions["chess"] == 3
+
+
+def test_what_changes_of_an_arm_holds_from_then_on(log):
+    old = log.decide(arms=["chess"])
+    log.add(ArmChanged("chess", 2, 0.0, {"hours": 0}, {"language": "en"}))
+    assert dense(log.decide(arms=["chess"])) == [0.2, 1.0, 0.0, 0.0, 1.0, 0.0]
+    assert dense(old)[3] == 1.0
+
+
+def test_without_arms_there_is_nothing_to_recommend():
+    with pytest.raises(NoArmsError, match="there are no arms to recommend"):
+        small_recommender(arms=[]).decide(FEATURES, GROUPS)
+
+
+@pytest.mark.parametrize(
+    "policy",
+    [
+        "FairLinUCB(gamma=2)",
+        "EvenLinUCB(model=shared)",
+        "LinTS(model=Model(link=logistic))",
+        "EpsilonGreedy(epsilon=0.5)",
+        "LinUCB(model=Model(kind=hybrid, discount=0.99))",
+        'NaiveLinUCB(drop=["match-gender"])',
+        "Uniform",
+    ],
+)
+def test_a_snapshot_and_the_tail_are_as_good_as_the_whole_log(policy):
+    log = Log(small_recommender(policy=policy))
+    rng = np.random.default_rng(1)
+    waiting = []
+    for number in range(150):
+        waiting.append(
+            log.decide(FEATURES, {"gender": str(rng.choice(["female", "male"]))}, k=2 if number % 3 else None)
+        )
+        if number % 4:
+            log.reward(waiting.pop(rng.integers(len(waiting))), float(rng.random()))
+        if number == 60:
+            log.add(ArmRetired("chess", 2, 0.0))
+        if number == 90:
+            log.add(ArmAdded("chess", 3, 0.0, {"hours": 1}, {}))
+        if number == 75:
+            content = log.recommender.snapshot()()
+            at = log.recommender.seq
+    restored = Recommender(small_config(policy=policy))
+    restored.restore(content)
+    assert restored.seq == at
+    for entry in log.entries:
+        if entry.seq > at:
+            restored.apply(entry)
+    replayed = small_recommender(policy=policy)
+    for entry in log.entries:
+        replayed.apply(entry)
+    checksums = {each.checksum()() for each in (log.recommender, restored, replayed)}
+    assert len(checksums) == 1
+
+
+def test_every_part_of_the_state_is_in_the_checksum(log):
+    seen = [log.recommender.checksum()()]
+    decided = log.decide()
+    seen.append(log.recommender.checksum()())
+    log.reward(decided, 0.5)
+    seen.append(log.recommender.checksum()())
+    log.add(ArmChanged("chess", 2, 0.0, {"hours": 1}, {}))
+    seen.append(log.recommender.checksum()())
+    log.add(ArmRetired("python", 2, 0.0))
+    seen.append(log.recommender.checksum()())
+    assert len(set(seen)) == len(seen)
+
+
+@pytest.mark.parametrize("damage", [lambda c: c[:-1], lambda c: b"", lambda c: c[:100] + b"\0" + c[101:]])
+def test_a_damaged_snapshot_is_refused(log, damage):
+    content = log.recommender.snapshot()()
+    fresh = Recommender(small_config())
+    with pytest.raises(ValueError, match="the snapshot"):
+        fresh.restore(damage(content))
+    assert fresh.seq == 0
+
+
+def test_a_snapshot_of_another_policy_is_refused(log):
+    other = Recommender(small_config(policy="LinUCB(alpha=0.3)"))
+    with pytest.raises(ValueError, match=r"the snapshot is of FairLinUCB.*not of LinUCB"):
+        other.restore(log.recommender.snapshot()())
+
+
+def test_ids_are_near_those_of_the_same_time_and_never_the_same():
+    ids = [new_id(1.7e9 + step) for step in range(100)]
+    assert ids == sorted(ids)
+    assert len({new_id(5.0) for _ in range(1000)}) == 1000
+    assert {len(each) for each in ids} == {32}
+
+
+def test_what_a_slate_brought():
+    assert spread(1, 2) == (1.0, [1.0, 1.0])
+    assert spread([0.5, None, 1], 3) == (0.75, [0.5, None, 1.0])
+
+
+def test_an_engine_names_its_recommender(tmp_path):
+    engine = Engine(small_config(store={"url": f"sqlite:///{tmp_path}/log.db"}))
+    assert isinstance(engine.recommender, Recommender)
+
+
+def test_an_arm_without_a_feature_that_has_lost_its_default_is_refused_at_the_start(tmp_path):
+    hours = {"low": 0, "high": 40}
+    how = {"store": {"url": f"sqlite:///{tmp_path}/log.db"}, "arms": [{"arm": "chess"}]}
+    engine = Engine(small_config(arm_features={"hours": hours | {"default": 10}}, **how))
+    engine._open()
+    engine.store.close()
+    engine = Engine(small_config(arm_features={"hours": hours}, **how | {"arms": []}))
+    with pytest.raises(ValueError, match="arm 'chess' of the log has no 'hours', and the configuration has no"):
+        engine._open()
+    engine.store.close()

@@ -1,0 +1,161 @@
+"""A real cluster of two worker processes, on this machine, one of which dies."""
+
+import operator
+import os
+import signal
+import sys
+import threading
+import time
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import distributed
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from fairbandits import FairLinUCB, cluster
+from fairbandits.logs import Log, LogError, fit
+from fairbandits.simulate import Run, summarise_many
+from fairbandits.worlds import LinearWorld
+from tests.logs.test_fitting import assert_alike, make
+
+
+@pytest.fixture(scope="module")
+def two_workers():
+    how = {"host": "127.0.0.1", "n_workers": 2, "threads_per_worker": 1, "dashboard_address": "127.0.0.1:0"}
+    with distributed.LocalCluster(**how, processes=True) as workers:
+        yield workers.scheduler_address
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory):
+    path = tmp_path_factory.mktemp("log") / "log.parquet"
+    pq.write_table(pa.Table.from_pandas(make(4000)), path, row_group_size=200)
+    return path
+
+
+@pytest.fixture(scope="module")
+def expected(path):
+    return fit(Log.open(path), FairLinUCB(gamma=2.0, random_state=0)).policy
+
+
+def cut(n):
+    return [range(start, 1000, n) for start in range(n)]
+
+
+def test_parts_here_are_parts_there(two_workers):
+    assert cluster.map_reduce(cut, sum, operator.add) == 499500
+    assert cluster.map_reduce(cut, sum, operator.add, two_workers) == 499500
+
+
+def test_neighbours_are_merged_in_order(two_workers):
+    for n in (1, 2, 3, 7):
+        with cluster.connected(two_workers) as client:
+            parts = [str(i) for i in range(n)]
+            assert cluster.map_reduce(lambda _, parts=parts: parts, str, operator.add, client) == "".join(parts)
+
+
+def test_fit_on_two_workers(path, expected, two_workers):
+    fitted = fit(Log.open(path), FairLinUCB(gamma=2.0, random_state=0), cluster=two_workers)
+    assert fitted.learned + fitted.skipped == 4000
+    assert_alike(fitted.policy, expected)
+
+
+@dataclass(frozen=True)
+class Slow:
+    """A part that takes its time, and says who reads it."""
+
+    part: Any
+    marks: Path
+
+    def __getattr__(self, name):
+        return (
+            getattr(self.__dict__["part"], name)
+            if "part" in self.__dict__
+            else object.__getattribute__(self, name)
+        )
+
+    def batches(self, kinds, rows):
+        if "reward" in kinds:
+            (self.marks / f"{self.part.first_row}-{os.getpid()}").touch()
+            time.sleep(0.2)
+        return self.part.batches(kinds, rows)
+
+    def pieces(self):
+        return (replace(self, part=piece) for piece in self.part.pieces())
+
+
+def test_a_worker_that_is_killed_changes_nothing(path, expected, two_workers, tmp_path):
+    log = Log.open(path)
+    slow = replace(log, parts=[Slow(part, tmp_path) for part in log.parts])
+    killed = []
+
+    def kill():
+        """Kill the worker that reads the fifth of twenty parts, while it does."""
+        while len(marks := sorted(tmp_path.iterdir(), key=lambda mark: mark.stat().st_mtime_ns)) < 5:
+            time.sleep(0.01)
+        killed.append(int(marks[-1].name.split("-")[1]))
+        os.kill(killed[0], signal.SIGKILL)
+
+    killer = threading.Thread(target=kill, daemon=True)
+    killer.start()
+    fitted = fit(slow, FairLinUCB(gamma=2.0, random_state=0), cluster=two_workers)
+    killer.join(timeout=5)
+    marks = [mark.name.split("-") for mark in tmp_path.iterdir()]
+    assert len(killed) == 1
+    assert len({row for row, _ in marks}) == 20
+    assert len(marks) > 20, "what the dead one had in hand was done again"
+    assert {int(pid) for _, pid in marks} - set(killed)
+    assert_alike(fitted.policy, expected)
+
+
+def test_seeds_go_through_joblib(two_workers, tmp_path):
+    runs = [Run(FairLinUCB, LinearWorld, seed, world_params={"rounds": 40}) for seed in range(5)]
+    here = summarise_many(runs, mean_reward)
+    with cluster.runs_on(two_workers):
+        there = summarise_many(runs, mean_reward_and_process, jobs=-1, cache=tmp_path)
+    assert [reward for reward, _ in there] == here
+    assert os.getpid() not in {process for _, process in there}
+    with cluster.runs_on(None):
+        assert summarise_many(runs, mean_reward, cache=tmp_path) == here
+
+
+def mean_reward(trace):
+    return float(trace.reward.mean())
+
+
+def mean_reward_and_process(trace):
+    return mean_reward(trace), os.getpid()
+
+
+def test_what_is_wrong_with_a_log_is_said_as_ever(tmp_path, two_workers):
+    frame = make(500)
+    frame.loc[321, "reward"] = 7.0
+    pq.write_table(pa.Table.from_pandas(frame), tmp_path / "log.parquet", row_group_size=50)
+    with pytest.raises(LogError, match=r"column 'reward', row 322: 7.0 came; the policy takes"):
+        fit(Log.open(tmp_path / "log.parquet"), FairLinUCB(), cluster=two_workers)
+
+
+@pytest.mark.parametrize("address", ["tcp://127.0.0.1:1", "here"])
+def test_nobody_answers(monkeypatch, address):
+    monkeypatch.setattr(cluster, "_PATIENCE", 0.5)
+    with pytest.raises(ValueError, match=f"^cluster='{address}' came, and no Dask scheduler answers there"):
+        cluster.map_reduce(cut, sum, operator.add, address)
+
+
+def test_a_cluster_without_workers(monkeypatch):
+    monkeypatch.setattr(cluster, "_PATIENCE", 0.5)
+    how = {"host": "127.0.0.1", "n_workers": 0, "dashboard_address": "127.0.0.1:0"}
+    with (
+        distributed.LocalCluster(**how) as nobody,
+        pytest.raises(ValueError, match="came, and it has no workers; start some"),
+    ):
+        cluster.map_reduce(cut, sum, operator.add, nobody.scheduler_address)
+
+
+def test_without_dask_it_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(ImportError, match=r"a cluster needs Dask: pip install 'fairbandits\[dask\]'"):
+        cluster.map_reduce(cut, sum, operator.add, "local")
