@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from fairbandits import EvenLinUCB, LinUCB, Seen
-from fairbandits.fairness import GroupKey, arm_pull
+from fairbandits import EvenLinUCB, LinUCB, Predictions
+from fairbandits.fairness import GroupKey, arm_correction
 from fairbandits.policies.even_linucb import AIM
 
 
@@ -23,7 +23,7 @@ class AheadExplores(LinUCB):
     def __init__(self, alpha: float = 0.3, random_state: Any = None) -> None:
         super().__init__(alpha=alpha, random_state=random_state)
 
-    def terms(self, seen: Seen) -> Any:
+    def terms(self, seen: Predictions) -> Any:
         """Scale alpha by how far the user's group lags behind the one that is best off."""
         means = self.groups.means
         shares = []
@@ -37,19 +37,19 @@ class AheadExplores(LinUCB):
 class CeilingOnly(EvenLinUCB):
     """The group ahead gives up its lead, and nobody is drawn to any arm."""
 
-    def terms(self, seen: Seen) -> Any:
+    def terms(self, seen: Predictions) -> Any:
         """Take the pull out again."""
         exploration, fairness = super().terms(seen)
         return exploration, fairness - self._pull(seen)
 
-    def _pull(self, seen: Seen) -> Any:
-        return arm_pull(self.groups, seen.rows, AIM * self.tolerance, float(self.patience))
+    def _pull(self, seen: Predictions) -> Any:
+        return arm_correction(self.groups, seen.rows, AIM * self.tolerance, float(self.patience))
 
 
 class PullOnly(CeilingOnly):
     """All are drawn to arms that gave more to the group behind, and nobody gives anything up."""
 
-    def terms(self, seen: Seen) -> Any:
+    def terms(self, seen: Predictions) -> Any:
         """Keep the pull alone."""
         return EvenLinUCB.terms(self, seen)[0], self._pull(seen) + np.zeros_like(seen.mean)
 

@@ -3,7 +3,7 @@
 from importlib.metadata import version
 
 from fairbandits.contexts import Catalogue, Offer
-from fairbandits.fairness import Gap, GroupRewards, IndividualGaps, Standing
+from fairbandits.fairness import Gap, GroupRewards, GroupSummary, IndividualGaps
 from fairbandits.models import (
     Model,
     alpha_from_delta,
@@ -19,16 +19,16 @@ from fairbandits.policies import (
     EqualRegretLinUCB,
     EvenLinUCB,
     FairLinUCB,
-    FileError,
     LinearPolicy,
     LinTS,
     LinUCB,
     MaxMinLinUCB,
     NaiveLinUCB,
     Policy,
+    PolicyFileError,
+    Predictions,
     PrimalDualLinUCB,
     Scores,
-    Seen,
     Slate,
     Uniform,
     twin_rewards,
@@ -45,9 +45,9 @@ __all__ = [
     "EqualRegretLinUCB",
     "EvenLinUCB",
     "FairLinUCB",
-    "FileError",
     "Gap",
     "GroupRewards",
+    "GroupSummary",
     "IndividualGaps",
     "LinTS",
     "LinUCB",
@@ -57,11 +57,11 @@ __all__ = [
     "NaiveLinUCB",
     "Offer",
     "Policy",
+    "PolicyFileError",
+    "Predictions",
     "PrimalDualLinUCB",
     "Scores",
-    "Seen",
     "Slate",
-    "Standing",
     "Uniform",
     "alpha_from_delta",
     "alpha_schedule",

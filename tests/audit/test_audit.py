@@ -61,10 +61,10 @@ def test_it_agrees_with_the_stream_of_group_rewards():
     for reward, sex in zip(frame["reward"], frame["sex"], strict=True):
         stream.add(reward, sex)
     found = audit(frame, groups=["sex"])["sex"].difference
-    assert float(found.gap) == pytest.approx(float(stream.difference()))
+    assert float(found.gap) == pytest.approx(float(stream.gap()))
     # The stream keeps some confidence for groups that may still come, so that it is a little wider.
-    assert stream.difference().low <= found.gap.low
-    assert stream.difference().high >= found.gap.high
+    assert stream.gap().low <= found.gap.low
+    assert stream.gap().high >= found.gap.high
 
 
 def test_the_decomposition_is_exact_and_by_hand():
@@ -174,7 +174,7 @@ def test_a_false_alarm_is_rare():
 
 def test_the_same_seed_gives_the_same_audit():
     frame = logs.make()
-    one, two, three = (audit(frame, seed=seed).to_plain() for seed in (1, 1, 2))
+    one, two, three = (audit(frame, seed=seed).to_dict() for seed in (1, 1, 2))
     assert one == two
     assert one != three
 
@@ -185,14 +185,14 @@ def test_in_parts_it_is_the_same(tmp_path, monkeypatch, is_dated):
     frame = logs.make(4_000)
     path = tmp_path / "log.parquet"
     (logs.dated(frame) if is_dated else frame).to_parquet(path, row_group_size=300)
-    here = audit(path).to_plain()
+    here = audit(path).to_dict()
     whole = cluster.map_reduce
 
     def in_five(cut, partial, merge, _):
         return whole(lambda _: pickle.loads(pickle.dumps(cut(5))), partial, merge)  # noqa: S301 - our own
 
     monkeypatch.setattr(sys.modules[audit.__module__], "map_reduce", in_five)
-    there = audit(path).to_plain()
+    there = audit(path).to_dict()
     for one, other in zip(here["comparisons"], there["comparisons"], strict=True):
         assert one["word"] == other["word"]
         assert one["since"] == other["since"]

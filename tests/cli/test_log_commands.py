@@ -57,10 +57,10 @@ def test_roles_from_a_file_and_by_flags(capsys, tmp_path):
     frame.to_csv("log.csv", index=False)
     (tmp_path / "roles.toml").write_text('arm = "shown"\nreward = "liked"\ngroups = ["sex", "city"]\n')
     assert main(["fit", "log.csv", "--roles", "roles.toml"]) == 0
-    assert Policy.load("policy.safetensors").notes["roles"]["groups"] == ["sex", "city"]
+    assert Policy.load("policy.safetensors").metadata["roles"]["groups"] == ["sex", "city"]
     flags = ["--roles", "roles.toml", "--group", "city", "--context", "sex,city"]
     assert main(["fit", "log.csv", *flags]) == 0
-    notes = Policy.load("policy.safetensors").notes
+    notes = Policy.load("policy.safetensors").metadata
     assert notes["roles"] == {"arm": "shown", "reward": "liked", "groups": ["city"], "contexts": ["sex", "city"]}
 
 

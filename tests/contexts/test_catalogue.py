@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from fairbandits import Catalogue, FairLinUCB, LinUCB, Uniform
-from fairbandits.models import FullRows, SparseRows
+from fairbandits.models import DenseRows, SparseRows
 from tests.helpers import ANY_WIDTH, POLICIES, fresh
 from tests.textbook import Textbook
 
@@ -37,7 +37,7 @@ def test_an_offer_is_the_matrix_that_the_words_say(seed, n_arms, n_user, n_own, 
     values = {f"way{way}": [SEXES[i] for i in rng.integers(3, size=3)] for way in range(ways)}
     matrices = []
     for user, x in enumerate(users):
-        mine = {name: of_users[user] for name, of_users in values.items()}
+        mine = {name: per_user[user] for name, per_user in values.items()}
         bits = [
             [float(mine[name] is not None and value == mine[name]) for value in of_arms]
             for name, of_arms in arm_values(catalogue, rng, seed, n_arms, n_user, n_own, ways).items()
@@ -228,7 +228,7 @@ def test_many_values_to_match_and_threads():
 def test_users_with_many_features_are_served_as_from_a_matrix():
     rng = np.random.default_rng(8)
     catalogue, _ = make(rng, n_user=200)
-    assert isinstance(catalogue.offer(np.ones(200)).rows, FullRows)
+    assert isinstance(catalogue.offer(np.ones(200)).rows, DenseRows)
     assert isinstance(catalogue.offer(np.eye(200)[0]).rows, SparseRows)
     one, two = LinUCB(random_state=5), LinUCB(random_state=5)
     for _ in range(30):

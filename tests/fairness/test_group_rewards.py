@@ -30,7 +30,7 @@ def recorded(stream):
 @given(STREAM)
 def test_counts_means_and_variances(stream):
     groups = recorded(stream)
-    for standing in groups.standings():
+    for standing in groups.summaries():
         rewards = [r for r, group, _ in stream if belongs(group, standing.attribute, standing.group)]
         assert standing.count == len(rewards)
         assert standing.mean == pytest.approx(np.mean(rewards))
@@ -43,10 +43,10 @@ def test_counts_means_and_variances(stream):
 @given(STREAM)
 def test_difference_ratio_and_worst_off(stream):
     groups = recorded(stream)
-    means = {(s.attribute, s.group): s.mean for s in groups.standings()}
+    means = {(s.attribute, s.group): s.mean for s in groups.summaries()}
     for attribute, values in groups.attributes.items():
         ours = [means[attribute, value] for value in values]
-        gap = groups.difference(attribute)
+        gap = groups.gap(attribute)
         assert float(gap) == pytest.approx(max(ours) - min(ours))
         assert gap.low - 1e-12 <= gap <= gap.high + 1e-12
         if len(ours) > 1:
@@ -57,14 +57,14 @@ def test_difference_ratio_and_worst_off(stream):
             assert means[attribute, gap.behind] == min(ours)
     if means:
         assert groups.worst_off().mean == min(means.values())
-        assert groups.difference() == max(groups.difference(attribute) for attribute in groups.attributes)
+        assert groups.gap() == max(groups.gap(attribute) for attribute in groups.attributes)
 
 
 @given(STREAM, st.integers(0, 60))
 def test_two_parts_merged_are_the_whole(stream, cut):
     whole, left, right = recorded(stream), recorded(stream[:cut]), recorded(stream[cut:])
     left.merge(right)
-    ours, theirs = ({(s.attribute, s.group): s for s in g.standings()} for g in (left, whole))
+    ours, theirs = ({(s.attribute, s.group): s for s in g.summaries()} for g in (left, whole))
     assert ours.keys() == theirs.keys()
     for key, standing in ours.items():
         assert standing.count == theirs[key].count
@@ -94,7 +94,7 @@ def test_restart_starts_the_groups_anew_and_keeps_the_arms():
     groups.add(0.9, "male", "x")
     groups.add(0.1, "female", "x")
     groups.restart()
-    assert groups.difference() == 0.0
+    assert groups.gap() == 0.0
     assert groups.worst_off() is None
     assert groups.attributes == {"group": ("male", "female")}
     groups.add(0.5, "male")
@@ -104,7 +104,7 @@ def test_restart_starts_the_groups_anew_and_keeps_the_arms():
 
 def test_nothing_to_compare_is_said_by_the_interval():
     groups = GroupRewards()
-    for gap in (groups.difference(), recorded([(0.5, "a", None)]).difference()):
+    for gap in (groups.gap(), recorded([(0.5, "a", None)]).gap()):
         assert gap == 0.0
         assert (gap.low, gap.high, gap.ahead) == (0.0, 1.0, None)
     assert groups.ratio() == 1.0
@@ -119,7 +119,7 @@ def test_intervals_exclude_zero_once_the_gap_is_plain():
     for _ in range(2_000):
         groups.add(rng.random() * 0.8, "a")
         groups.add(0.2 + rng.random() * 0.8, "b")
-    assert groups.difference().low > 0.05
+    assert groups.gap().low > 0.05
     assert groups.ratio().high < 0.95
 
 
@@ -129,7 +129,7 @@ def test_other_ranges_scale_everything():
     stars = GroupRewards(reward_range=(0, 5))
     for reward, group, arm in stream:
         stars.add(5 * reward, group, arm)
-    for question in ("difference", "arm_bias"):
+    for question in ("gap", "arm_bias"):
         ours, theirs = (getattr(g, question)(*(["x"] if question == "arm_bias" else [])) for g in (unit, stars))
         for field in ("low", "high"):
             assert getattr(theirs, field) == pytest.approx(5 * getattr(ours, field))
@@ -145,13 +145,13 @@ def test_difference_holds_for_all_groups_at_once_at_all_times():
         for t in range(400):
             groups.add(float(rng.random() < 0.5), "abcde"[rng.integers(5)])
             if t % 20 == 19:
-                claimed |= groups.difference(confidence=0.8).low > 0.0
+                claimed |= groups.gap(confidence=0.8).low > 0.0
         claims += claimed
     assert claims / 60 <= 0.2 + 3 * np.sqrt(0.16 / 60)
 
 
 def test_a_gap_is_a_number_that_can_be_copied_and_not_changed():
-    gap = recorded([(0.1, "a", None), (0.6, "b", None)]).difference()
+    gap = recorded([(0.1, "a", None), (0.6, "b", None)]).gap()
     assert isinstance(gap, float)
     for twin in (copy.deepcopy(gap), pickle.loads(pickle.dumps(gap))):  # noqa: S301
         assert isinstance(twin, Gap)
@@ -172,7 +172,7 @@ def test_a_gap_is_a_number_that_can_be_copied_and_not_changed():
         (lambda g: g.add(0.5, 0.3), "a group is a string or a whole number"),
         (lambda g: g.add(0.5, {"": "a"}), "named by a non-empty string"),
         (lambda g: g.add(0.5, {3: "a"}), "named by a non-empty string"),
-        (lambda g: g.difference("height"), "no rewards by 'height'"),
+        (lambda g: g.gap("height"), "no rewards by 'height'"),
         (lambda g: g.arm_bias("nope"), "no reward of arm 'nope'"),
         (lambda g: g.merge(GroupRewards((0, 2))), "different reward ranges"),
         (lambda g: GroupRewards((-1, 1)).ratio(), "not negative"),

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fairbandits import EvenLinUCB, FairLinUCB, GroupRewards, LinUCB
-from fairbandits.fairness import arm_pull, debt_of
+from fairbandits.fairness import arm_correction, group_debt
 from fairbandits.simulate import simulate
 from fairbandits.worlds import StudentsAndVideos
 
@@ -39,17 +39,17 @@ def test_a_debt_is_what_the_words_say(rewards, aim, patience):
     groups = record(rewards)
     for me in "abcde":
         expected = by_hand(rewards, me, aim, patience)
-        assert debt_of(groups, (("group", me),), aim, patience) == pytest.approx(expected, abs=1e-12)
+        assert group_debt(groups, (("group", me),), aim, patience) == pytest.approx(expected, abs=1e-12)
 
 
 def test_a_debt_of_several_attributes_is_the_largest_and_nobody_unknown_owes():
     groups = GroupRewards()
     for sex, race, reward in (("f", "x", 0.2), ("m", "x", 0.8), ("m", "y", 0.9)) * 10:
         groups.add(reward, {"sex": sex, "race": race})
-    sex, race = (debt_of(groups, (pair,), 0.0, 10.0) for pair in (("sex", "m"), ("race", "y")))
-    assert debt_of(groups, (("sex", "m"), ("race", "y")), 0.0, 10.0) == max(sex, race) > 0.0
-    assert debt_of(groups, (), 0.0, 10.0) == 0.0
-    assert debt_of(groups, (("age", "old"),), 0.0, 10.0) == 0.0
+    sex, race = (group_debt(groups, (pair,), 0.0, 10.0) for pair in (("sex", "m"), ("race", "y")))
+    assert group_debt(groups, (("sex", "m"), ("race", "y")), 0.0, 10.0) == max(sex, race) > 0.0
+    assert group_debt(groups, (), 0.0, 10.0) == 0.0
+    assert group_debt(groups, (("age", "old"),), 0.0, 10.0) == 0.0
 
 
 def test_arms_draw_by_what_they_gave_the_group_behind():
@@ -60,20 +60,20 @@ def test_arms_draw_by_what_they_gave_the_group_behind():
         groups.add(0.6, "m", "for all")
         groups.add(0.6, "f", "for all")
     rows = np.array([0, 1, -1])
-    men, everybody, unknown = arm_pull(groups, rows, aim=0.0, patience=100.0)
-    debt = debt_of(groups, (("group", "m"),), 0.0, 100.0)
+    men, everybody, unknown = arm_correction(groups, rows, aim=0.0, patience=100.0)
+    debt = group_debt(groups, (("group", "m"),), 0.0, 100.0)
     assert men < everybody
     assert everybody == pytest.approx(debt / 2)
     assert unknown == pytest.approx(debt / 2)
-    assert (arm_pull(groups, rows, aim=0.5, patience=100.0) == 0.0).all()
-    assert (arm_pull(GroupRewards(), rows, aim=0.0, patience=100.0) == 0.0).all()
+    assert (arm_correction(groups, rows, aim=0.5, patience=100.0) == 0.0).all()
+    assert (arm_correction(GroupRewards(), rows, aim=0.0, patience=100.0) == 0.0).all()
 
 
 def test_an_arm_that_one_group_never_received_says_nothing():
     groups = record({"m": [0.9] * 30, "f": [0.3] * 30}, arm="a")
     for _ in range(20):
         groups.add(1.0, "m", "b")
-    a, b = arm_pull(groups, np.array([0, 1]), 0.0, 100.0)
+    a, b = arm_correction(groups, np.array([0, 1]), 0.0, 100.0)
     assert b > a
 
 
@@ -111,8 +111,8 @@ def test_no_arm_counts_for_more_than_the_best_less_the_debt():
             policy.learn(policy.choose([[1.0]], "m", [arm]), reward)
             policy.learn(policy.choose([[1.0]], "f", [arm]), reward / 3)
     scores = policy.choose([[1.0]] * 3, "m", ["good", "fair", "poor"]).scores
-    debt = debt_of(policy.groups, (("group", "m"),), 0.0, 100.0)
-    pull = arm_pull(policy.groups, np.array([0, 1, 2]), 0.0, 100.0)
+    debt = group_debt(policy.groups, (("group", "m"),), 0.0, 100.0)
+    pull = arm_correction(policy.groups, np.array([0, 1, 2]), 0.0, 100.0)
     ceiling = scores.mean.max() - debt
     np.testing.assert_allclose(scores.total - pull, np.minimum(scores.mean, ceiling), atol=1e-12)
     behind = policy.choose([[1.0]] * 3, "f", ["good", "fair", "poor"]).scores

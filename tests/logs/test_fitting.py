@@ -111,7 +111,7 @@ def assert_alike(one, two, tolerance=1e-9):
         for attribute in one.groups.attributes:
             a, b = one.groups.arm_bias(arm, attribute), two.groups.arm_bias(arm, attribute)
             assert (float(a), a.low, a.high) == pytest.approx((float(b), b.low, b.high), abs=tolerance)
-    for a, b in zip(one.groups.standings(), two.groups.standings(), strict=True):
+    for a, b in zip(one.groups.summaries(), two.groups.summaries(), strict=True):
         assert (a.group, a.count) == (b.group, b.count)
         assert (a.mean, a.variance, a.low) == pytest.approx((b.mean, b.variance, b.low), abs=tolerance)
 
@@ -163,7 +163,7 @@ def test_what_serving_needs_is_in_the_file(tmp_path):
     user = encoder.encode([{"context_age": 0.5, "context_city": "Rome"}])
     offer = Offers(ARMS, encoder.width).to_many(user, [{}])
     assert loaded.choose(offer, {"sex": "f", "race": 1}).arm in ARMS
-    assert loaded.notes["roles"]["groups"] == ["sex", "race"]
+    assert loaded.metadata["roles"]["groups"] == ["sex", "race"]
     assert ContextEncoder.of(LinUCB()) is None
 
 
@@ -199,7 +199,7 @@ def test_contexts_from_a_catalogue(tmp_path):
         np.testing.assert_array_equal(offer, offers.of_arm(user, row.arm, {"sex": row.sex}))
         by_catalogue.learn(decision, row.reward)
     assert_alike(fitted, by_catalogue)
-    assert fitted.notes["catalogue"]["matches"] == ["sex"]
+    assert fitted.metadata["catalogue"]["matches"] == ["sex"]
     many = offers.to_many([user, user], [{"sex": "f"}, {"sex": None}])
     np.testing.assert_array_equal(many.toarray()[:6], catalogue.offer(user, {"sex": "f"}).toarray())
     np.testing.assert_array_equal(many.toarray()[6:], catalogue.offer(user).toarray())
@@ -244,4 +244,4 @@ def test_what_is_refused(tmp_path):
     with pytest.raises(ValueError, match="context_age is a number here; got 'old'"):
         log.encoder().encode([{"context_age": "old"}])
     with pytest.raises(ValueError, match="these are not the values of an encoder"):
-        ContextEncoder.from_plain({"columns": ["age"]})
+        ContextEncoder.from_dict({"columns": ["age"]})

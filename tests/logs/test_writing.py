@@ -27,7 +27,7 @@ def test_a_trace_is_a_log(tmp_path, name):
     # A Parquet file says its roles itself.
     assert log.roles == Roles("arm", "reward", ("sex", "race"), "propensity", decision="decision")
     assert bool(log.guessed) == (name == "log.csv")
-    means = {s.group: s.mean for s in fit(log, EpsilonGreedy()).policy.groups.standings("sex")}
+    means = {s.group: s.mean for s in fit(log, EpsilonGreedy()).policy.groups.summaries("sex")}
     assert means == pytest.approx({group: trace.reward[trace.group["sex"] == group].mean() for group in means})
 
 

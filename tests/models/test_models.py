@@ -10,7 +10,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, PolynomialFeatures, SplineTransformer, StandardScaler
 
-from fairbandits import Catalogue, FairLinUCB, FileError, LinTS, LinUCB, Model, Policy
+from fairbandits import Catalogue, FairLinUCB, LinTS, LinUCB, Model, Policy, PolicyFileError
 from fairbandits.cli import main
 from fairbandits.models import ArmBank, HybridBank, as_rows
 from fairbandits.models.logistic import to_rewards, working_row
@@ -380,13 +380,15 @@ def test_a_map_is_given_to_load_and_checked(tmp_path):
     loaded = Policy.load(tmp_path / "policy", feature_map=Nystroem(n_components=8, random_state=0).fit(SAMPLE))
     assert loaded.checksum() == policy.checksum()
     assert loaded.model.discount == 0.99
-    with pytest.raises(FileError, match="saved with a feature map, a Nystroem; pass it as feature_map="):
+    with pytest.raises(PolicyFileError, match="saved with a feature map, a Nystroem; pass it as feature_map="):
         Policy.load(tmp_path / "policy")
-    with pytest.raises(FileError, match="saved with another feature map, a Nystroem that gives other numbers"):
+    with pytest.raises(
+        PolicyFileError, match="saved with another feature map, a Nystroem that gives other numbers"
+    ):
         Policy.load(tmp_path / "policy", feature_map=Nystroem(n_components=8, random_state=1).fit(SAMPLE))
     for model in ("shared", Model("shared")):
         LinUCB(model=model).save(tmp_path / "plain")
-        with pytest.raises(FileError, match="saved without a feature map; load it without one"):
+        with pytest.raises(PolicyFileError, match="saved without a feature map; load it without one"):
             Policy.load(tmp_path / "plain", feature_map=CURVED)
 
 

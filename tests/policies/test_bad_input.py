@@ -293,13 +293,13 @@ def test_ids_that_are_equal_to_known_ones_but_no_ids(policy):
 def test_decisions_that_were_tampered_with():
     policy = teach(LinUCB(random_state=0))[0]
     decision = policy.choose(GOOD)
-    plain = decision.to_plain()
+    plain = decision.to_dict()
     for change, words in (
         ({"columns": [10**9 + i for i in range(len(plain["columns"]))]}, "points outside of the 10 columns"),
         ({"columns": [-1 - i for i in range(len(plain["columns"]))]}, "points outside of the 10 columns"),
         ({"width": 3}, "is 3 wide; expected 10"),
     ):
-        forged = Decision.from_plain({**plain, **change})
+        forged = Decision.from_dict({**plain, **change})
         refused(policy, lambda forged=forged: policy.learn(forged, 0.5), words)
     for change in (
         {"columns": ["x"]},
@@ -311,11 +311,11 @@ def test_decisions_that_were_tampered_with():
         {"columns": [1] * len(plain["columns"])},
     ):
         with pytest.raises(ValueError, match="not the values of a decision"):
-            Decision.from_plain({**plain, **change})
+            Decision.from_dict({**plain, **change})
     with pytest.raises(ValueError, match="not the values of a decision"):
-        Decision.from_plain({})
+        Decision.from_dict({})
     refused(
-        policy, lambda: policy.learn(Decision.from_plain({**plain, "number": -1}), 0.5), "not known to this policy"
+        policy, lambda: policy.learn(Decision.from_dict({**plain, "number": -1}), 0.5), "not known to this policy"
     )
 
 

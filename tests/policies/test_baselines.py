@@ -42,7 +42,7 @@ def lived(policy, rewards, rounds=600, seed=0):
 
 
 def mean_of(groups, group):
-    return next(standing.mean for standing in groups.standings() if standing.group == group)
+    return next(standing.mean for standing in groups.summaries() if standing.group == group)
 
 
 # -- what all have in common ---------------------------------------------------------------------------
@@ -105,10 +105,10 @@ UNFAIR = {"male": [0.9, 0.6, 0.3], "female": [0.5, 0.4, 0.2]}
 
 def test_primal_dual_keeps_the_difference_at_its_tolerance():
     plain = lived(LinUCB(alpha=1.0, random_state=0), UNFAIR).groups
-    assert plain.difference() > 0.35
+    assert plain.gap() > 0.35
     for tolerance in (0.02, 0.2):
         groups = lived(PrimalDualLinUCB(alpha=1.0, tolerance=tolerance, step=1.0, random_state=0), UNFAIR).groups
-        assert groups.difference() == pytest.approx(tolerance, abs=0.015)
+        assert groups.gap() == pytest.approx(tolerance, abs=0.015)
         assert mean_of(groups, "female") > 0.45, "women are not the ones who pay"
 
 
@@ -124,7 +124,7 @@ def test_max_min_lets_those_ahead_explore_and_serves_the_worst_off():
         lived(kind(alpha=1.0, random_state=0), good, rounds=400).groups for kind in (LinUCB, MaxMinLinUCB)
     )
     assert mean_of(fair, "female") > mean_of(plain, "female") + 0.03
-    assert fair.difference() < plain.difference()
+    assert fair.gap() < plain.gap()
 
 
 def test_max_min_weighs_the_predicted_reward():
@@ -143,8 +143,8 @@ def test_equal_regret_keeps_regrets_level():
     apart = []
     for step in (0.0, 1.0):
         policy = lived(EqualRegretLinUCB(alpha=1.0, step=step, random_state=0), stakes)
-        apart.append(policy.regrets.difference())
-        assert sum(standing.count for standing in policy.regrets.standings()) == 600
+        apart.append(policy.regrets.gap())
+        assert sum(standing.count for standing in policy.regrets.summaries()) == 600
     assert apart[1] < 0.5 * apart[0]
 
 

@@ -8,7 +8,7 @@ from scipy import sparse
 
 from fairbandits import FairLinUCB, LinUCB, Model, Policy, Uniform
 from fairbandits.categorical import Categorical
-from fairbandits.policies import Lessons, LinearPolicy
+from fairbandits.policies import LinearPolicy, SufficientStatistics
 from tests.helpers import ANY_WIDTH, POLICIES, fresh
 
 ARMS = ["a", "b", 7]
@@ -53,8 +53,8 @@ def assert_alike(one, two, tolerance=1e-9):
     for part in ("mean", "width", "fairness") if type(one).__name__ != "LinTS" else ("mean", "width"):
         np.testing.assert_allclose(getattr(ours, part), getattr(theirs, part), rtol=tolerance, atol=tolerance)
     assert one.groups.attributes == two.groups.attributes
-    standings = ([s for a in ("sex", "race") for s in each.groups.standings(a)] for each in (one, two))
-    for a, b in zip(*standings, strict=True):
+    summaries = ([s for a in ("sex", "race") for s in each.groups.summaries(a)] for each in (one, two))
+    for a, b in zip(*summaries, strict=True):
         assert (a.attribute, a.group, a.count) == (b.attribute, b.group, b.count)
         for part in ("mean", "variance", "low", "high"):
             assert getattr(a, part) == pytest.approx(getattr(b, part), abs=1e-9)
@@ -88,12 +88,12 @@ def test_parts_add_up(model):
     policy = FairLinUCB(gamma=2.0, model=model, random_state=0)
     parts = []
     for rows in np.array_split(np.arange(len(rewards)), 4):
-        parts.append(Lessons(policy))
+        parts.append(SufficientStatistics(policy))
         parts[-1].add(*stretch(log, rows))
     before = pickle.dumps(parts)
     both = (parts[0] + parts[1]) + pickle.loads(pickle.dumps(parts[2] + parts[3]))  # noqa: S301
     assert pickle.dumps(parts) == before, "adding must change neither"
-    policy.learn_lessons(both)
+    policy.learn_statistics(both)
     whole = FairLinUCB(gamma=2.0, model=model, random_state=0)
     whole.learn_logged(*log)
     assert_alike(policy, whole)
@@ -107,7 +107,7 @@ def test_parts_add_up(model):
 
 def test_lessons_of_nothing_teach_nothing():
     policy = LinUCB(random_state=0)
-    policy.learn_lessons(Lessons(policy) + Lessons(policy))
+    policy.learn_statistics(SufficientStatistics(policy) + SufficientStatistics(policy))
     assert policy.rounds_learned == 0
     assert policy.n_features_in_ is None
 
@@ -129,19 +129,19 @@ def test_a_subclass_that_learns_its_own_way_is_asked_for_every_row():
 
     log = make()
     policy = Doubtful()
-    assert not policy.lessons_add_up
+    assert not policy.is_additive
     policy.learn_logged(*log)
     assert_alike(policy, one_by_one(Doubtful(), *log))
 
 
 def test_notes_stay_with_the_policy(tmp_path):
     policy = LinUCB(random_state=0)
-    policy.notes["encoder"] = {"columns": ["age"]}
+    policy.metadata["encoder"] = {"columns": ["age"]}
     policy.learn_logged(*make())
     policy.save(tmp_path / "policy")
     loaded = Policy.load(tmp_path / "policy")
-    assert loaded.notes == {"encoder": {"columns": ["age"]}}
-    assert loaded.merge(LinUCB()).notes == loaded.notes
+    assert loaded.metadata == {"encoder": {"columns": ["age"]}}
+    assert loaded.merge(LinUCB()).metadata == loaded.metadata
 
 
 def test_what_is_refused():
@@ -164,10 +164,10 @@ def test_what_is_refused():
         policy.learn_logged(contexts[:, :3], arms, rewards, groups)
     forgetful = LinUCB(model=Model(discount=0.9))
     with pytest.raises(ValueError, match="the order of rewards matters to LinUCB"):
-        forgetful.learn_lessons(Lessons(forgetful))
+        forgetful.learn_statistics(SufficientStatistics(forgetful))
     with pytest.raises(ValueError, match=r"different parameters do not merge; these differ: \['alpha'\]"):
-        LinUCB(alpha=3.0).learn_lessons(Lessons(policy))
-    narrow, wide = Lessons(policy), Lessons(LinUCB(random_state=0))
+        LinUCB(alpha=3.0).learn_statistics(SufficientStatistics(policy))
+    narrow, wide = SufficientStatistics(policy), SufficientStatistics(LinUCB(random_state=0))
     wide.policy.rounds_learned = 0
     narrow.add(contexts, arms, rewards, groups)
     wide.add(contexts[:, :3], arms, rewards, groups)

@@ -29,7 +29,7 @@ from fairbandits import (
 from fairbandits.contexts import correlated_columns
 from fairbandits.models import as_rows
 from fairbandits.policies.lints import probability_of_best
-from fairbandits.policies.serialisation import params_to_plain
+from fairbandits.policies.serialisation import params_to_dict
 from tests.helpers import POLICIES, contexts_for, fresh, teach
 
 # -- parameters ----------------------------------------------------------------------------------------
@@ -40,7 +40,7 @@ def test_parameters_follow_scikit_learn(name):
     policy, _ = teach(fresh(POLICIES[name], random_state=5))
     twin = clone(policy)
     # Two copies of a feature map are not equal, but have equal fingerprints.
-    assert params_to_plain(twin.get_params()) == params_to_plain(policy.get_params())
+    assert params_to_dict(twin.get_params()) == params_to_dict(policy.get_params())
     assert twin.rounds_learned == 0
     if getattr(policy.get_params().get("model"), "feature_map", None) is None:
         assert eval(repr(policy), vars(fairbandits)).get_params() == policy.get_params()  # noqa: S307
@@ -182,7 +182,7 @@ def test_epsilon_spreads_over_all_arms():
 def test_uniform_counts_who_got_what():
     policy, arms = teach(Uniform(random_state=0), rounds=300)
     assert set(arms) == set(range(6))
-    assert {s.group: s.count for s in policy.groups.standings()} == {"male": 150, "female": 150}
+    assert {s.group: s.count for s in policy.groups.summaries()} == {"male": 150, "female": 150}
 
 
 def test_naive_does_not_see_the_columns():
@@ -255,10 +255,10 @@ def test_thompson_without_spread_is_greedy():
 
 def test_a_forgotten_arm_starts_anew_under_its_id():
     policy, _ = teach(FairLinUCB(random_state=0))
-    before = policy.groups.difference()
+    before = policy.groups.gap()
     policy.forget_arm(2)
     assert not policy.coefficients(2).any()
-    assert policy.groups.difference() == before, "what users received stays counted"
+    assert policy.groups.gap() == before, "what users received stays counted"
     again = policy.choose(np.eye(10)[:1], "male", arms=[2])
     assert again.scores.width.item() == 1.0
     policy.learn(again, 1.0)
@@ -269,9 +269,9 @@ def test_a_late_reward_for_a_forgotten_arm_counts_for_its_user_alone():
     policy, _ = teach(LinUCB(random_state=0))
     late = policy.choose(np.eye(10)[:1], "male", arms=[2])
     policy.forget_arm(2)
-    counts = {s.group: s.count for s in policy.groups.standings()}
+    counts = {s.group: s.count for s in policy.groups.summaries()}
     policy.learn(late, 1.0)
-    assert {s.group: s.count for s in policy.groups.standings()} == counts | {"male": counts["male"] + 1}
+    assert {s.group: s.count for s in policy.groups.summaries()} == counts | {"male": counts["male"] + 1}
     assert 2 not in policy._arms
     again = policy.choose(np.eye(10)[:1], "male", arms=[2])
     policy.learn(again, 0.5)
@@ -319,7 +319,7 @@ def test_a_decision_can_be_kept_as_json():
     policy, twin = teach(FairLinUCB(random_state=0))[0], teach(FairLinUCB(random_state=0))[0]
     for contexts in (contexts_for(np.random.default_rng(1)), np.random.default_rng(1).random((6, 10))):
         decision = policy.choose(contexts, {"sex": "f", "race": "Black"})
-        kept = Decision.from_plain(json.loads(json.dumps(decision.to_plain())))
+        kept = Decision.from_dict(json.loads(json.dumps(decision.to_dict())))
         for field in ("arm", "probability", "group", "index", "policy", "number", "score"):
             assert getattr(kept, field) == getattr(decision, field)
         policy.learn(kept, 0.7)

@@ -21,7 +21,7 @@ def test_as_learning_decisions(name):
     usual, kept = fresh(POLICIES[name], random_state=1), fresh(POLICIES[name], random_state=2)
     for decision, reward in rounds(usual):
         usual.learn(decision, reward)
-        kept.learn_kept(reward, decision.group, [(decision.arm, decision.row.alone(), reward)])
+        kept.replay(reward, decision.group, [(decision.arm, decision.row.alone(), reward)])
         kept.choose(contexts_for(np.random.default_rng(5)))  # which changes nothing that is learned
     assert kept.checksum() == usual.checksum()
 
@@ -36,7 +36,7 @@ def test_as_learning_slates():
         items = [
             (arm, row, r) for arm, row, r in zip(slate.picked, slate.rows, rewards, strict=True) if r is not None
         ]
-        kept.learn_kept((0.25 + rewards[2]) / 2, slate.group, items)
+        kept.replay((0.25 + rewards[2]) / 2, slate.group, items)
     assert kept.checksum() == usual.checksum()
 
 
@@ -48,7 +48,7 @@ def test_arms_that_were_forgotten_count_for_the_groups_alone():
     for decision in decisions:
         usual.learn(decision, 0.5)
         arm = None if decision.arm == decisions[0].arm else decision.arm
-        kept.learn_kept(0.5, decision.group, [(arm, decision.row.alone(), 0.5)])
+        kept.replay(0.5, decision.group, [(arm, decision.row.alone(), 0.5)])
     assert kept.checksum() == usual.checksum()
     assert decisions[0].arm not in kept._arms
 
@@ -58,7 +58,7 @@ def test_a_row_that_the_model_refuses_counts_for_the_groups():
     near = np.array([[1e40, 1e40]])
     for row in (near, near * (1 + 1e-15)):
         decision = policy.choose(row, "f", arms=["a"])
-        policy.learn_kept(0.5, decision.group, [("a", decision.row.alone(), 0.5)])
+        policy.replay(0.5, decision.group, [("a", decision.row.alone(), 0.5)])
     assert policy.groups.counts.tolist() == [2.0]
 
 
@@ -68,14 +68,14 @@ def test_contexts_of_another_width_are_refused():
     policy.learn(decision, 0.5)
     other = LinUCB(random_state=0).choose(np.eye(4), "f")
     with pytest.raises(ValueError, match="contexts are 4 wide"):
-        policy.learn_kept(0.5, other.group, [(other.arm, other.row.alone(), 0.5)])
+        policy.replay(0.5, other.group, [(other.arm, other.row.alone(), 0.5)])
 
 
 def test_policies_that_note_more_are_refused():
     policy = EqualRegretLinUCB()
     assert policy.notes_more
     with pytest.raises(ValueError, match="EqualRegretLinUCB notes more of a decision than is kept"):
-        policy.learn_kept(0.5, (), [])
+        policy.replay(0.5, (), [])
 
 
 def test_the_state_is_a_copy():

@@ -92,7 +92,7 @@ def test_a_reward_for_each_arm():
     assert policy.coefficients(first).max() == pytest.approx(0.4)
     assert policy.coefficients(nobody).tolist() == [0.0, 0.0, 0.0]
     assert policy.coefficients(last).max() == pytest.approx(0.1)
-    (standing,) = policy.groups.standings()
+    (standing,) = policy.groups.summaries()
     assert (standing.count, standing.mean) == (1, 0.5)
     assert policy.groups.arm_means[0, policy._arms.rows[first]] == 0.8
     assert nobody not in policy._arms
@@ -107,7 +107,7 @@ def test_one_reward_for_the_slate(reward):
     for arm in slate.picked:
         assert policy.coefficients(arm)[arm] == pytest.approx(0.3)
         assert policy.groups.arm_means[0, policy._arms.rows[arm]] == 0.6
-    (standing,) = policy.groups.standings()
+    (standing,) = policy.groups.summaries()
     assert (standing.count, standing.mean) == (1, 0.6)
 
 
@@ -130,7 +130,7 @@ def test_an_arm_that_was_forgotten_meanwhile_still_counts_for_the_group():
     policy.forget_arm("goes")
     reward = {"stays": 0.2, "goes": 0.8}
     policy.learn(slate, [reward[arm] for arm in slate.picked])
-    (standing,) = policy.groups.standings()
+    (standing,) = policy.groups.summaries()
     assert (standing.count, standing.mean) == (1, 0.5)
     assert "goes" not in policy._arms
     assert policy.coefficients("goes").tolist() == [0.0, 0.0]
@@ -139,14 +139,14 @@ def test_an_arm_that_was_forgotten_meanwhile_still_counts_for_the_group():
 def test_a_slate_survives_json():
     policy = teach(LinUCB(random_state=0))[0]
     slate = policy.choose(GOOD, {"sex": "male"}, k=3)
-    again = Slate.from_plain(json.loads(json.dumps(slate.to_plain())))
-    assert again.to_plain() == slate.to_plain()
+    again = Slate.from_dict(json.loads(json.dumps(slate.to_dict())))
+    assert again.to_dict() == slate.to_dict()
     assert repr(again) == f"Slate(number=60, picked={list(slate.picked)}, probability=1.0)"
 
 
 def test_slates_that_make_no_sense():
     policy = teach(LinUCB(random_state=0))[0]
-    plain = policy.choose(GOOD, k=2).to_plain()
+    plain = policy.choose(GOOD, k=2).to_dict()
     row, other = plain["rows"]
     for change in (
         {"picked": [0.5, 1]},
@@ -157,9 +157,9 @@ def test_slates_that_make_no_sense():
         {"picked": [], "rows": [], "indices": []},
     ):
         with pytest.raises(ValueError, match="not the values of a slate"):
-            Slate.from_plain({**plain, **change})
+            Slate.from_dict({**plain, **change})
     with pytest.raises(ValueError, match="not the values of a slate"):
-        Slate.from_plain({})
+        Slate.from_dict({})
 
 
 @pytest.mark.parametrize(

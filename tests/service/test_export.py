@@ -56,7 +56,7 @@ def test_what_is_exported_is_what_an_audit_reads(engine, tmp_path):
     [chunk] = log.chunks(contexts=True)
     assert np.isnan(chunk.reward).sum() == 20
     assert (chunk.propensity > 0).all()
-    for standing in engine.recommender.policy.groups.standings("gender"):
+    for standing in engine.recommender.policy.groups.summaries("gender"):
         mine = chunk.group["gender"].codes == chunk.group["gender"].labels.index(standing.group)
         assert np.nanmean(chunk.reward[mine]) == pytest.approx(standing.mean)
     assert (chunk.group["region"].codes == -1).all()

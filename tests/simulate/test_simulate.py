@@ -85,7 +85,7 @@ def test_slates_are_measured_by_their_means_beside_the_best_slate():
         assert trace.worst[number] == pytest.approx(np.mean(sorted(visit.expected)[:3]))
     found = trace.metrics()
     assert found["utility_loss"] == pytest.approx(np.mean((trace.best - trace.reward)[trace.part == "test"]))
-    assert policy.groups.difference() == pytest.approx(found["reward_difference"])
+    assert policy.groups.gap() == pytest.approx(found["reward_difference"])
 
 
 def test_slates_in_runs_and_files(tmp_path):
@@ -122,15 +122,15 @@ def test_a_slate_teaches_also_by_its_own_reward():
 def test_the_group_means_restart_where_the_test_part_starts_and_the_arms_means_do_not():
     policy = LinUCB(random_state=0)
     simulate(policy, Scripted([one_arm(0.2, "a", "train"), one_arm(0.4, "a", "train"), one_arm(0.9, "a")]))
-    assert policy.groups.standings()[0].count == 1
-    assert policy.groups.standings()[0].mean == 0.9
+    assert policy.groups.summaries()[0].count == 1
+    assert policy.groups.summaries()[0].mean == 0.9
     assert policy.groups.arm_means[0, 0] == pytest.approx(0.5)
 
 
 def test_without_a_training_part_nothing_restarts():
     policy = LinUCB(random_state=0)
     simulate(policy, Scripted([one_arm(0.2, "a"), one_arm(0.4, "a")]))
-    assert policy.groups.standings()[0].count == 2
+    assert policy.groups.summaries()[0].count == 2
 
 
 def test_rounds_ends_a_run_early():

@@ -96,7 +96,7 @@ class Audit:
     def __str__(self) -> str:
         return " ".join(filter(None, (self.sentence, self.verdict)))
 
-    def to_plain(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """Give all of it as plain values, as `audit.json` holds them."""
         from fairbandits.audit.report.serialisation import as_plain  # noqa: PLC0415 - it needs this class
 

@@ -15,7 +15,7 @@ from fairbandits.arms import ArmId, as_arms
 from fairbandits.categorical import Categorical
 from fairbandits.contexts.matches import Common, Matches
 from fairbandits.contexts.offer import Offer
-from fairbandits.models import FullRows, SparseRows, as_floats, checked_csr, refuse_unusable
+from fairbandits.models import DenseRows, SparseRows, as_floats, checked_csr, refuse_unusable
 from fairbandits.models.kernels.split_rows import count_unusable
 
 Floats = NDArray[np.float64]
@@ -183,7 +183,7 @@ class Catalogue:
         # has entries, the matrix itself is better.
         n_parts, n_entries = starts.size - 1, columns.size
         if n_entries * n_entries > 2 * n_parts * n_users * max(_MANY_PAIRS, len(ids) * self.width):
-            return Offer(ids, FullRows(n_users, len(ids), self.width, rows.toarray()))
+            return Offer(ids, DenseRows(n_users, len(ids), self.width, rows.toarray()))
         return Offer(ids, rows)
 
     @cached_property

@@ -81,14 +81,14 @@ class Matches:
         given = self._as_given(matching)
         if not given:
             return np.full(n_users, self.line(None))
-        of_users: list[list[int]] = []
+        per_user: list[list[int]] = []
         for name, codes in self._codes.items():
             if name in given:
                 values = _as_list(f"matching[{name!r}]", given[name], n_users, "user")
-                of_users.append(_coded(f"matching[{name!r}]", values, codes, _NO_MATCH))
+                per_user.append(_coded(f"matching[{name!r}]", values, codes, _NO_MATCH))
             else:
-                of_users.append([_NO_MATCH] * n_users)
-        return np.array([self._line_of(key) for key in zip(*of_users, strict=True)], np.int64)
+                per_user.append([_NO_MATCH] * n_users)
+        return np.array([self._line_of(key) for key in zip(*per_user, strict=True)], np.int64)
 
     def _as_given(self, matching: Mapping[str, Any] | None) -> Mapping[str, Any]:
         if type(matching) is dict and matching.keys() <= self._codes.keys():  # the common case, at every round
@@ -110,8 +110,8 @@ class Matches:
         ways = np.zeros((len(places), len(self._codes)), bool)
         for way, (name, codes) in enumerate(self._codes.items()):
             if name in matching:
-                of_users = matching[name].renumbered(codes)
-                ways[:, way] = of_users == self._of_arm[way, places]
+                per_user = matching[name].renumbered(codes)
+                ways[:, way] = per_user == self._of_arm[way, places]
         return sparse.csr_array(ways, dtype=np.float64)
 
     def _new_line(self, key: tuple[int, ...]) -> int:

@@ -1,12 +1,12 @@
 """Who is left behind? Group rewards as a stream, and what fairness adds to a score. Knows no models."""
 
-from fairbandits.fairness.gaps import Gap, Standing
+from fairbandits.fairness.gaps import Gap, GroupSummary
 from fairbandits.fairness.group_rewards import GroupRewards
-from fairbandits.fairness.group_weights import dual_prices, hedge_weights, of_users
+from fairbandits.fairness.group_weights import dual_prices, hedge_weights, per_user
 from fairbandits.fairness.groups import Group, GroupKey, as_group, as_groups
 from fairbandits.fairness.individual import IndividualGaps
-from fairbandits.fairness.penalty import arm_penalty, mapped_penalty
-from fairbandits.fairness.tolerance import arm_pull, debt_of
+from fairbandits.fairness.penalty import arm_penalty, scaled_penalty
+from fairbandits.fairness.tolerance import arm_correction, group_debt
 from fairbandits.statistics.confidence_sequence import confidence_radius
 
 __all__ = [
@@ -14,16 +14,16 @@ __all__ = [
     "Group",
     "GroupKey",
     "GroupRewards",
+    "GroupSummary",
     "IndividualGaps",
-    "Standing",
+    "arm_correction",
     "arm_penalty",
-    "arm_pull",
     "as_group",
     "as_groups",
     "confidence_radius",
-    "debt_of",
     "dual_prices",
+    "group_debt",
     "hedge_weights",
-    "mapped_penalty",
-    "of_users",
+    "per_user",
+    "scaled_penalty",
 ]

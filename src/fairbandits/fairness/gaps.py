@@ -56,7 +56,7 @@ class Gap(float):
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class GroupSummary:
     """What one group has received: how often, how much on average, and how sure that is."""
 
     attribute: str

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from fairbandits.arms import ArmId, ArmIndex, as_arm
 from fairbandits.categorical import Categorical
-from fairbandits.fairness.gaps import Gap, Standing
+from fairbandits.fairness.gaps import Gap, GroupSummary
 from fairbandits.fairness.groups import Group, GroupKey, GroupValue, as_group
 from fairbandits.fairness.moments import Moments
 from fairbandits.statistics.confidence_sequence import confidence_radius
@@ -44,7 +44,7 @@ class GroupRewards:
     >>> for reward in (0.5, 0.7):
     ...     groups.add(reward, group="female", arm="algebra")
     >>> groups.add(0.9, group="male", arm="algebra")
-    >>> round(groups.difference(), 3), groups.worst_off().group
+    >>> round(groups.gap(), 3), groups.worst_off().group
     (0.3, 'female')
     >>> print(groups)
     group female: mean 0.600 (95%: 0.000 to 1.000), 2 rewards
@@ -146,30 +146,30 @@ class GroupRewards:
         """The groups seen so far, by attribute, in the order of their first reward."""
         return {attribute: tuple(values) for attribute, values in self._number.items()}
 
-    def standings(self, attribute: str | None = None, confidence: float = 0.95) -> list[Standing]:
+    def summaries(self, attribute: str | None = None, confidence: float = 0.95) -> list[GroupSummary]:
         """Give every group's count, mean, variance and interval; all intervals hold together."""
         numbers = self._numbers(attribute)
         radius = self._radius(self._totals, numbers, 0, confidence)
         low, high = self.reward_range
-        standings = []
+        summaries = []
         for number, r in zip(numbers, radius, strict=True):
             count, mean, m2 = self._totals.cell(number, 0)
             variance = m2 / (count - 1.0) if count > 1.0 else math.nan
             bounds = (max(low, mean - float(r)), min(high, mean + float(r))) if count else (low, high)
-            standings.append(Standing(*self._names[number], int(count), mean, variance, *bounds, confidence))
-        return standings
+            summaries.append(GroupSummary(*self._names[number], int(count), mean, variance, *bounds, confidence))
+        return summaries
 
     def __str__(self) -> str:
         """Write who stands where, a line for each group, the worst off of each attribute first."""
-        standings = sorted(self.standings(), key=lambda s: (s.attribute, s.mean))
-        return "\n".join(map(str, standings)) or "no rewards yet"
+        summaries = sorted(self.summaries(), key=lambda s: (s.attribute, s.mean))
+        return "\n".join(map(str, summaries)) or "no rewards yet"
 
-    def worst_off(self, attribute: str | None = None, confidence: float = 0.95) -> Standing | None:
+    def worst_off(self, attribute: str | None = None, confidence: float = 0.95) -> GroupSummary | None:
         """Give the standing of the group with the lowest mean reward; None before the first reward."""
-        served = [s for s in self.standings(attribute, confidence) if s.count]
+        served = [s for s in self.summaries(attribute, confidence) if s.count]
         return min(served, key=lambda s: s.mean, default=None)
 
-    def difference(self, attribute: str | None = None, confidence: float = 0.95) -> Gap:
+    def gap(self, attribute: str | None = None, confidence: float = 0.95) -> Gap:
         """Say how far apart the groups are: highest mean reward minus lowest.
 
         Parameters
@@ -194,7 +194,7 @@ class GroupRewards:
         """Give the lowest mean reward of a group divided by the highest; 1 is equal."""
         if self.reward_range[0] < 0.0:
             raise ValueError(
-                f"a ratio needs rewards that are not negative; the range is {self.reward_range}. Use difference()"
+                f"a ratio needs rewards that are not negative; the range is {self.reward_range}. Use gap()"
             )
         pairs = self._extremes(attribute, confidence)
         if not pairs:
@@ -328,10 +328,10 @@ class GroupRewards:
 
     def _extremes(
         self, attribute: str | None, confidence: float
-    ) -> list[tuple[Standing, Standing, list[Standing]]]:
+    ) -> list[tuple[GroupSummary, GroupSummary, list[GroupSummary]]]:
         """For each attribute with two groups that received something: the best, the worst, and all of them."""
-        by_attribute: dict[str, list[Standing]] = {}
-        for standing in self.standings(attribute, confidence):
+        by_attribute: dict[str, list[GroupSummary]] = {}
+        for standing in self.summaries(attribute, confidence):
             if standing.count:
                 by_attribute.setdefault(standing.attribute, []).append(standing)
         return [
@@ -369,7 +369,7 @@ def as_reward(reward: Any, reward_range: tuple[float, float]) -> float:
     return value
 
 
-def _gap(value: float, low: float, high: float, best: Standing, worst: Standing) -> Gap:
+def _gap(value: float, low: float, high: float, best: GroupSummary, worst: GroupSummary) -> Gap:
     return Gap(
         value,
         low=low,

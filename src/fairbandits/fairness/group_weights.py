@@ -87,7 +87,7 @@ def hedge_weights(groups: GroupRewards, step: float) -> Floats:
     return weights
 
 
-def of_users(values: Floats, groups: GroupRewards, keys: Sequence[GroupKey], unknown: float) -> Floats:
+def per_user(values: Floats, groups: GroupRewards, keys: Sequence[GroupKey], unknown: float) -> Floats:
     """Look up the value of each user's group, averaged over attributes; a column, one line per user."""
     numbers = [groups.numbers_of(key) for key in keys]
     return np.array([[values[known].mean() if known else unknown] for known in numbers])

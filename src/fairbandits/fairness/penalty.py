@@ -77,7 +77,7 @@ def _leaders(means: Floats, attribute_of: Ints, attribute: int, lowest: float, l
 
 
 @njit(cache=True, nogil=True)
-def mapped_penalty(penalty: Floats, alpha: float, width: Floats, gamma: float) -> Floats:
+def scaled_penalty(penalty: Floats, alpha: float, width: Floats, gamma: float) -> Floats:
     """Map F_a to the scale of each user's confidence: `alpha * w_min / 2 * (F_a + 1) * gamma`.
 
     Parameters
@@ -94,7 +94,7 @@ def mapped_penalty(penalty: Floats, alpha: float, width: Floats, gamma: float) -
     Examples
     --------
     >>> F = np.array([-1.0, 0.0, 1.0])
-    >>> mapped_penalty(F, alpha=0.5, width=np.array([[0.2, 0.9, 0.4]]), gamma=3.0).round(9)
+    >>> scaled_penalty(F, alpha=0.5, width=np.array([[0.2, 0.9, 0.4]]), gamma=3.0).round(9)
     array([[0.  , 0.15, 0.3 ]])
     """
     mapped = np.empty_like(width)

@@ -21,7 +21,7 @@ Ints = NDArray[np.int64]
 _FEW = 2.0
 
 
-def debt_of(groups: GroupRewards, key: GroupKey, aim: float, patience: float) -> float:
+def group_debt(groups: GroupRewards, key: GroupKey, aim: float, patience: float) -> float:
     """Compute how much reward a user is to give up now, because a group of theirs is ahead by more than `aim`.
 
     Parameters
@@ -41,9 +41,9 @@ def debt_of(groups: GroupRewards, key: GroupKey, aim: float, patience: float) ->
     >>> for _ in range(10):
     ...     groups.add(0.5, group="female")
     ...     groups.add(0.8, group="male")
-    >>> round(debt_of(groups, (("group", "male"),), aim=0.1, patience=20.0), 9)
+    >>> round(group_debt(groups, (("group", "male"),), aim=0.1, patience=20.0), 9)
     0.1
-    >>> debt_of(groups, (("group", "female"),), aim=0.1, patience=20.0)
+    >>> group_debt(groups, (("group", "female"),), aim=0.1, patience=20.0)
     0.0
     """
     record = groups.means, groups.counts, groups.attribute_of
@@ -65,7 +65,7 @@ def _debt(
     return most, behind
 
 
-def arm_pull(groups: GroupRewards, rows: Ints, aim: float, patience: float) -> Floats:
+def arm_correction(groups: GroupRewards, rows: Ints, aim: float, patience: float) -> Floats:
     """Compute what draws all users to arms that gave more to a group that lags behind by more than `aim`.
 
     For each attribute the pair of groups with the largest debt counts, and an arm gets the share (1 + bias) / 2 of
@@ -80,7 +80,7 @@ def arm_pull(groups: GroupRewards, rows: Ints, aim: float, patience: float) -> F
     rows : array of int
         The rows of the arms on offer, -1 for an arm that nobody received yet.
     aim, patience : float
-        As in `debt_of`.
+        As in `group_debt`.
     """
     low, high = groups.reward_range
     record = groups.means, groups.counts, groups.attribute_of, groups.arm_means, groups.arm_counts

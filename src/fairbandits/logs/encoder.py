@@ -112,15 +112,15 @@ class ContextEncoder:
     @classmethod
     def of(cls, policy: Policy) -> Self | None:
         """Give the encoder that a policy was fitted with; None where it was not fitted to a log."""
-        return cls.from_plain(policy.notes["encoder"]) if "encoder" in policy.notes else None
+        return cls.from_dict(policy.metadata["encoder"]) if "encoder" in policy.metadata else None
 
-    def to_plain(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """Give it as plain values that JSON can hold."""
         return {"columns": list(self.columns), "words": {name: list(words) for name, words in self.words.items()}}
 
     @classmethod
-    def from_plain(cls, plain: Mapping[str, Any]) -> Self:
-        """Make it of what `to_plain` gave."""
+    def from_dict(cls, plain: Mapping[str, Any]) -> Self:
+        """Make it of what `to_dict` gave."""
         try:
             words = {str(name): tuple(map(str, known)) for name, known in plain["words"].items()}
             return cls(tuple(map(str, plain["columns"])), words)

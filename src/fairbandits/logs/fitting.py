@@ -18,7 +18,7 @@ from fairbandits.logs.encoder import ContextEncoder
 from fairbandits.logs.errors import LogError
 from fairbandits.logs.log import Log
 from fairbandits.logs.offers import ArmTable, Offers
-from fairbandits.policies import Lessons, Policy
+from fairbandits.policies import Policy, SufficientStatistics
 
 # Contexts of the arms that were picked, the arms, their rewards, the users' groups.
 Decisions = tuple[Any, Categorical, NDArray[np.float64], Mapping[str, Categorical]]
@@ -69,7 +69,7 @@ def fit(log: Log, policy: Policy, *, table: ArmTable | None = None, cluster: Clu
     >>> fitted.learned, fitted.skipped, fitted.policy.groups.worst_off().group
     (2, 1, 'f')
     """
-    if cluster is not None and not policy.lessons_add_up:
+    if cluster is not None and not policy.is_additive:
         raise ValueError(f"the order of rewards matters to {policy!r}; fit it without a cluster")
     before = policy.rounds_learned
     known = ContextEncoder.of(policy) if before else None
@@ -81,16 +81,16 @@ def fit(log: Log, policy: Policy, *, table: ArmTable | None = None, cluster: Clu
         encoder = map_reduce(cut, Log.encoder, or_, client) if known is None else known
         pupil = _Pupil(policy, None if table is None else Offers(table.arms, encoder.width, table))
         log = log.with_encoder(encoder)
-        if policy.lessons_add_up:
+        if policy.is_additive:
             hear = partial(pupil.hear, encoder=encoder)
-            lessons, skipped = map_reduce(cut, hear, _merged, client)
-            policy.learn_lessons(lessons)
+            statistics, skipped = map_reduce(cut, hear, _merged, client)
+            policy.learn_statistics(statistics)
         else:
             skipped = pupil.learn(log)
     learned = policy.rounds_learned - before
     if not learned:
         raise LogError(f"{log.name}: no row has a reward, so there is nothing to learn")
-    policy.notes |= _notes(log, encoder, table)
+    policy.metadata |= _notes(log, encoder, table)
     return Fitted(policy, learned, skipped)
 
 
@@ -101,10 +101,10 @@ class _Pupil:
     policy: Policy
     offers: Offers | None
 
-    def hear(self, log: Log, encoder: ContextEncoder) -> tuple[Lessons, int]:
+    def hear(self, log: Log, encoder: ContextEncoder) -> tuple[SufficientStatistics, int]:
         """Sum up what a log teaches; and count the decisions that have no reward."""
-        lessons = Lessons(self.policy)
-        return lessons, self._teach(log.with_encoder(encoder), lessons.add)
+        statistics = SufficientStatistics(self.policy)
+        return statistics, self._teach(log.with_encoder(encoder), statistics.add)
 
     def learn(self, log: Log) -> int:
         """Learn a log from its first row to its last; and count the decisions that have no reward."""
@@ -150,7 +150,9 @@ def taken(chunk: Chunk, rows: NDArray[np.bool_]) -> Decisions:
     return contexts[rows], chunk.arm.take(rows), chunk.reward[rows], group
 
 
-def _merged(one: tuple[Lessons, int], two: tuple[Lessons, int]) -> tuple[Lessons, int]:
+def _merged(
+    one: tuple[SufficientStatistics, int], two: tuple[SufficientStatistics, int]
+) -> tuple[SufficientStatistics, int]:
     return one[0] + two[0], one[1] + two[1]
 
 
@@ -161,18 +163,18 @@ def _check_same(log: Log, policy: Policy, known: ContextEncoder, table: ArmTable
             f"{log.name}: its contexts are {', '.join(log.roles.contexts) or 'none'}, and the policy has learned "
             f"{', '.join(known.columns) or 'none'}; name the same ones, in the same order: contexts=[...]"
         )
-    if _catalogue(table) != policy.notes.get("catalogue"):
+    if _catalogue(table) != policy.metadata.get("catalogue"):
         raise LogError(
             f"{log.name}: the policy has learned with another catalogue of arms, or with none; give that"
         )
 
 
 def _catalogue(table: ArmTable | None) -> dict[str, Any] | None:
-    return None if table is None else {**table.encoder.to_plain(), "matches": list(table.matches)}
+    return None if table is None else {**table.encoder.to_dict(), "matches": list(table.matches)}
 
 
 def _notes(log: Log, encoder: ContextEncoder, table: ArmTable | None) -> dict[str, Any]:
-    notes: dict[str, Any] = {"roles": log.roles.to_plain(), "encoder": encoder.to_plain()}
+    notes: dict[str, Any] = {"roles": log.roles.to_dict(), "encoder": encoder.to_dict()}
     if table is not None:
         notes["catalogue"] = _catalogue(table)
     return notes

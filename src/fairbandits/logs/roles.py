@@ -82,7 +82,7 @@ class Roles:
         single = (getattr(self, name) for name in SINGLE)
         return tuple(dict.fromkeys([*(name for name in single if name is not None), *self.groups, *self.contexts]))
 
-    def to_plain(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """Give the roles as plain values, those that nobody plays left out."""
         given = {f.name: getattr(self, f.name) for f in fields(self) if getattr(self, f.name)}
         return {name: list(value) if isinstance(value, tuple) else value for name, value in given.items()}

@@ -94,7 +94,7 @@ def _as_table(columns: Columns, roles: Roles | None) -> Any:
     import pyarrow as pa  # noqa: PLC0415
 
     table = pa.table({name: _as_arrow(column) for name, column in columns.items()})
-    said = {} if roles is None else {ROLES_KEY: json.dumps(roles.to_plain()).encode()}
+    said = {} if roles is None else {ROLES_KEY: json.dumps(roles.to_dict()).encode()}
     return table.replace_schema_metadata(said)
 
 

@@ -14,7 +14,7 @@ from fairbandits.models.model import Bank, Model, as_model
 from fairbandits.models.normal_equations import RowSums
 from fairbandits.models.ridge import RidgeBank
 from fairbandits.models.rows import (
-    FullRows,
+    DenseRows,
     Row,
     Rows,
     SparseRows,
@@ -30,7 +30,7 @@ from fairbandits.models.rows import (
 __all__ = [
     "ArmBank",
     "Bank",
-    "FullRows",
+    "DenseRows",
     "HybridBank",
     "MapError",
     "Model",

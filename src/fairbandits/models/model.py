@@ -79,11 +79,11 @@ class Model:
         return banks[self.kind](*how)
 
     @property
-    def order_matters(self) -> bool:
+    def order_dependent(self) -> bool:
         """Whether the same rewards in another order lead to other predictions."""
         return self.discount < 1.0 or self.link == "logistic"
 
-    def to_plain(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """Give it as plain values; of a feature map, what tells whether another one is the same."""
         plain = {field.name: getattr(self, field.name) for field in fields(self)}
         if self.feature_map is not None:
@@ -94,8 +94,8 @@ class Model:
         return plain | {"discount": float(self.discount)}
 
     @classmethod
-    def from_plain(cls, plain: dict[str, Any], feature_map: Any = None) -> Model:
-        """Make it of what `to_plain` gave, and of its feature map where it had one."""
+    def from_dict(cls, plain: dict[str, Any], feature_map: Any = None) -> Model:
+        """Make it of what `to_dict` gave, and of its feature map where it had one."""
         known = plain.get("feature_map")
         if known is None:
             if feature_map is not None:
@@ -112,7 +112,7 @@ class Model:
 
     def __eq__(self, other: object) -> bool:
         """Two models are equal that predict alike, also where their feature maps are copies."""
-        return isinstance(other, Model) and (self is other or self.to_plain() == other.to_plain())
+        return isinstance(other, Model) and (self is other or self.to_dict() == other.to_dict())
 
     def __hash__(self) -> int:
         return hash((self.kind, self.link, float(self.discount), self.dtype))

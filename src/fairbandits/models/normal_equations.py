@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from fairbandits.models.kernels.split_rows import Parts
 from fairbandits.models.kernels.triangles import FAST, Floats, Ints, add_outer, at
-from fairbandits.models.rows import FullRows, Rows
+from fairbandits.models.rows import DenseRows, Rows
 
 
 class RowSums:
@@ -45,7 +45,7 @@ class RowSums:
         if slots.size:
             self._reach(int(slots.max()) + 1)
             ours = self.gram, self.moment, self.count
-            if isinstance(rows, FullRows):
+            if isinstance(rows, DenseRows):
                 _add_full(rows.matrix, slots, rewards, *ours)
             else:
                 _add_sparse(rows.parts, slots, rewards, *ours)

@@ -110,7 +110,7 @@ class SparseRows(_Rows):
 
 
 @dataclass(slots=True, eq=False)
-class FullRows(_Rows):
+class DenseRows(_Rows):
     """Rows with too few zeros to be worth skipping: the matrix itself."""
 
     matrix: Floats
@@ -118,27 +118,27 @@ class FullRows(_Rows):
     @property
     def parts(self) -> split_rows.Parts:
         """The rows as if their zeros had been left out, with nothing in common."""
-        return split_rows.full_parts(self.matrix, self.n_users)
+        return split_rows.dense_parts(self.matrix, self.n_users)
 
     def toarray(self) -> Floats:
         """Give the rows as a plain matrix, which may be the caller's."""
         return self.matrix
 
-    def picked(self, arms: Ints) -> tuple[FullRows, Ints]:
+    def picked(self, arms: Ints) -> tuple[DenseRows, Ints]:
         """Copy out the rows of the arms picked, one for each user: the matrix is the caller's."""
         chosen = self.matrix[np.arange(self.n_users) * self.n_arms + arms]
-        return FullRows(self.n_users, 1, self.width, chosen), np.zeros_like(arms)
+        return DenseRows(self.n_users, 1, self.width, chosen), np.zeros_like(arms)
 
     def row(self, user: int, arm: int) -> Row:
         """Copy one row out: the matrix is the caller's."""
         return Row.of(np.arange(self.width), self.matrix[user * self.n_arms + arm].copy(), self.width, self.width)
 
-    def without(self, dropped: NDArray[np.bool_]) -> FullRows:
+    def without(self, dropped: NDArray[np.bool_]) -> DenseRows:
         """Set the dropped columns to zero, which to a ridge regression is the same as having none."""
-        return FullRows(self.n_users, self.n_arms, self.width, np.where(dropped, 0.0, self.matrix))
+        return DenseRows(self.n_users, self.n_arms, self.width, np.where(dropped, 0.0, self.matrix))
 
 
-Rows = SparseRows | FullRows
+Rows = SparseRows | DenseRows
 
 
 def as_rows(contexts: Any, width: int | None = None, n_users: int = 1) -> Rows:
@@ -180,7 +180,7 @@ def as_rows(contexts: Any, width: int | None = None, n_users: int = 1) -> Rows:
     if not is_usable:
         refuse_unusable(split_rows.count_unusable(dense))
     if not is_worth_it:
-        return FullRows(n_users, n // n_users, d, dense)
+        return DenseRows(n_users, n // n_users, d, dense)
     return SparseRows(n_users, n // n_users, d, parts)
 
 
@@ -248,7 +248,7 @@ def _from_sparse(contexts: Any, width: int | None, n_users: int) -> Rows:
     csr = checked_csr(contexts, "contexts")
     starts, columns, values = _arrays(csr)
     if values.size > _FULL_FROM * n * d:
-        return FullRows(n_users, n // n_users, d, np.ascontiguousarray(csr.toarray(), dtype=np.float64))
+        return DenseRows(n_users, n // n_users, d, np.ascontiguousarray(csr.toarray(), dtype=np.float64))
     if n == n_users:
         parts = split_rows.one_arm_each(starts, columns, values)
     else:

@@ -47,7 +47,7 @@ class Candidate:
                 f"{self.title}: it has learned arms such as {known[0]!r} ({type(known[0]).__name__}), and none of "
                 f"those on offer, such as {arms[0]!r} ({type(arms[0]).__name__}); write arms alike in both"
             )
-        if self.encoder is not None and ("catalogue" in self.policy.notes) != (table is not None):
+        if self.encoder is not None and ("catalogue" in self.policy.metadata) != (table is not None):
             with_, do = ("with", "give it") if table is None else ("without", "leave it out")
             raise ValueError(f"{self.title}: it was fitted {with_} a catalogue of arms; {do} (--catalogue)")
 

@@ -11,7 +11,7 @@ from fairbandits.ope.candidates import Candidate
 from fairbandits.ope.estimator_sums import EstimatorSums, Terms
 from fairbandits.ope.evaluation_setup import EvaluationSetup
 from fairbandits.ope.log_rows import LogRows
-from fairbandits.policies import Lessons
+from fairbandits.policies import SufficientStatistics
 
 # How many rows are looked at together, at first and at most, while a policy waits for one on which it agrees.
 _FIRST, _MOST = 16, 4096
@@ -31,7 +31,7 @@ class LogLearner:
     def __init__(self, candidate: Candidate, case: EvaluationSetup) -> None:
         self._policy, self._log = candidate.policy, case.log
         self._offers = None if case.table is None else case.offers(candidate)[0]
-        self._lessons = Lessons(self._policy) if self._policy.lessons_add_up else None
+        self._lessons = SufficientStatistics(self._policy) if self._policy.is_additive else None
 
     def hear(self, chunk: Chunk, rows: NDArray[np.bool_]) -> None:
         """Learn some rows of a chunk that have a reward, or sum up what they teach."""
@@ -47,7 +47,7 @@ class LogLearner:
     def finish(self) -> None:
         """Learn what has been summed up."""
         if self._lessons is not None:
-            self._policy.learn_lessons(self._lessons)
+            self._policy.learn_statistics(self._lessons)
 
 
 def replay_learning(candidate: Candidate, case: EvaluationSetup, lowest: float) -> EstimatorSums:

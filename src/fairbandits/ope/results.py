@@ -49,7 +49,7 @@ class PerGroup(Generic[T]):
         }
         return PerGroup(what(ALL), groups)
 
-    def to_plain(self, plain: Callable[[T], Any]) -> dict[str, Any]:
+    def to_dict(self, plain: Callable[[T], Any]) -> dict[str, Any]:
         """Give what JSON holds of it."""
         groups = {
             attribute: {str(label): plain(one) for label, one in of.items()}
@@ -83,10 +83,10 @@ class PolicyGap:
         other = replace(self.estimate, value=-self.estimate.value, skew=-self.estimate.skew)
         return PolicyGap(self.attribute, self.second, self.first, other)
 
-    def to_plain(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """Give what JSON holds of it."""
         names = {"attribute": self.attribute, "first": self.first, "second": self.second}
-        return names | self.estimate.to_plain() | {"confidence": self.estimate.confidence}
+        return names | self.estimate.to_dict() | {"confidence": self.estimate.confidence}
 
 
 @dataclass(frozen=True)
@@ -116,12 +116,12 @@ class EstimatorResult:
         ]
         return max(mine, key=lambda one: one.estimate.value, default=None)
 
-    def to_plain(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """Give what JSON holds of it."""
         return {
-            "value": self.value.to_plain(_plain),
-            "gain": self.gain.to_plain(_plain),
-            "differences": [difference.to_plain() for difference in self.differences],
+            "value": self.value.to_dict(_plain),
+            "gain": self.gain.to_dict(_plain),
+            "differences": [difference.to_dict() for difference in self.differences],
         }
 
 
@@ -158,15 +158,15 @@ class PolicyEvaluation:
         """The estimator to look at first, of those that there are."""
         return next(name for name in TITLES if name in self.verdicts)
 
-    def to_plain(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """Give what JSON holds of it."""
         return {
             "how": self.how,
             "trusted": self.trusted,
-            "estimates": {name: verdict.to_plain() for name, verdict in self.verdicts.items()},
-            "effective_rows": self.effective.to_plain(float),
-            "mean_weight": None if self.mean_weight is None else self.mean_weight.to_plain(or_none),
-            "unsupported": self.unsupported.to_plain(float),
+            "estimates": {name: verdict.to_dict() for name, verdict in self.verdicts.items()},
+            "effective_rows": self.effective.to_dict(float),
+            "mean_weight": None if self.mean_weight is None else self.mean_weight.to_dict(or_none),
+            "unsupported": self.unsupported.to_dict(float),
         }
 
 
@@ -216,22 +216,22 @@ class Evaluation:
         """Write `evaluate.html` and `evaluate.json` into a folder, each whole; give the path of the page."""
         from fairbandits.ope.report.page import as_page  # noqa: PLC0415 - it draws, which needs an extra
 
-        return write_report(Path(folder), "evaluate", as_page(self), self.to_plain())
+        return write_report(Path(folder), "evaluate", as_page(self), self.to_dict())
 
-    def to_plain(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """Give what JSON holds of it."""
         return {
             "log": self.log,
             "confidence": self.confidence,
             "read": self.read,
-            "rows": self.rows.to_plain(int),
+            "rows": self.rows.to_dict(int),
             "trained_on": self.trained,
-            "missing_rewards": self.missing.to_plain(float),
-            "logged": self.logged.to_plain(),
-            "policies": {policy.title: policy.to_plain() for policy in self.policies},
+            "missing_rewards": self.missing.to_dict(float),
+            "logged": self.logged.to_dict(),
+            "policies": {policy.title: policy.to_dict() for policy in self.policies},
             "cautions": list(self.cautions),
         }
 
 
 def _plain(estimate: ValueEstimate | None) -> dict[str, float] | None:
-    return None if estimate is None else estimate.to_plain()
+    return None if estimate is None else estimate.to_dict()

@@ -82,7 +82,7 @@ class ValueEstimate:
         error = math.sqrt(self.error**2 + variance)
         return replace(self, error=error, skew=self.skew * (self.error / error) ** 3 if error else 0.0)
 
-    def to_plain(self) -> dict[str, float]:
+    def to_dict(self) -> dict[str, float]:
         """Give what JSON holds of it."""
         return {"value": self.value, "low": self.low, "high": self.high, "error": self.error}
 

@@ -1,7 +1,7 @@
 """Which arm? A linear model, a fairness term, and a rule to pick."""
 
-from fairbandits.policies.base import Policy, Seen
-from fairbandits.policies.batch_learning import Lessons
+from fairbandits.policies.base import Policy, Predictions
+from fairbandits.policies.batch_learning import SufficientStatistics
 from fairbandits.policies.counterfactual_linucb import CounterfactualLinUCB
 from fairbandits.policies.decision import Decision, Scores
 from fairbandits.policies.decisions import Decisions
@@ -14,7 +14,7 @@ from fairbandits.policies.lints import LinTS
 from fairbandits.policies.linucb import LinUCB
 from fairbandits.policies.max_min_linucb import MaxMinLinUCB
 from fairbandits.policies.naive_linucb import NaiveLinUCB
-from fairbandits.policies.policy_files import FileError
+from fairbandits.policies.policy_files import PolicyFileError
 from fairbandits.policies.primal_dual_linucb import PrimalDualLinUCB
 from fairbandits.policies.slate import Slate
 from fairbandits.policies.twins import twin_rewards
@@ -28,18 +28,18 @@ __all__ = [
     "EqualRegretLinUCB",
     "EvenLinUCB",
     "FairLinUCB",
-    "FileError",
-    "Lessons",
     "LinTS",
     "LinUCB",
     "LinearPolicy",
     "MaxMinLinUCB",
     "NaiveLinUCB",
     "Policy",
+    "PolicyFileError",
+    "Predictions",
     "PrimalDualLinUCB",
     "Scores",
-    "Seen",
     "Slate",
+    "SufficientStatistics",
     "Uniform",
     "twin_rewards",
 ]

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from fairbandits.policies.core import Floats, Ints, Seen, Term
+from fairbandits.policies.core import Floats, Ints, Predictions, Term
 from fairbandits.policies.keeping import Keeping
 
-__all__ = ["Floats", "Ints", "Policy", "Seen", "Term"]
+__all__ = ["Floats", "Ints", "Policy", "Predictions", "Term"]
 
 
 class Policy(Keeping):

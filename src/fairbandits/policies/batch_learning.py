@@ -21,11 +21,11 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 
-class Lessons:
+class SufficientStatistics:
     """What decisions of a log teach a policy, summed up: lessons of two parts of a log add up to those of both.
 
     For each arm A and b before anything is solved, for each group its rewards. A policy learns them by
-    `learn_lessons`, and is then the one that has learned decision after decision.
+    `learn_statistics`, and is then the one that has learned decision after decision.
 
     Parameters
     ----------
@@ -37,11 +37,11 @@ class Lessons:
     >>> import numpy as np
     >>> from fairbandits import LinUCB
     >>> from fairbandits.categorical import Categorical
-    >>> from fairbandits.policies import Lessons
+    >>> from fairbandits.policies import SufficientStatistics
     >>> policy = LinUCB(random_state=0)
-    >>> lessons = Lessons(policy)
+    >>> lessons = SufficientStatistics(policy)
     >>> lessons.add([[1.0, 0.0], [1.0, 1.0]], Categorical(np.array([0, 0]), ["a"]), np.array([0.5, 1.0]), {})
-    >>> policy.learn_lessons(lessons)
+    >>> policy.learn_statistics(lessons)
     >>> policy.rounds_learned, policy.coefficients("a").round(3).tolist()
     (2, [0.4, 0.3])
     """
@@ -68,7 +68,7 @@ class Lessons:
         groups : mapping of str to Categorical
             By attribute, the user's group.
         """
-        rows = as_lesson_rows(self.policy, contexts, rewards)
+        rows = as_logged_rows(self.policy, contexts, rewards)
         at = arms.renumbered({arm: self.arms.claim(as_arm(arm)) for _, arm in arms.first_rows()})
         if self.policy._pooled is not None:
             self._summed(rows.width).add(rows, np.zeros_like(at) if self.policy._pooled else at, rewards)
@@ -76,13 +76,13 @@ class Lessons:
         self.rounds += len(rewards)
         self.width = rows.width
 
-    def __add__(self, other: Lessons) -> Lessons:
-        both = Lessons(self.policy)
+    def __add__(self, other: SufficientStatistics) -> SufficientStatistics:
+        both = SufficientStatistics(self.policy)
         both._absorb(self)
         both._absorb(other)
         return both
 
-    def _absorb(self, other: Lessons) -> None:
+    def _absorb(self, other: SufficientStatistics) -> None:
         check_width(other.width or 0, self.width if other.width else None)
         self.groups.merge(other.groups)
         if other.sums is not None:
@@ -103,7 +103,7 @@ class Lessons:
         return self.sums
 
 
-def as_lesson_rows(policy: Choosing, contexts: Any, rewards: Floats) -> Rows:
+def as_logged_rows(policy: Choosing, contexts: Any, rewards: Floats) -> Rows:
     """Check contexts and rewards of logged decisions, and prepare the contexts as the policy does."""
     low, high = policy.reward_range
     outside = ~((rewards >= low) & (rewards <= high))

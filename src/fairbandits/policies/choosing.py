@@ -11,7 +11,7 @@ from fairbandits.arms import ArmId
 from fairbandits.contexts import Offer
 from fairbandits.fairness import Group, GroupKey, as_group, as_groups
 from fairbandits.models import Rows, as_rows, check_width, stack_rows
-from fairbandits.policies.core import Core, Floats, Ints, Seen, Term
+from fairbandits.policies.core import Core, Floats, Ints, Predictions, Term
 from fairbandits.policies.decision import Decision, Scores, decided
 from fairbandits.policies.decisions import Decisions
 from fairbandits.policies.picker import (
@@ -198,7 +198,7 @@ class Choosing(Core):
 
     def _score(self, rows: Rows, at: Ints, keys: tuple[GroupKey, ...]) -> Scores:
         mean, width = self._predict(rows, at)
-        exploration, fairness = self.terms(Seen(mean, width, keys, at, rows))
+        exploration, fairness = self.terms(Predictions(mean, width, keys, at, rows))
         try:
             total = mean + exploration
             if type(fairness) is float and not fairness:

@@ -23,7 +23,7 @@ from fairbandits.policies.picker import (
 )
 from fairbandits.policies.serialisation import (
     as_generator,
-    params_to_plain,
+    params_to_dict,
 )
 from fairbandits.policies.slate import Slate
 
@@ -33,7 +33,7 @@ Term = Floats | float
 
 
 @dataclass(slots=True, eq=False)
-class Seen:
+class Predictions:
     """What a policy sees of a round, for one user or many: arrays with one line per user, one column per arm.
 
     Attributes
@@ -78,11 +78,13 @@ class Core(Parameters):
         self.n_features_in_: int | None = None
         self.rounds_learned = 0
         # Plain values that go into the policy's file and come back with it: how its contexts are encoded, say.
-        self.notes: dict[str, Any] = {}
+        self.metadata: dict[str, Any] = {}
 
-    def terms(self, seen: Seen) -> tuple[Term, Term]:
+    def terms(self, predictions: Predictions) -> tuple[Term, Term]:
         """Say what exploration and what fairness add to the predicted reward."""
-        raise NotImplementedError(f"{type(self).__name__} must define terms(seen) -> (exploration, fairness)")
+        raise NotImplementedError(
+            f"{type(self).__name__} must define terms(predictions) -> (exploration, fairness)"
+        )
 
     def pick(self, scores: Scores, rng: np.random.Generator) -> tuple[int, float | None]:
         """Pick an arm by its score; return its place and the probability with which it was picked."""
@@ -106,7 +108,7 @@ class Core(Parameters):
         return pick_in_turn(self.pick, scores, k, rng)
 
     @property
-    def order_matters(self) -> bool:
+    def order_dependent(self) -> bool:
         """Whether the same rewards in another order lead to other predictions: for models that forget."""
         return False
 
@@ -136,9 +138,9 @@ class Core(Parameters):
         """Learn nothing: for policies without a model."""
 
     @property
-    def lessons_add_up(self) -> bool:
+    def is_additive(self) -> bool:
         """Whether what a log teaches can be summed up: not where order matters, or a subclass learns its way."""
-        return not self.order_matters and type(self)._update is Core._update
+        return not self.order_dependent and type(self)._update is Core._update
 
     @property
     def _pooled(self) -> bool | None:
@@ -159,7 +161,7 @@ class Core(Parameters):
     def _check_alike(self, other: Core) -> None:
         if type(other) is not type(self):
             raise ValueError(f"cannot merge a {type(self).__name__} with a {type(other).__name__}")
-        ours, theirs = (params_to_plain(policy.get_params()) | {"random_state": None} for policy in (self, other))
+        ours, theirs = (params_to_dict(policy.get_params()) | {"random_state": None} for policy in (self, other))
         if ours != theirs:
             different = [name for name in ours if ours[name] != theirs[name]]
             raise ValueError(f"policies with different parameters do not merge; these differ: {different}")

@@ -9,7 +9,7 @@ import numpy as np
 
 from fairbandits.contexts.columns import check_columns, column_numbers
 from fairbandits.models import Model, Rows, as_rows
-from fairbandits.policies.base import Seen, Term
+from fairbandits.policies.base import Predictions, Term
 from fairbandits.policies.linucb import LinUCB
 from fairbandits.policies.parameters import as_number
 
@@ -85,17 +85,17 @@ class CounterfactualLinUCB(LinUCB):
         self._twins: Rows | None = None
         super().__init__(alpha, ridge, model, delta, theta_norm, reward_range, random_state)
 
-    def terms(self, seen: Seen) -> tuple[Term, Term]:
+    def terms(self, predictions: Predictions) -> tuple[Term, Term]:
         """Add alpha times the width, and what puts arms behind that treat twins differently."""
-        exploration = self.alpha_now() * seen.width
+        exploration = self.alpha_now() * predictions.width
         if self._twins is None:
             return exploration, 0.0
-        twin, _ = self._predict(self._twins, seen.rows)
+        twin, _ = self._predict(self._twins, predictions.rows)
         self._twins = None
-        apart = np.abs(seen.mean - twin)
-        score = seen.mean + exploration
+        apart = np.abs(predictions.mean - twin)
+        score = predictions.mean + exploration
         behind = score.min(axis=1, keepdims=True) - 1.0 - apart
-        is_known = np.array([[bool(group)] for group in seen.groups])
+        is_known = np.array([[bool(group)] for group in predictions.groups])
         return exploration, np.where(is_known & (apart > self.tolerance), behind - score, 0.0)
 
     def _prepare(self, rows: Rows) -> Rows:

@@ -51,13 +51,13 @@ class Scores:
         """Take out the scores of some arms of one user."""
         return Scores(*(getattr(self, part)[places] for part in Scores.__slots__))
 
-    def to_plain(self) -> dict[str, list[float]]:
+    def to_dict(self) -> dict[str, list[float]]:
         """Give the scores as plain lists."""
         return {part: getattr(self, part).tolist() for part in Scores.__slots__}
 
     @classmethod
-    def from_plain(cls, plain: dict[str, Any]) -> Scores:
-        """Make the scores of which `to_plain` gave the lists."""
+    def from_dict(cls, plain: dict[str, Any]) -> Scores:
+        """Make the scores of which `to_dict` gave the lists."""
         return cls(*(np.array(plain[part], np.float64) for part in Scores.__slots__))
 
 
@@ -108,7 +108,7 @@ class Decision:
         """The score of the arm that was picked."""
         return float(self.scores.total[self.index])
 
-    def to_plain(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """Give the decision as plain values that JSON can hold, to keep it until the reward comes.
 
         Examples
@@ -116,39 +116,39 @@ class Decision:
         >>> import json
         >>> from fairbandits import Decision, LinUCB
         >>> policy = LinUCB(random_state=0)
-        >>> kept = json.dumps(policy.choose([[1.0, 0.0], [0.0, 1.0]], group="female").to_plain())
-        >>> policy.learn(Decision.from_plain(json.loads(kept)), reward=0.8)
+        >>> kept = json.dumps(policy.choose([[1.0, 0.0], [0.0, 1.0]], group="female").to_dict())
+        >>> policy.learn(Decision.from_dict(json.loads(kept)), reward=0.8)
         """
         return {
             "arm": self.arm,
             "probability": self.probability,
             "group": dict(self.group),
-            "scores": self.scores.to_plain(),
+            "scores": self.scores.to_dict(),
             "arms": list(self.arms),
             "index": self.index,
-            **row_to_plain(self.row),
+            **row_to_dict(self.row),
             "policy": self.policy,
             "number": self.number,
         }
 
     @classmethod
-    def from_plain(cls, plain: dict[str, Any]) -> Decision:
-        """Make the decision of which `to_plain` gave the values."""
+    def from_dict(cls, plain: dict[str, Any]) -> Decision:
+        """Make the decision of which `to_dict` gave the values."""
         try:
             return cls(
                 as_arm(plain["arm"]),
                 plain["probability"],
                 as_group(plain["group"]),
-                Scores.from_plain(plain["scores"]),
+                Scores.from_dict(plain["scores"]),
                 tuple(plain["arms"]),
                 int(plain["index"]),
-                row_from_plain(plain),
+                row_from_dict(plain),
                 str(plain["policy"]),
                 int(plain["number"]),
             )
         except (KeyError, TypeError, ValueError) as error:
             raise ValueError(
-                f"these are not the values of a decision ({error!r}); keep what to_plain gave"
+                f"these are not the values of a decision ({error!r}); keep what to_dict gave"
             ) from None
 
     def __repr__(self) -> str:
@@ -172,13 +172,13 @@ def decided(*values: Any) -> Decision:
     return decision
 
 
-def row_to_plain(row: Row) -> dict[str, Any]:
+def row_to_dict(row: Row) -> dict[str, Any]:
     """Give a context as plain values."""
     columns, values, n_common = row.entries()
     return {"columns": columns.tolist(), "values": values.tolist(), "n_common": n_common, "width": row.width}
 
 
-def row_from_plain(plain: dict[str, Any]) -> Row:
-    """Make the context of which `row_to_plain` gave the values."""
+def row_from_dict(plain: dict[str, Any]) -> Row:
+    """Make the context of which `row_to_dict` gave the values."""
     columns, values = np.array(plain["columns"], np.int64), np.array(plain["values"], np.float64)
     return Row.of(columns, values, int(plain["n_common"]), int(plain["width"]))

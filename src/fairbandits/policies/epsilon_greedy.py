@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from fairbandits.models import Model
-from fairbandits.policies.base import Floats, Seen, Term
+from fairbandits.policies.base import Floats, Predictions, Term
 from fairbandits.policies.decision import Scores
 from fairbandits.policies.linear_policy import LinearPolicy
 from fairbandits.policies.parameters import as_number
@@ -51,7 +51,7 @@ class EpsilonGreedy(LinearPolicy):
         self.epsilon = epsilon
         super().__init__(ridge, model, reward_range, random_state)
 
-    def terms(self, seen: Seen) -> tuple[Term, Term]:
+    def terms(self, predictions: Predictions) -> tuple[Term, Term]:
         """Add nothing: exploration is in the picking."""
         return 0.0, 0.0
 

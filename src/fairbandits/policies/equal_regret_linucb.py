@@ -7,9 +7,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from fairbandits.fairness import GroupRewards, hedge_weights, of_users
+from fairbandits.fairness import GroupRewards, hedge_weights, per_user
 from fairbandits.models import Model
-from fairbandits.policies.base import Floats, Seen, Term
+from fairbandits.policies.base import Floats, Predictions, Term
 from fairbandits.policies.decision import Decision
 from fairbandits.policies.linucb import LinUCB
 from fairbandits.policies.parameters import as_number
@@ -64,7 +64,7 @@ class EqualRegretLinUCB(LinUCB):
     >>> policy.learn(policy.choose([[1.0]], "female", arms=["known"]), 0.8)
     >>> decision = policy.choose([[1.0], [1.0]], "male", arms=["known", "new"])
     >>> policy.learn(decision, 0.1)
-    >>> decision.arm, [(regret.group, regret.mean) for regret in policy.regrets.standings()]
+    >>> decision.arm, [(regret.group, regret.mean) for regret in policy.regrets.summaries()]
     ('new', [('female', 0.0), ('male', 0.4)])
     >>> scores = policy.score([[[1.0]], [[1.0]]], ["female", "male"], arms=["known"])
     >>> (scores.exploration / scores.width).round(3).tolist()
@@ -86,11 +86,11 @@ class EqualRegretLinUCB(LinUCB):
         super().__init__(alpha, ridge, model, delta, theta_norm, reward_range, random_state)
         self.regrets = self._no_regrets()
 
-    def terms(self, seen: Seen) -> tuple[Term, Term]:
+    def terms(self, predictions: Predictions) -> tuple[Term, Term]:
         """Add alpha times the width, times the share of the exploration that the group is to bear."""
         weights = hedge_weights(self.regrets, float(self.step))
-        weight = of_users(weights, self.regrets, seen.groups, unknown=1.0)
-        return self.alpha_now() * weight * seen.width, 0.0
+        weight = per_user(weights, self.regrets, predictions.groups, unknown=1.0)
+        return self.alpha_now() * weight * predictions.width, 0.0
 
     def _note(self, decision: Decision | Slate) -> None:
         picked = list(decision.indices) if isinstance(decision, Slate) else [decision.index]

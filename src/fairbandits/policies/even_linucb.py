@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from fairbandits.fairness import GroupKey, arm_pull, debt_of
+from fairbandits.fairness import GroupKey, arm_correction, group_debt
 from fairbandits.models import Model
-from fairbandits.policies.base import Seen, Term
+from fairbandits.policies.base import Predictions, Term
 from fairbandits.policies.linear_policy import LinearPolicy
 from fairbandits.policies.parameters import as_number
 
@@ -26,10 +26,10 @@ class EvenLinUCB(LinearPolicy):
 
     - exploration ends: alpha falls as `alpha * sqrt(settle / (settle + n))` with the rounds n so far. For a group
       that has hardly been served they are counted by its own rounds, so that one that comes late is explored for;
-    - a user of a group that is ahead by more than is tolerated owes what `debt_of` says: no arm counts for more
+    - a user of a group that is ahead by more than is tolerated owes what `group_debt` says: no arm counts for more
       than the best one less the debt. Among those above that line the least known is taken, so that the group
       ahead explores for all;
-    - all are drawn to arms that gave more to the group that lags behind, as far as there is a debt (`arm_pull`).
+    - arms that gave more to the disadvantaged group are favoured, as far as there is a debt (`arm_correction`).
 
     A lead is paid back within `patience` rounds of the group. Where the best for everybody is itself unfair, the
     group ahead is levelled down to what is tolerated, and no further; otherwise nobody gets less than before.
@@ -81,16 +81,16 @@ class EvenLinUCB(LinearPolicy):
         self.patience = patience
         super().__init__(ridge, model, reward_range, random_state)
 
-    def terms(self, seen: Seen) -> tuple[Term, Term]:
+    def terms(self, predictions: Predictions) -> tuple[Term, Term]:
         """Explore less and less; let the group ahead give up its debt; draw all to fairer arms."""
         aim, patience = AIM * self.tolerance, float(self.patience)
         # Of many users most are of few groups.
-        alpha = {key: self.alpha_for(key) for key in set(seen.groups)}
-        debt = {key: debt_of(self.groups, key, aim, patience) for key in alpha}
-        alphas, debts = (np.array([[of[key]] for key in seen.groups]) for of in (alpha, debt))
-        ceiling = seen.mean.max(axis=1, keepdims=True) - debts
-        given_up = np.minimum(0.0, ceiling - seen.mean)
-        return alphas * seen.width, arm_pull(self.groups, seen.rows, aim, patience) + given_up
+        alpha = {key: self.alpha_for(key) for key in set(predictions.groups)}
+        debt = {key: group_debt(self.groups, key, aim, patience) for key in alpha}
+        alphas, debts = (np.array([[of[key]] for key in predictions.groups]) for of in (alpha, debt))
+        ceiling = predictions.mean.max(axis=1, keepdims=True) - debts
+        given_up = np.minimum(0.0, ceiling - predictions.mean)
+        return alphas * predictions.width, arm_correction(self.groups, predictions.rows, aim, patience) + given_up
 
     def alpha_for(self, key: GroupKey) -> float:
         """Give alpha for a user, by all rounds so far, or by those of a group of theirs that had hardly any."""

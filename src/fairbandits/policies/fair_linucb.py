@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from fairbandits.fairness import arm_penalty, arm_pull, mapped_penalty
+from fairbandits.fairness import arm_correction, arm_penalty, scaled_penalty
 from fairbandits.models import Model
-from fairbandits.policies.base import Seen, Term
+from fairbandits.policies.base import Predictions, Term
 from fairbandits.policies.linucb import LinUCB
 from fairbandits.policies.parameters import as_number
 
@@ -24,7 +24,7 @@ class FairLinUCB(LinUCB):
     penalty is the same for every user of a round, whatever the user's group. With `gamma=0` it is LinUCB.
 
     With `gamma="auto"` the penalty is as large as it takes to hold a tolerated difference, and does not fade with
-    the widths (`fairbandits.fairness.arm_pull`). `EvenLinUCB` holds it at less cost.
+    the widths (`fairbandits.fairness.arm_correction`). `EvenLinUCB` holds it at less cost.
 
     Huang, Labille, Wu, Lee, Heffernan: Achieving User-Side Fairness in Contextual Bandits, arXiv 2010.12102.
 
@@ -76,15 +76,15 @@ class FairLinUCB(LinUCB):
         self.tolerance = tolerance
         super().__init__(alpha, ridge, model, delta, theta_norm, reward_range, random_state)
 
-    def terms(self, seen: Seen) -> tuple[Term, Term]:
+    def terms(self, predictions: Predictions) -> tuple[Term, Term]:
         """Add alpha times the width, and the penalty mapped to the smallest width, or to what is owed."""
         alpha = self.alpha_now()
         if self.gamma == "auto":
             # Half the tolerance is aimed at: a lead is paid back only when there is one.
-            pull = arm_pull(self.groups, seen.rows, self.tolerance / 2.0, _PATIENCE)
-            return alpha * seen.width, pull + np.zeros_like(seen.mean)
-        penalty = arm_penalty(self.groups, seen.rows)
-        return alpha * seen.width, mapped_penalty(penalty, alpha, seen.width, float(self.gamma))
+            pull = arm_correction(self.groups, predictions.rows, self.tolerance / 2.0, _PATIENCE)
+            return alpha * predictions.width, pull + np.zeros_like(predictions.mean)
+        penalty = arm_penalty(self.groups, predictions.rows)
+        return alpha * predictions.width, scaled_penalty(penalty, alpha, predictions.width, float(self.gamma))
 
     def _check_params(self) -> None:
         super()._check_params()

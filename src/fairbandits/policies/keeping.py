@@ -14,11 +14,11 @@ from fairbandits.policies import policy_files
 from fairbandits.policies.core import Core, kind_of
 from fairbandits.policies.ledger import Ledger
 from fairbandits.policies.serialisation import (
-    params_from_plain,
-    params_to_plain,
+    params_from_dict,
+    params_to_dict,
     part,
-    rng_from_plain,
-    rng_to_plain,
+    rng_from_dict,
+    rng_to_dict,
 )
 from fairbandits.policies.teaching import Teaching
 
@@ -65,21 +65,21 @@ class Keeping(Teaching):
         try:
             kind = cls if header["kind"] == kind_of(cls) else Core._kinds[header["kind"]]
         except (KeyError, TypeError):
-            raise policy_files.FileError(
+            raise policy_files.PolicyFileError(
                 f"{name}: holds a policy of class {header.get('kind')!r}, which is not defined here; "
                 "import the module that defines it first"
             ) from None
         if not issubclass(kind, cls):
-            raise policy_files.FileError(
+            raise policy_files.PolicyFileError(
                 f"{name}: holds a {kind.__name__}, not a {cls.__name__}; load it with its own class"
             )
         try:
-            policy = kind(**params_from_plain(header["params"], feature_map))
+            policy = kind(**params_from_dict(header["params"], feature_map))
             policy._restore(header, arrays)
         except MapError as error:
-            raise policy_files.FileError(f"{name}: {error}") from None
+            raise policy_files.PolicyFileError(f"{name}: {error}") from None
         except (KeyError, TypeError, ValueError, IndexError, AttributeError, ArithmeticError) as error:
-            raise policy_files.FileError(
+            raise policy_files.PolicyFileError(
                 f"{name}: its parts do not fit together ({error!r}); save it again"
             ) from None
         # Two policies may be loaded from one file: each numbers its decisions on an account of its own.
@@ -111,7 +111,9 @@ class Keeping(Teaching):
                 f"{self.n_features_in_} and {other.n_features_in_} features"
             )
         for what in ("encoder", "catalogue"):
-            if {what} <= self.notes.keys() & other.notes.keys() and self.notes[what] != other.notes[what]:
+            if {what} <= self.metadata.keys() & other.metadata.keys() and self.metadata[what] != other.metadata[
+                what
+            ]:
                 raise ValueError(
                     f"the two policies were fitted to logs with another {what}: their features are not the same. "
                     "Keep both logs in one folder, and fit a policy to that"
@@ -125,25 +127,25 @@ class Keeping(Teaching):
     def _state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         header = {
             "kind": kind_of(type(self)),
-            "params": params_to_plain(self.get_params()),
-            "rng": rng_to_plain(self._rng),
+            "params": params_to_dict(self.get_params()),
+            "rng": rng_to_dict(self._rng),
             "arms": self._arms.to_json(),
             "ledger": self._ledger.to_json(),
             "groups": self.groups.to_json(),
             "width": self.n_features_in_,
             "rounds_learned": self.rounds_learned,
-            "notes": self.notes,
+            "notes": self.metadata,
         }
         arrays: dict[str, NDArray[Any]] = {f"groups.{name}": a for name, a in self.groups.arrays().items()}
         arrays |= {f"ledger.{name}": a for name, a in self._ledger.arrays().items()}
         return header, arrays
 
     def _restore(self, header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
-        self._rng = rng_from_plain(header["rng"])
+        self._rng = rng_from_dict(header["rng"])
         self._arms = ArmIndex.from_json(header["arms"])
         self._ledger = Ledger.restore(header["ledger"], part(arrays, "ledger."))
         self.groups = GroupRewards(self.reward_range, self._arms)
         self.groups.restore(header["groups"], part(arrays, "groups."))
         self.n_features_in_ = None if header["width"] is None else int(header["width"])
         self.rounds_learned = int(header["rounds_learned"])
-        self.notes = dict(header.get("notes", {}))  # older files have none
+        self.metadata = dict(header.get("notes", {}))  # older files have none

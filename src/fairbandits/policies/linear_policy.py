@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from fairbandits.arms import ArmId, as_arm
 from fairbandits.models import Bank, Model, Row, Rows, RowSums, as_model, feature_maps, logistic, look
-from fairbandits.policies.base import Floats, Ints, Policy, Seen
+from fairbandits.policies.base import Floats, Ints, Policy, Predictions
 from fairbandits.policies.parameters import as_number
 from fairbandits.policies.serialisation import part
 
@@ -24,7 +24,7 @@ class LinearPolicy(Policy):
 
     >>> from fairbandits.policies import LinearPolicy
     >>> class Greedy(LinearPolicy):
-    ...     def terms(self, seen):
+    ...     def terms(self, predictions):
     ...         return 0.0, 0.0  # nothing for exploration, nothing for fairness
     >>> Greedy(ridge=2.0)
     Greedy(ridge=2.0)
@@ -88,9 +88,9 @@ class LinearPolicy(Policy):
         theta: Floats = self.bank.coefficients(slot)
         return theta
 
-    def draws(self, seen: Seen) -> Floats:
+    def draws(self, predictions: Predictions) -> Floats:
         """Draw how far off each mean is, in widths: normal; arms that share a model are off together."""
-        drawn: Floats = self.bank.draw(seen.contexts, self._slots(seen.rows), self._rng)
+        drawn: Floats = self.bank.draw(predictions.contexts, self._slots(predictions.rows), self._rng)
         return drawn
 
     def _slots(self, at: Ints) -> Ints | None:
@@ -106,9 +106,9 @@ class LinearPolicy(Policy):
         return super()._width if feature_map is None else feature_maps.width_of(feature_map)
 
     @property
-    def order_matters(self) -> bool:
+    def order_dependent(self) -> bool:
         """Whether the same rewards in another order lead to other predictions."""
-        return as_model(self.model).order_matters
+        return as_model(self.model).order_dependent
 
     def _predict(self, rows: Rows, at: Ints) -> tuple[Floats, Floats]:
         mean, width = self.bank.score(rows, self._slots(at))
@@ -130,9 +130,9 @@ class LinearPolicy(Policy):
         self.bank.learn(slot, row, reward, weight)
 
     @property
-    def lessons_add_up(self) -> bool:
+    def is_additive(self) -> bool:
         """Whether what a log teaches can be summed up."""
-        return not self.order_matters and type(self)._update is LinearPolicy._update
+        return not self.order_dependent and type(self)._update is LinearPolicy._update
 
     @property
     def _pooled(self) -> bool:

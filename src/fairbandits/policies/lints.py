@@ -9,7 +9,7 @@ import numpy as np
 from numba import njit
 
 from fairbandits.models import Model, as_model
-from fairbandits.policies.base import Floats, Seen, Term
+from fairbandits.policies.base import Floats, Predictions, Term
 from fairbandits.policies.decision import Scores
 from fairbandits.policies.linear_policy import LinearPolicy
 from fairbandits.policies.parameters import as_number
@@ -70,9 +70,9 @@ class LinTS(LinearPolicy):
         self.alpha = alpha
         super().__init__(ridge, model, reward_range, random_state)
 
-    def terms(self, seen: Seen) -> tuple[Term, Term]:
+    def terms(self, predictions: Predictions) -> tuple[Term, Term]:
         """Add what the draw makes of the predicted reward."""
-        return self.alpha * seen.width * self.draws(seen), 0.0
+        return self.alpha * predictions.width * self.draws(predictions), 0.0
 
     def pick(self, scores: Scores, rng: np.random.Generator) -> tuple[int, float | None]:
         """Pick the arm whose draw is best."""

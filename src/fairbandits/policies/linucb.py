@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from fairbandits.models import Model, alpha_schedule, as_model
-from fairbandits.policies.base import Seen, Term
+from fairbandits.policies.base import Predictions, Term
 from fairbandits.policies.linear_policy import LinearPolicy
 from fairbandits.policies.parameters import as_number
 
@@ -56,9 +56,9 @@ class LinUCB(LinearPolicy):
         self.theta_norm = theta_norm
         super().__init__(ridge, model, reward_range, random_state)
 
-    def terms(self, seen: Seen) -> tuple[Term, Term]:
+    def terms(self, predictions: Predictions) -> tuple[Term, Term]:
         """Add alpha times the width; nothing for fairness."""
-        return self.alpha_now() * seen.width, 0.0
+        return self.alpha_now() * predictions.width, 0.0
 
     def alpha_now(self) -> float:
         """Give alpha as it stands at this moment."""
@@ -78,7 +78,7 @@ class LinUCB(LinearPolicy):
         if self.alpha != "theory":
             raise ValueError(f'alpha must be a number not below 0, or "theory"; got {self.alpha!r}')
         model = as_model(self.model)
-        if model.kind != "shared" or model.order_matters:
+        if model.kind != "shared" or model.order_dependent:
             raise ValueError(
                 'alpha="theory" holds for one regression shared by all arms, linear and without forgetting; '
                 f"got model={self.model!r}. "

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from fairbandits.fairness import hedge_weights, of_users
+from fairbandits.fairness import hedge_weights, per_user
 from fairbandits.models import Model
-from fairbandits.policies.base import Seen, Term
+from fairbandits.policies.base import Predictions, Term
 from fairbandits.policies.linucb import LinUCB
 from fairbandits.policies.parameters import as_number
 
@@ -66,11 +66,11 @@ class MaxMinLinUCB(LinUCB):
         self.step = step
         super().__init__(alpha, ridge, model, delta, theta_norm, reward_range, random_state)
 
-    def terms(self, seen: Seen) -> tuple[Term, Term]:
+    def terms(self, predictions: Predictions) -> tuple[Term, Term]:
         """Add alpha times the width, and what makes the predicted reward the weighted one."""
         weights = hedge_weights(self.groups, float(self.step))
-        weight = of_users(weights, self.groups, seen.groups, unknown=1.0)
-        return self.alpha_now() * seen.width, (weight - 1.0) * seen.mean
+        weight = per_user(weights, self.groups, predictions.groups, unknown=1.0)
+        return self.alpha_now() * predictions.width, (weight - 1.0) * predictions.mean
 
     def _check_params(self) -> None:
         super()._check_params()

@@ -18,7 +18,7 @@ FORMAT = "fairbandits-policy"
 VERSION = 3
 
 
-class FileError(ValueError):
+class PolicyFileError(ValueError):
     """A file that cannot be read as a policy, and why."""
 
 
@@ -64,19 +64,21 @@ class State:
             length = int.from_bytes(content[:8], "little")
             metadata = json.loads(content[8 : 8 + length]).get("__metadata__", {})
         except (SafetensorError, ValueError, TypeError, KeyError, AttributeError) as error:
-            raise FileError(
+            raise PolicyFileError(
                 f"{name}: not a policy file, or cut short or damaged ({error}); save it again"
             ) from None
         if metadata.get("format") != FORMAT:
-            raise FileError(f"{name}: a safetensors file, but not one that a fairbandits policy was saved to")
+            raise PolicyFileError(
+                f"{name}: a safetensors file, but not one that a fairbandits policy was saved to"
+            )
         if metadata.get("version") != str(VERSION):
-            raise FileError(
+            raise PolicyFileError(
                 f"{name}: written in format version {metadata.get('version')!r}; this fairbandits reads version "
                 f"{VERSION}. Load it with the fairbandits that saved it"
             )
         text = metadata.get("header", "")
         if metadata.get("sha256") != checksum(text, arrays):
-            raise FileError(
+            raise PolicyFileError(
                 f"{name}: its checksum does not fit its content: the file is damaged; restore it from a copy"
             )
         return cls(json.loads(text), arrays)
@@ -86,7 +88,7 @@ def write(path: str | os.PathLike[str], state: State) -> None:
     """Write a policy's file whole or not at all."""
     target = Path(path)
     if not target.parent.is_dir():
-        raise FileError(f"{path}: its folder does not exist; make it first")
+        raise PolicyFileError(f"{path}: its folder does not exist; make it first")
     write_whole(target, state.to_bytes())
 
 
@@ -95,9 +97,9 @@ def read(path: str | os.PathLike[str]) -> State:
     try:
         content = Path(path).read_bytes()
     except FileNotFoundError:
-        raise FileError(f"{path}: there is no such file") from None
+        raise PolicyFileError(f"{path}: there is no such file") from None
     except OSError as error:
-        raise FileError(f"{path}: not a policy file that can be read ({error.strerror})") from None
+        raise PolicyFileError(f"{path}: not a policy file that can be read ({error.strerror})") from None
     return State.from_bytes(content, str(path))
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from fairbandits.fairness import dual_prices, of_users
+from fairbandits.fairness import dual_prices, per_user
 from fairbandits.models import Model
-from fairbandits.policies.base import Seen, Term
+from fairbandits.policies.base import Predictions, Term
 from fairbandits.policies.linucb import LinUCB
 from fairbandits.policies.parameters import as_number
 
@@ -77,11 +77,13 @@ class PrimalDualLinUCB(LinUCB):
         self.highest_price = highest_price
         super().__init__(alpha, ridge, model, delta, theta_norm, reward_range, random_state)
 
-    def terms(self, seen: Seen) -> tuple[Term, Term]:
+    def terms(self, predictions: Predictions) -> tuple[Term, Term]:
         """Add alpha times the width, and the predicted reward times what the constraint says it is worth."""
         highest = float(self.highest_price)
         prices = dual_prices(self.groups, float(self.step), float(self.tolerance), highest)
-        return self.alpha_now() * seen.width, of_users(prices, self.groups, seen.groups, unknown=0.0) * seen.mean
+        return self.alpha_now() * predictions.width, per_user(
+            prices, self.groups, predictions.groups, unknown=0.0
+        ) * predictions.mean
 
     def _check_params(self) -> None:
         super()._check_params()

@@ -26,20 +26,20 @@ def as_generator(random_state: Any) -> np.random.Generator:
         ) from None
 
 
-def rng_to_plain(rng: np.random.Generator) -> dict[str, Any]:
+def rng_to_dict(rng: np.random.Generator) -> dict[str, Any]:
     """Give the state of a generator."""
     plain: dict[str, Any] = _plain(rng.bit_generator.state)
     return plain
 
 
-def rng_from_plain(plain: dict[str, Any]) -> np.random.Generator:
+def rng_from_dict(plain: dict[str, Any]) -> np.random.Generator:
     """Make the generator that was in a state."""
     bits = _BIT_GENERATORS[plain["bit_generator"]]()
     bits.state = plain  # type: ignore[assignment]  # numpy checks it
     return np.random.Generator(bits)
 
 
-def params_to_plain(params: dict[str, Any]) -> dict[str, Any]:
+def params_to_dict(params: dict[str, Any]) -> dict[str, Any]:
     """Give parameters; a generator is left out, since the state of the randomness is kept anyway."""
     return {
         name: _plain(value)
@@ -48,8 +48,8 @@ def params_to_plain(params: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def params_from_plain(plain: dict[str, Any], feature_map: Any = None) -> dict[str, Any]:
-    """Make parameters of what `params_to_plain` gave, and of the feature map, which no file holds."""
+def params_from_dict(plain: dict[str, Any], feature_map: Any = None) -> dict[str, Any]:
+    """Make parameters of what `params_to_dict` gave, and of the feature map, which no file holds."""
     params = {name: _from_plain(value, feature_map) for name, value in plain.items()}
     if feature_map is not None and not any(isinstance(value, Model) for value in params.values()):
         raise MapError("it was saved without a feature map; load it without one")
@@ -62,7 +62,7 @@ def _from_plain(value: Any, feature_map: Any) -> Any:
     if isinstance(value, list):
         return [_from_plain(entry, feature_map) for entry in value]
     if isinstance(value, dict) and set(value) == {"model"}:
-        return Model.from_plain(value["model"], feature_map)
+        return Model.from_dict(value["model"], feature_map)
     return value
 
 
@@ -77,7 +77,7 @@ def _plain(value: Any) -> Any:
     if isinstance(value, np.ndarray | np.generic):
         return value.tolist()
     if isinstance(value, Model):
-        return {"model": value.to_plain()}
+        return {"model": value.to_dict()}
     if isinstance(value, tuple):
         return {"tuple": [_plain(entry) for entry in value]}  # JSON knows lists alone
     if isinstance(value, list):

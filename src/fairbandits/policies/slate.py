@@ -15,7 +15,7 @@ from fairbandits.arms import ArmId, as_arm
 from fairbandits.fairness import GroupKey, as_group
 from fairbandits.fairness.group_rewards import as_reward
 from fairbandits.models import Row, checked_entries
-from fairbandits.policies.decision import Scores, row_from_plain, row_to_plain
+from fairbandits.policies.decision import Scores, row_from_dict, row_to_dict
 
 #: What `learn` takes: a number; for a slate also one for each of its arms, None where nobody looked.
 Reward = float | Sequence[float | None] | NDArray[np.float64]
@@ -70,27 +70,27 @@ class Slate:
     def __len__(self) -> int:
         return len(self.picked)
 
-    def to_plain(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """Give the slate as plain values that JSON can hold, to keep it until the rewards come."""
         return {
             "picked": list(self.picked),
             "probability": self.probability,
             "group": dict(self.group),
-            "scores": self.scores.to_plain(),
+            "scores": self.scores.to_dict(),
             "arms": list(self.arms),
             "indices": list(self.indices),
-            "rows": [row_to_plain(row) for row in self.rows],
+            "rows": [row_to_dict(row) for row in self.rows],
             "policy": self.policy,
             "number": self.number,
         }
 
     @classmethod
-    def from_plain(cls, plain: dict[str, Any]) -> Slate:
-        """Make the slate of which `to_plain` gave the values."""
+    def from_dict(cls, plain: dict[str, Any]) -> Slate:
+        """Make the slate of which `to_dict` gave the values."""
         try:
             picked = tuple(as_arm(arm) for arm in plain["picked"])
             indices = tuple(int(index) for index in plain["indices"])
-            rows = tuple(row_from_plain(row) for row in plain["rows"])
+            rows = tuple(row_from_dict(row) for row in plain["rows"])
             if not 0 < len(picked) == len(indices) == len(rows):
                 raise ValueError(f"{len(picked)} arms, {len(indices)} places, {len(rows)} contexts")
             # So that no arm can be refused after others were learned.
@@ -100,7 +100,7 @@ class Slate:
                 picked,
                 plain["probability"],
                 as_group(plain["group"]),
-                Scores.from_plain(plain["scores"]),
+                Scores.from_dict(plain["scores"]),
                 tuple(plain["arms"]),
                 indices,
                 rows,
@@ -108,7 +108,7 @@ class Slate:
                 int(plain["number"]),
             )
         except (KeyError, TypeError, ValueError) as error:
-            raise ValueError(f"these are not the values of a slate ({error!r}); keep what to_plain gave") from None
+            raise ValueError(f"these are not the values of a slate ({error!r}); keep what to_dict gave") from None
 
     def __repr__(self) -> str:
         return f"Slate(number={self.number}, picked={list(self.picked)}, probability={self.probability})"

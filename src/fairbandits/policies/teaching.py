@@ -11,7 +11,7 @@ from fairbandits.categorical import Categorical
 from fairbandits.fairness import GroupKey
 from fairbandits.fairness.group_rewards import as_reward
 from fairbandits.models import Row, check_width
-from fairbandits.policies.batch_learning import Lessons, as_lesson_rows, group_keys
+from fairbandits.policies.batch_learning import SufficientStatistics, as_logged_rows, group_keys
 from fairbandits.policies.choosing import Choosing
 from fairbandits.policies.core import Floats
 from fairbandits.policies.decision import Decision
@@ -103,7 +103,7 @@ class Teaching(Choosing):
         self._update(self._arms.row_for(arm), row, reward)
         return self._arms.claim(arm)
 
-    def learn_kept(self, gain: float, group: GroupKey, items: Iterable[tuple[ArmId | None, Row, float]]) -> None:
+    def replay(self, gain: float, group: GroupKey, items: Iterable[tuple[ArmId | None, Row, float]]) -> None:
         """Learn one decision that somebody else keeps account of, such as a service that has a log.
 
         The same decisions in the same order lead to the same state to the bit, whoever made them and whatever was
@@ -135,13 +135,13 @@ class Teaching(Choosing):
         self.groups.record_slate(gain, group, learned)
         self.rounds_learned += 1
 
-    def learn_lessons(self, lessons: Lessons) -> None:
+    def learn_statistics(self, lessons: SufficientStatistics) -> None:
         """Learn what decisions of a log teach, which may be those of another policy: summed up, solved once.
 
         The same as learning them one by one, and much faster. For models to which the order matters use
         `learn_logged`.
         """
-        if not self.lessons_add_up:
+        if not self.is_additive:
             raise ValueError(
                 f"the order of rewards matters to {self!r}, so that they cannot be summed up; use learn_logged"
             )
@@ -160,14 +160,14 @@ class Teaching(Choosing):
     ) -> None:
         """Learn decisions of a log, which may be those of another policy, in their order.
 
-        Takes what `Lessons.add` takes.
+        Takes what `SufficientStatistics.add` takes.
         """
-        if self.lessons_add_up:
-            lessons = Lessons(self)
+        if self.is_additive:
+            lessons = SufficientStatistics(self)
             lessons.add(contexts, arms, rewards, groups)
-            self.learn_lessons(lessons)
+            self.learn_statistics(lessons)
             return
-        rows = as_lesson_rows(self, contexts, rewards)
+        rows = as_logged_rows(self, contexts, rewards)
         self.n_features_in_ = rows.width
         picked = [as_arm(arm) for arm in arms.labels]
         for i, (code, reward, key) in enumerate(

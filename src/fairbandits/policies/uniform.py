@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fairbandits.policies.base import Floats, Policy, Seen, Term
+from fairbandits.policies.base import Floats, Policy, Predictions, Term
 from fairbandits.policies.decision import Scores
 
 
@@ -25,7 +25,7 @@ class Uniform(Policy):
     0.25
     """
 
-    def terms(self, seen: Seen) -> tuple[Term, Term]:
+    def terms(self, predictions: Predictions) -> tuple[Term, Term]:
         """Add nothing: all arms score the same."""
         return 0.0, 0.0
 

@@ -16,7 +16,7 @@ from scipy import sparse
 from fairbandits.categorical import Categorical
 from fairbandits.fairness.groups import PLAIN
 from fairbandits.policies import Decision, Policy, Slate
-from fairbandits.policies.serialisation import params_to_plain
+from fairbandits.policies.serialisation import params_to_dict
 
 Round = tuple[NDArray[np.float64], str, float]
 
@@ -280,7 +280,7 @@ def _check_saved_and_loaded(make: _Subject) -> None:
         path = Path(folder) / "policy"
         policy.save(path)
         loaded = make.load(path)
-    ours, theirs = (params_to_plain(each.get_params()) for each in (policy, loaded))
+    ours, theirs = (params_to_dict(each.get_params()) for each in (policy, loaded))
     assert ours == theirs, "a loaded policy must have the parameters of the saved one"
     assert loaded.checksum() == policy.checksum(), "a loaded policy must have learned what the saved one had"
     reward = sum(policy.reward_range) / 2.0
@@ -356,9 +356,9 @@ def _check_slate(make: _Subject) -> None:
             f"the probability of the slate that was picked must lie in (0, 1]; it is {slate.probability}"
         )
         assert slate.scores.total.shape == (_N_ARMS,), "a slate must hold the scores of all arms on offer"
-        policy.learn(Slate.from_plain(json.loads(json.dumps(slate.to_plain()))), [reward] * k)
+        policy.learn(Slate.from_dict(json.loads(json.dumps(slate.to_dict()))), [reward] * k)
     assert policy.rounds_learned == 20, "a slate must count as one round"
-    served = sum(standing.count for standing in policy.groups.standings())
+    served = sum(standing.count for standing in policy.groups.summaries())
     assert served == 20, f"a slate must count once for the group of its user; 20 slates counted {served} times"
 
 
@@ -435,11 +435,11 @@ _CHECKS: tuple[Check, ...] = (
 
 def _assert_alike(make: _Subject, one: Policy, two: Policy, promise: str) -> None:
     # Where the order of rewards counts, the groups alone must come out the same.
-    for contexts, group, _ in () if one.order_matters else make.rounds(5, seed=8):
+    for contexts, group, _ in () if one.order_dependent else make.rounds(5, seed=8):
         a, b = one.score(contexts[None], [group]), two.score(contexts[None], [group])
         for name in ("mean", "width", "fairness"):
             assert _close(getattr(a, name), getattr(b, name)), f"{promise}; the part {name} differs"
-    assert abs(one.groups.difference() - two.groups.difference()) < 1e-9, f"{promise}; the groups' gap differs"
+    assert abs(one.groups.gap() - two.groups.gap()) < 1e-9, f"{promise}; the groups' gap differs"
 
 
 def _close(a: NDArray[np.float64], b: NDArray[np.float64]) -> bool:

@@ -105,7 +105,7 @@ def keys_of(plain):
 
 def test_the_json_is_what_the_documentation_says(found, folder):
     plain = json.loads((folder / "audit.json").read_text())
-    assert plain == json.loads(json.dumps(found.to_plain()))
+    assert plain == json.loads(json.dumps(found.to_dict()))
     assert (plain["format"], plain["version"]) == ("fairbandits audit", 1)
     assert plain["verdict"]["status"] == found.status
     assert plain["sentence"] == found.sentence
@@ -116,7 +116,7 @@ def test_the_json_is_what_the_documentation_says(found, folder):
 
 
 def test_the_numbers_of_the_json_fit_together(found):
-    for comparison in found.to_plain()["comparisons"]:
+    for comparison in found.to_dict()["comparisons"]:
         gap, parts, line = comparison["gap"], comparison["decomposition"], comparison["timeline"]
         assert gap["low"] <= gap["value"] <= gap["high"]
         assert parts["shown"]["value"] + parts["same_arm"]["value"] == pytest.approx(gap["value"], abs=1e-12)
@@ -131,7 +131,7 @@ def test_the_numbers_of_the_json_fit_together(found):
 def test_what_cannot_be_compared_is_null():
     frame = logs.make(600).assign(sex=np.where(np.arange(600) < 5, "female", "male"))
     frame.loc[:4, "reward"] = np.nan
-    plain = audit(frame, groups=["sex"]).to_plain()["comparisons"][0]
+    plain = audit(frame, groups=["sex"]).to_dict()["comparisons"][0]
     assert plain["word"] == "too small"
     assert plain["gap"] is plain["timeline"] is plain["decomposition"] is None
     assert plain["groups"][1]["mean"] is plain["groups"][1]["low"] is None

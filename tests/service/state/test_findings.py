@@ -36,7 +36,7 @@ def look(log, **changed):
 
 
 def plain(log, **changed):
-    return _ANSWER.validate_python(look(log, **changed).to_plain(), strict=True)
+    return _ANSWER.validate_python(look(log, **changed).to_dict(), strict=True)
 
 
 def test_a_gap_beyond_what_is_tolerated():
@@ -100,11 +100,11 @@ def test_groups_that_are_too_small_are_nowhere():
     log = rounds(200, 0.5, 0.5)
     small = [{"groups": {"gender": "diverse"}, "reward": 0.123, "time": START + 60.0 * i} for i in range(19)]
     attributes = {"gender": ["female", "male", "diverse"]}
-    hidden = look(log + small, attributes=attributes).to_plain()
+    hidden = look(log + small, attributes=attributes).to_dict()
     assert hidden["comparisons"][0]["not_shown"] == 1
     assert "diverse" not in str(hidden)
     assert hidden["recent"][0]["groups"] == {}
-    shown = look(log + small + small[:1], attributes=attributes).to_plain()
+    shown = look(log + small + small[:1], attributes=attributes).to_dict()
     assert shown["comparisons"][0]["not_shown"] == 0
     assert [group["labels"] for group in shown["comparisons"][0]["groups"]] == [["female"], ["male"], ["diverse"]]
     assert [group["place"] for group in shown["comparisons"][0]["groups"]] == [0, 1, 2]

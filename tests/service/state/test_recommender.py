@@ -100,7 +100,7 @@ def test_it_learns_as_the_policy_does(log):
         reward = float(rng.random())
         log.reward(decided, reward)
         policy.learn(decision, reward)
-    assert log.recommender.policy.groups.standings() == policy.groups.standings()
+    assert log.recommender.policy.groups.summaries() == policy.groups.summaries()
     for arm in ("python", "algèbre", "chess"):
         ours, theirs = (each.coefficients(arm) for each in (log.recommender.policy, policy))
         np.testing.assert_allclose(ours, theirs, atol=1e-9)

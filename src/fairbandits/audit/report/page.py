@@ -42,7 +42,7 @@ def as_page(audit: Audit) -> str:
 def about_log(audit: Audit) -> str:
     """Say which log it is, and which of its columns were read as what."""
     without = f", {audit.missing:,} of them without a reward" if audit.missing else ""
-    given = audit.roles.to_plain()
+    given = audit.roles.to_dict()
     named = {role: given[role] for role in ("arm", "reward", "groups", "time") if role in given}
     read = "; ".join(
         f"{role}: {', '.join(columns) if isinstance(columns, list) else columns}"

@@ -41,7 +41,7 @@ def as_plain(audit: Audit) -> dict[str, Any]:
             "name": audit.name,
             "rows": audit.rows,
             "missing": audit.missing,
-            "roles": audit.roles.to_plain(),
+            "roles": audit.roles.to_dict(),
             "guessed": sorted(audit.guessed),
             "reward_range": list(audit.reward_range),
         },

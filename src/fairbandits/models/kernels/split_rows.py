@@ -242,7 +242,7 @@ def write_dense(parts: Parts, dense: Floats) -> None:
             dense[i, columns[k]] = values[k]
 
 
-def full_parts(dense: Floats, n_users: int) -> Parts:
+def dense_parts(dense: Floats, n_users: int) -> Parts:
     """Make the parts of rows that are given in full: all of a row is its own."""
     n, d = dense.shape
     starts = np.arange(n + 1) * d

@@ -45,7 +45,7 @@ class RefusedError(Exception):
         self.errors = tuple(errors)
         self.headers = dict(headers or {})
 
-    def to_plain(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """Give the problem as plain values."""
         plain: dict[str, Any] = {
             "type": "about:blank",
@@ -57,7 +57,7 @@ class RefusedError(Exception):
 
     def to_body(self) -> bytes:
         """Write the problem down."""
-        return to_json(self.to_plain())
+        return to_json(self.to_dict())
 
 
 def where_of(error: BaseException) -> str:

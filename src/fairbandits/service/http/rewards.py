@@ -99,5 +99,5 @@ def _plain(rewarded: Rewarded) -> dict[str, Any]:
 
 def _one_of_many(result: Rewarded | RefusedError, one: Mapping[str, Any]) -> dict[str, Any]:
     if isinstance(result, RefusedError):
-        return {"decision": one["decision"], "problem": result.to_plain()}
+        return {"decision": one["decision"], "problem": result.to_dict()}
     return _plain(result)

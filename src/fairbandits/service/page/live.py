@@ -130,7 +130,7 @@ class Live:
 
 def _view(monitor: Monitor, config: Config) -> View:
     findings = Findings(monitor, config)
-    return View(monitor.seq, findings, to_json(findings.to_plain()))
+    return View(monitor.seq, findings, to_json(findings.to_dict()))
 
 
 def _event(view: View) -> bytes:

@@ -77,13 +77,13 @@ class Shelf:
             self._catalogue = Catalogue(features, self._n_user_columns, list(self.arms), matches)
         return self._catalogue
 
-    def to_plain(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """Give it as plain values."""
         arms = [[name, dict(arm.features), dict(arm.matches)] for name, arm in self.arms.items()]
         return {"arms": arms, "versions": self.versions, "retired": self.retired}
 
     def restore(self, plain: Mapping[str, Any]) -> None:
-        """Take it from what `to_plain` gave."""
+        """Take it from what `to_dict` gave."""
         self.arms = {name: Arm(features, matches) for name, features, matches in plain["arms"]}
         self.versions, self.retired = dict(plain["versions"]), dict(plain["retired"])
         self._catalogue = None

@@ -62,7 +62,7 @@ class Findings:
         said = self.words.verdict(self.comparisons, status) or ""
         return (about, said) if status == verdict.UNFAIR else (said, about)
 
-    def to_plain(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """Give all of it as what JSON can hold, without groups that are too small to be shown."""
         sentence, detail = self.sentences()
         monitor, config = self._monitor, self._config

@@ -167,7 +167,7 @@ class Recommender:
             if each is not None
         ]
         key: GroupKey = tuple(decided.groups.items())
-        self.policy.learn_kept(gain, key, items)
+        self.policy.replay(gain, key, items)
 
     # -- keeping ---------------------------------------------------------------------------------------
 
@@ -200,7 +200,7 @@ class Recommender:
             "seq": self.seq,
             "decided": self.decided,
             "rewarded": self.rewarded,
-            "shelf": self.shelf.to_plain(),
+            "shelf": self.shelf.to_dict(),
         }
         return json.dumps(rest)
 
