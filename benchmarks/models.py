@@ -36,15 +36,15 @@ def main() -> None:
     curved = Nystroem(n_components=100, random_state=0).fit(contexts)
     models = {
         "disjoint": Model(),
-        "shared": Model("shared"),
+        "shared": Model(kind="shared"),
         "float32": Model(dtype="float32"),
-        "hybrid": Model("hybrid"),
+        "hybrid": Model(kind="hybrid"),
         "logistic": Model(link="logistic"),
-        "logistic shared": Model("shared", link="logistic"),
-        "logistic hybrid": Model("hybrid", link="logistic"),
+        "logistic shared": Model(kind="shared", link="logistic"),
+        "logistic hybrid": Model(kind="hybrid", link="logistic"),
         "discount": Model(discount=0.999),
-        "discount shared": Model("shared", discount=0.999),
-        "discount hybrid": Model("hybrid", discount=0.999),
+        "discount shared": Model(kind="shared", discount=0.999),
+        "discount hybrid": Model(kind="hybrid", discount=0.999),
         "Nystroem to 100": Model(feature_map=curved),
     }
     works = {}

@@ -41,14 +41,16 @@ def main() -> None:
     offers = [(catalogue.offer(user, {"sex": group}), group) for user, group in users]
     decisions = [policy.choose(offer, group=group) for offer, group in offers]
     at = policy._arms.lookup_known(catalogue.arms)[1]
-    bank = policy.bank
+    bank = policy.reward_model
     mean, width = np.empty((1, len(at))), np.empty((1, len(at)))
 
     def score(pair: Any) -> None:
-        disjoint_scoring.score_disjoint(pair[0].rows.parts, at, bank._state, bank.ridge, mean, width, 0, len(at))
+        disjoint_scoring.score_sparse(
+            tuple(pair[0].rows.parts), at, bank._state, bank.ridge, mean, width, 0, len(at)
+        )
 
     def learn(decision: Any) -> None:
-        bank._learn(policy._arms.rows[decision.arm], decision.row, 0.5, 1.0)
+        bank._update(policy._arms.rows[decision.arm], decision.row, 0.5, 1.0)
 
     pieces = {
         "offer: read the user, lay out what arms share": best(

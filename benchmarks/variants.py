@@ -43,7 +43,7 @@ class CeilingOnly(EvenLinUCB):
         return exploration, fairness - self._pull(seen)
 
     def _pull(self, seen: Predictions) -> Any:
-        return arm_correction(self.groups, seen.rows, AIM * self.tolerance, float(self.patience))
+        return arm_correction(self.groups, seen.arms, AIM * self.tolerance, float(self.patience))
 
 
 class PullOnly(CeilingOnly):

@@ -27,15 +27,15 @@ SPLINES = SplineTransformer(n_knots=3, degree=2, sparse_output=True).fit(SAMPLE)
 MODELS = {
     "hybrid": "hybrid",
     "logistic": Model(link="logistic"),
-    "logistic shared": Model("shared", link="logistic"),
-    "logistic hybrid": Model("hybrid", link="logistic"),
+    "logistic shared": Model(kind="shared", link="logistic"),
+    "logistic hybrid": Model(kind="hybrid", link="logistic"),
     "discount": Model(discount=0.9),
-    "discount shared": Model("shared", discount=0.99),
-    "discount hybrid": Model("hybrid", discount=0.9),
+    "discount shared": Model(kind="shared", discount=0.99),
+    "discount hybrid": Model(kind="hybrid", discount=0.9),
     "discount logistic": Model(link="logistic", discount=0.9),
     "curved": Model(feature_map=CURVED),
-    "splines shared": Model("shared", feature_map=SPLINES),
-    "curved hybrid": Model("hybrid", feature_map=CURVED),
+    "splines shared": Model(kind="shared", feature_map=SPLINES),
+    "curved hybrid": Model(kind="hybrid", feature_map=CURVED),
 }
 
 #: One of each kind, and every model.
@@ -62,7 +62,7 @@ POLICIES = {
     "LinTS shared": LinTS(model="shared"),
     "LinTS hybrid": LinTS(model="hybrid"),
     "LinTS logistic": LinTS(model=Model(link="logistic")),
-    "LinTS logistic shared": LinTS(model=Model("shared", link="logistic")),
+    "LinTS logistic shared": LinTS(model=Model(kind="shared", link="logistic")),
     "EpsilonGreedy hybrid": EpsilonGreedy(model="hybrid"),
     "NaiveLinUCB curved": NaiveLinUCB(drop=[0, 3], model=Model(feature_map=CURVED)),
     **{f"FairLinUCB {name}": FairLinUCB(model=model) for name, model in MODELS.items()},

@@ -110,6 +110,6 @@ def make(
 ) -> Ours:  # fmt: skip
     """Make a policy by its name."""
     if dtype != "float64":
-        model = fairbandits.Model(model, dtype=dtype)
+        model = fairbandits.Model(kind=model, dtype=dtype)
     made = getattr(fairbandits, policy)(alpha=alpha, ridge=ridge, model=model, random_state=0)
     return Ours(made) if matrix else FromCatalogue(made)

@@ -1,4 +1,4 @@
-"""Columns of labels as numbers."""
+"""Categorical columns: labels stored as integer codes."""
 
 from __future__ import annotations
 
@@ -14,45 +14,44 @@ Label = str | int
 
 @dataclass(frozen=True, eq=False)
 class Categorical:
-    """A column of labels as numbers.
+    """A column of labels stored as integer codes.
 
     Attributes
     ----------
     codes : array of int32
-        The number of each row's label; -1 where the label is missing.
+        The code of each row's label; -1 where the label is missing.
     labels : list
-        The label of each number. In a log it grows from chunk to chunk: the same number is the same label in all
-        of it.
+        The label of each code. In a log it grows from chunk to chunk: the same code is the same label throughout.
     """
 
     codes: NDArray[np.int32]
     labels: list[Label]
 
     @classmethod
-    def of(cls, values: Iterable[Any], labels: Sequence[Label]) -> Self:
-        """Write values as numbers, by the labels that there are; one that is none of them counts as missing.
+    def from_values(cls, values: Iterable[Any], labels: Sequence[Label]) -> Self:
+        """Return values as codes of the given labels; a value that is none of them counts as missing.
 
         Examples
         --------
-        >>> Categorical.of(["b", None, "b", "c"], ["a", "b"]).codes
+        >>> Categorical.from_values(["b", None, "b", "c"], ["a", "b"]).codes
         array([ 1, -1,  1, -1], dtype=int32)
         """
         code: Mapping[Any, int] = {label: number for number, label in enumerate(labels)}
         return cls(np.array([code.get(value, -1) for value in values], np.int32), list(labels))
 
     def take(self, rows: NDArray[np.bool_]) -> Categorical:
-        """Give some of the rows."""
+        """Return some of the rows."""
         return Categorical(self.codes[rows], self.labels)
 
     def first_rows(self) -> list[tuple[int, Label]]:
-        """Give the labels that rows have, in the order in which they appear, each with its first row."""
+        """Return the labels that occur, in the order of appearance, each with its first row."""
         n = len(self.codes)
         first = np.full(len(self.labels) + 1, n)
-        # What is written last stays: the first row of each label. Rows without one are the last entry's.
+        # The last assignment stays: the first row of each label. Rows without one are in the last entry.
         first[self.codes[::-1]] = np.arange(n)[::-1]
         found = zip(first[:-1].tolist(), self.labels, strict=True)
         return sorted(((row, label) for row, label in found if row < n), key=lambda pair: pair[0])
 
-    def renumbered(self, number: Mapping[Label, int]) -> NDArray[np.int64]:
-        """Give other numbers for the labels; -1 where there is none."""
+    def recoded(self, number: Mapping[Label, int]) -> NDArray[np.int64]:
+        """Return other codes for the labels; -1 where there is none."""
         return np.array([*(number.get(label, -1) for label in self.labels), -1])[self.codes]

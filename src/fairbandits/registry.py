@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import Any
 
 from fairbandits import policies, worlds
-from fairbandits.policies import CounterfactualLinUCB, LinearPolicy, NaiveLinUCB, Policy
+from fairbandits.policies import CounterfactualLinUCB, NaiveLinUCB, Policy
 from fairbandits.simulate import Run
 from fairbandits.simulate.models import made
 from fairbandits.worlds import PAPER_NAIVE_COLUMNS, LinearWorld, StudentsAndVideos
 
 # Bases, which decide nothing themselves.
-_BASES = (Policy, LinearPolicy)
+_BASES = (Policy,)
 
 # What policies that know of single columns need to know of the world of the paper.
 _COLUMNS_OF_STUDENTS: dict[type[Policy], dict[str, Any]] = {

@@ -111,8 +111,8 @@ def test_simulate_race_alone_and_parameters_of_the_world(capsys):
 
 def test_simulate_own_policy(capsys, tmp_path):
     (tmp_path / "my_policies.py").write_text(
-        "from fairbandits import LinearPolicy\n"
-        "class Greedy(LinearPolicy):\n"
+        "from fairbandits import Policy\n"
+        "class Greedy(Policy):\n"
         "    def terms(self, seen):\n"
         "        return 0.0, 0.0\n"
         "number = 3\n"

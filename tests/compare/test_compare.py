@@ -226,8 +226,8 @@ def test_the_command(tmp_path, capsys):
 
 def test_a_policy_of_ones_own(tmp_path, monkeypatch):
     (tmp_path / "my_compared_policies.py").write_text(
-        "from fairbandits import LinearPolicy\n\n\n"
-        "class Greedy(LinearPolicy):\n    def terms(self, seen):\n        return 0.0, 0.0\n"
+        "from fairbandits import Policy\n\n\n"
+        "class Greedy(Policy):\n    def terms(self, seen):\n        return 0.0, 0.0\n"
     )
     monkeypatch.syspath_prepend(str(tmp_path))
     mine = "my_compared_policies:Greedy(ridge=2)"

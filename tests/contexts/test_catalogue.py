@@ -117,9 +117,11 @@ def test_many_users_are_served_as_one_after_the_other():
     assert repr(decisions).startswith("<150 decisions of ")
     many.learn_many(decisions, [0.5] * 150)
     one.learn_many(apart, [0.5] * 150)
-    np.testing.assert_allclose(many.bank.theta, one.bank.theta, rtol=1e-9, atol=1e-12)
-    for slot in range(one.bank.n_slots):
-        np.testing.assert_allclose(many.bank.gram_of(slot), one.bank.gram_of(slot), rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(many.reward_model.theta, one.reward_model.theta, rtol=1e-9, atol=1e-12)
+    for slot in range(one.reward_model.n_slots):
+        np.testing.assert_allclose(
+            many.reward_model.gram_of(slot), one.reward_model.gram_of(slot), rtol=1e-12, atol=1e-12
+        )
 
 
 def test_a_decision_lives_on_without_its_offer():
@@ -141,18 +143,21 @@ def test_a_catalogue_says_what_it_is():
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ({"features": [1.0, 2.0]}, "one row per arm; got 1 dimension"),
+        ({"features": [1.0, 2.0]}, "one row per arm, got 1 dimension"),
         ({"features": [["a"]]}, "features must be a matrix of numbers"),
         ({"features": np.empty((0, 3))}, "at least one arm"),
-        ({"features": [[np.nan], [1.0]]}, "features hold 1 entry that is NaN"),
-        ({"features": sparse.csr_array([[np.inf]])}, "features hold 1 entry that is NaN"),
-        ({"n_user_features": -1}, "whole number from 0; got -1"),
-        ({"n_user_features": 2.5}, "whole number from 0; got 2.5"),
-        ({"features": np.empty((2, 0)), "n_user_features": 0, "matches": None}, "no columns"),
-        ({"arms": ["a"]}, "1 arm id.s. for 2 row"),
+        ({"features": [[np.nan], [1.0]]}, "features must be finite and at most .*, got 1 entry that is not"),
+        (
+            {"features": sparse.csr_array([[np.inf]])},
+            "features must be finite and at most .*, got 1 entry that is not",
+        ),
+        ({"n_user_features": -1}, "non-negative integer, got -1"),
+        ({"n_user_features": 2.5}, "non-negative integer, got 2.5"),
+        ({"features": np.empty((2, 0)), "n_user_features": 0, "matches": None}, "at least one column, got none"),
+        ({"arms": ["a"]}, "one id per row of contexts, got 1 for 2"),
         ({"arms": ["a", "a"]}, "arm ids must differ"),
-        ({"matches": {"sex": ["male"]}}, "needs one value for each of 2 arm"),
-        ({"matches": {"sex": "male"}}, "needs one value for each of 2 arm"),
+        ({"matches": {"sex": ["male"]}}, "must have one value for each of 2 arm"),
+        ({"matches": {"sex": "male"}}, "must have one value for each of 2 arm"),
     ],
 )
 def test_a_catalogue_that_makes_no_sense(arguments, words):
@@ -164,13 +169,13 @@ def test_a_catalogue_that_makes_no_sense(arguments, words):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (([1.0, 2.0],), r"a user has 3 feature\(s\) here; got shape \(2,\)"),
+        (([1.0, 2.0],), r"user must have 3 feature\(s\), got shape \(2,\)"),
         (([[1.0, 2.0, 3.0]],), "got shape"),
-        ((["a", "b", "c"],), "a user's features must be numbers"),
-        (([1.0, np.nan, np.inf],), "users hold 2 entries that are NaN"),
-        (([1.0, 2.0, 3.0], {"size": "large"}), r"matching gives values for some of \['sex'\], by name"),
-        (([1.0, 2.0, 3.0], None, ["a", "z"]), r"not in the catalogue: \['z'\]"),
-        (([1.0, 2.0, 3.0], None, []), "offer at least one arm"),
+        ((["a", "b", "c"],), "user must be an array of numbers"),
+        (([1.0, np.nan, np.inf],), "users must be finite and at most .*, got 2 entries that are not"),
+        (([1.0, 2.0, 3.0], {"size": "large"}), r"matching must be a mapping with names from \['sex'\], got"),
+        (([1.0, 2.0, 3.0], None, ["a", "z"]), r"in the catalogue, got \['z'\]"),
+        (([1.0, 2.0, 3.0], None, []), "arms must have at least one arm, got none"),
         (([1.0, 2.0, 3.0], None, ["a", "a"]), "arm ids must differ"),
     ],
 )
@@ -183,7 +188,7 @@ def test_an_offer_that_makes_no_sense(arguments, words):
 def test_offers_to_many_that_make_no_sense():
     catalogue = Catalogue([[1.0], [2.0]], 3, matches={"sex": ["male", "female"]})
     for users in (np.ones(3), np.ones((2, 4)), np.ones((0, 3))):
-        with pytest.raises(ValueError, match="one row for each, 3 wide"):
+        with pytest.raises(ValueError, match="one row per user, 3 wide"):
             catalogue.offer_many(users)
     with pytest.raises(ValueError, match="one value for each of 2 user"):
         catalogue.offer_many(np.ones((2, 3)), {"sex": ["male"]})
@@ -255,7 +260,7 @@ def test_values_of_the_wrong_kind():
     for matching in (["f"], {"sex": ["f"]}, {1: "f", "x": "f"}):
         with pytest.raises(ValueError, match="match"):
             catalogue.offer([1.0], matching)
-    with pytest.raises(ValueError, match="matching gives values"):
+    with pytest.raises(ValueError, match="matching must be a mapping"):
         catalogue.offer_many([[1.0]], ["f"])
     with pytest.raises(ValueError, match="arms must be a sequence"):
         catalogue.offer([1.0], arms=3)
@@ -265,12 +270,12 @@ def test_offers_that_a_policy_refuses():
     catalogue = Catalogue([[1.0], [2.0]], 3)
     policy = Uniform(random_state=0)
     offer = catalogue.offer(np.ones(3))
-    with pytest.raises(ValueError, match="an offer knows its arms"):
+    with pytest.raises(ValueError, match="arms must be those of the offer"):
         policy.choose(offer, arms=["x", "y"])
-    with pytest.raises(ValueError, match=r"this offer is for 2\. Use choose_many"):
+    with pytest.raises(ValueError, match=r"contexts must be of one user, got 2; use choose_many"):
         policy.choose(catalogue.offer_many(np.ones((2, 3))))
     policy.learn(policy.choose(offer), 0.5)
-    with pytest.raises(ValueError, match="contexts are 5 wide, but this policy has seen contexts 4 wide"):
+    with pytest.raises(ValueError, match="contexts must have 4 columns, .*, got 5"):
         policy.choose(Catalogue([[1.0]], 4).offer(np.ones(4)))
 
 
@@ -279,6 +284,6 @@ def test_contexts_of_many_decisions_at_once_are_those_of_each(features):
     catalogue = Catalogue(features, 2, ["a", "b", "c"], matches={"sex": ["f", "m", None]})
     users = np.array([[1.0, 0.0], [0.5, 2.0], [0.0, 3.0], [0.25, 1.0]])
     decisions = LinUCB(random_state=0).choose_many(catalogue.offer_many(users, {"sex": ["f", "m", "x", None]}))
-    for decision, (columns, values, n_common) in zip(decisions, decisions.contexts(), strict=True):
+    for decision, (columns, values, n_shared) in zip(decisions, decisions.contexts(), strict=True):
         ours, theirs, common = decision.row.entries()
-        assert (columns, values, n_common) == (ours.tolist(), theirs.tolist(), common)
+        assert (columns, values, n_shared) == (ours.tolist(), theirs.tolist(), common)

@@ -53,8 +53,8 @@ def test_difference_ratio_and_worst_off(stream):
             ratio = groups.ratio(attribute)
             assert float(ratio) == pytest.approx(min(ours) / max(ours) if max(ours) else 1.0)
             assert ratio.low - 1e-12 <= ratio <= ratio.high + 1e-12
-            assert means[attribute, gap.ahead] == max(ours)
-            assert means[attribute, gap.behind] == min(ours)
+            assert means[attribute, gap.advantaged] == max(ours)
+            assert means[attribute, gap.disadvantaged] == min(ours)
     if means:
         assert groups.worst_off().mean == min(means.values())
         assert groups.gap() == max(groups.gap(attribute) for attribute in groups.attributes)
@@ -82,7 +82,7 @@ def test_arm_bias_says_who_an_arm_favours():
         groups.add(0.6, "female", "maths")
     bias = groups.arm_bias("sports")
     assert float(bias) == pytest.approx(0.8)
-    assert (bias.ahead, bias.behind) == ("male", "female")
+    assert (bias.advantaged, bias.disadvantaged) == ("male", "female")
     assert 0.0 < bias.low < bias < bias.high <= 1.0
     unknown = groups.arm_bias("maths")
     assert float(unknown) == pytest.approx(-0.6), "a group that never received the arm counts as 0"
@@ -106,7 +106,7 @@ def test_nothing_to_compare_is_said_by_the_interval():
     groups = GroupRewards()
     for gap in (groups.gap(), recorded([(0.5, "a", None)]).gap()):
         assert gap == 0.0
-        assert (gap.low, gap.high, gap.ahead) == (0.0, 1.0, None)
+        assert (gap.low, gap.high, gap.advantaged) == (0.0, 1.0, None)
     assert groups.ratio() == 1.0
     assert (groups.ratio().low, groups.ratio().high) == (0.0, 1.0)
     groups.add(0.5, "a", "x")
@@ -156,7 +156,7 @@ def test_a_gap_is_a_number_that_can_be_copied_and_not_changed():
     for twin in (copy.deepcopy(gap), pickle.loads(pickle.dumps(gap))):  # noqa: S301
         assert isinstance(twin, Gap)
         assert twin == gap
-        assert (twin.low, twin.ahead) == (gap.low, gap.ahead)
+        assert (twin.low, twin.advantaged) == (gap.low, gap.advantaged)
     with pytest.raises(AttributeError, match="does not change"):
         gap.low = 0.0
     assert repr(gap).startswith("Gap(0.5, low=0")
@@ -165,17 +165,17 @@ def test_a_gap_is_a_number_that_can_be_copied_and_not_changed():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda g: g.add(1.5, "a"), r"reward must lie in \[0, 1\]; got 1.5"),
+        (lambda g: g.add(1.5, "a"), r"reward must lie in \[0, 1\], got 1.5"),
         (lambda g: g.add("much", "a"), "reward must be a number"),
-        (lambda g: g.add(0.5, "a", arm=("x",)), "an arm id is a string or a whole number"),
+        (lambda g: g.add(0.5, "a", arm=("x",)), "arm id must be a string or an integer"),
         (lambda g: g.add(float("nan"), "a"), "reward must lie in"),
-        (lambda g: g.add(0.5, 0.3), "a group is a string or a whole number"),
-        (lambda g: g.add(0.5, {"": "a"}), "named by a non-empty string"),
-        (lambda g: g.add(0.5, {3: "a"}), "named by a non-empty string"),
-        (lambda g: g.gap("height"), "no rewards by 'height'"),
-        (lambda g: g.arm_bias("nope"), "no reward of arm 'nope'"),
-        (lambda g: g.merge(GroupRewards((0, 2))), "different reward ranges"),
-        (lambda g: GroupRewards((-1, 1)).ratio(), "not negative"),
+        (lambda g: g.add(0.5, 0.3), "group must be a string, an integer, or a mapping"),
+        (lambda g: g.add(0.5, {"": "a"}), "must be a non-empty string"),
+        (lambda g: g.add(0.5, {3: "a"}), "must be a non-empty string"),
+        (lambda g: g.gap("height"), r"attribute must be one of \['group'\], got 'height'"),
+        (lambda g: g.arm_bias("nope"), "arm must be one of the 1 arms with rewards, got 'nope'"),
+        (lambda g: g.merge(GroupRewards((0, 2))), "must have the same reward_range to merge"),
+        (lambda g: GroupRewards((-1, 1)).ratio(), "non-negative for a ratio"),
         (lambda g: GroupRewards((1, 0)), "lower one first"),
         (lambda g: GroupRewards((0, float("inf"))), "two numbers below"),
         (lambda g: GroupRewards(3), "a pair"),

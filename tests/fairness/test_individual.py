@@ -71,13 +71,13 @@ def test_predictions_beyond_the_rewards_count_as_the_nearest_reward():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda gaps: gaps.add([0.5, 0.6], [0.5]), r"got 2 user\(s\) and 1 twin\(s\); give one twin for each"),
-        (lambda gaps: gaps.add(float("nan"), 0.5), "own must be finite numbers, one per user; got nan"),
+        (lambda gaps: gaps.add([0.5, 0.6], [0.5]), r"twin must have one entry per user, got 1 for 2"),
+        (lambda gaps: gaps.add(float("nan"), 0.5), "own must be finite numbers, one per user, got nan"),
         (lambda gaps: gaps.add(0.5, [[0.5]]), "twin must be finite numbers, one per user"),
         (lambda gaps: gaps.add(0.5, "much"), "twin must be a number or a list of numbers"),
-        (lambda gaps: gaps.quantile(1.5), "share is a part of the users, from 0 to 1; got 1.5"),
-        (lambda gaps: gaps.quantile(0.5), "no users have been seen yet"),
-        (lambda gaps: gaps.merge(IndividualGaps((0, 2))), "different reward ranges do not add up"),
+        (lambda gaps: gaps.quantile(1.5), "share must be a number from 0 to 1, got 1.5"),
+        (lambda gaps: gaps.quantile(0.5), "a quantile needs at least one user"),
+        (lambda gaps: gaps.merge(IndividualGaps((0, 2))), "must have the same reward_range to merge"),
     ],
 )
 def test_impossible_records(call, message):
@@ -115,7 +115,7 @@ def test_predicted_gaps_of_a_catalogues_users():
 
 def test_each_user_has_one_twin():
     policy = LinUCB(random_state=0)
-    with pytest.raises(ValueError, match=r"contexts are of 2 user\(s\), twins of 1; give each user one twin"):
+    with pytest.raises(ValueError, match=r"twins must be one per user, got 1 for 2"):
         twin_rewards(policy, [np.eye(2), np.eye(2)], [np.eye(2)])
     with pytest.raises(ValueError, match="scores must be finite"):
         reward_of_best(np.array([[np.nan]]), np.zeros((1, 1)))

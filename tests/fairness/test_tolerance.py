@@ -146,13 +146,13 @@ def test_auto_holds_the_tolerance_too_and_gamma_three_does_not():
 @pytest.mark.parametrize(
     ("make", "words"),
     [
-        (lambda: EvenLinUCB(alpha=-1), "alpha must be a number not below 0"),
-        (lambda: EvenLinUCB(tolerance=-0.1), "tolerance must be a number not below 0"),
+        (lambda: EvenLinUCB(alpha=-1), "alpha must be a number of at least 0"),
+        (lambda: EvenLinUCB(tolerance=-0.1), "tolerance must be a number of at least 0"),
         (lambda: EvenLinUCB(settle=0), "settle must be a number above 0"),
         (lambda: EvenLinUCB(patience=0), "patience must be a number above 0"),
-        (lambda: FairLinUCB(gamma="much"), 'gamma must be a number not below 0, or "auto"'),
-        (lambda: FairLinUCB(gamma=-1), "gamma must be a number not below 0"),
-        (lambda: FairLinUCB(gamma="auto", tolerance=-1), "tolerance must be a number not below 0"),
+        (lambda: FairLinUCB(gamma="much"), 'gamma must be a number of at least 0 or "auto", got'),
+        (lambda: FairLinUCB(gamma=-1), "gamma must be a number of at least 0"),
+        (lambda: FairLinUCB(gamma="auto", tolerance=-1), "tolerance must be a number of at least 0"),
     ],
 )
 def test_parameters_that_make_no_sense(make, words):

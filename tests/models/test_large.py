@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from fairbandits import Catalogue, LinTS, LinUCB, Model, Uniform
-from fairbandits.models import ArmBank, as_rows, threads
+from fairbandits.models import DisjointModel, as_rows, disjoint, threads
 from fairbandits.policies.lints import probability_of_best
 from tests.textbook import Textbook
 
@@ -23,6 +23,8 @@ def test_threads_change_no_bit(model, full, monkeypatch):
     calls = []
     monkeypatch.setattr(threads, "n_threads", lambda: 3)
     monkeypatch.setattr(threads, "_PER_THREAD", 1)
+    monkeypatch.setattr(threads, "LEAST_WORK", 0)
+    monkeypatch.setattr(disjoint, "LEAST_WORK", 0)
     pool = threads._pool()
     monkeypatch.setattr(threads, "_pool", lambda: calls.append(1) or pool)
     together = policy.score(contexts)
@@ -43,15 +45,15 @@ def test_float32_is_close_and_takes_half_the_memory(full):
     rng = np.random.default_rng(1)
     contexts = rng.normal(size=(3000, 60)) * (1.0 if full else rng.random((3000, 60)) < 0.2)
     rows = as_rows(contexts)
-    exact, short = ArmBank(60, 1.0), ArmBank(60, 1.0, "float32")
+    exact, short = DisjointModel(60, 1.0), DisjointModel(60, 1.0, "float32")
     for i in range(2500):
-        for bank in (exact, short):
-            bank.learn(i % 2, rows.row(0, i), float(contexts[i, :5].sum()))
+        for model in (exact, short):
+            model.learn(i % 2, rows.row(0, i), float(contexts[i, :5].sum()))
     slots = np.arange(3000) % 2
     (mean, width), (mean_32, width_32) = exact.score(rows, slots), short.score(rows, slots)
     np.testing.assert_allclose(mean_32, mean, atol=2e-4)
     np.testing.assert_allclose(width_32, width, rtol=2e-4, atol=2e-5)
-    assert short.arrays()["lanes"].nbytes == exact.arrays()["lanes"].nbytes // 2
+    assert short.arrays()["blocks"].nbytes == exact.arrays()["blocks"].nbytes // 2
 
 
 def test_float32_survives_a_file_and_a_merge(tmp_path):
@@ -65,11 +67,11 @@ def test_float32_survives_a_file_and_a_merge(tmp_path):
     assert again.checksum() == policies[0].checksum()
     merged = policies[0].merge(policies[1])
     assert merged.rounds_learned == 100
-    assert merged.bank.arrays()["lanes"].dtype == np.float32
+    assert merged.reward_model.arrays()["blocks"].dtype == np.float32
 
 
 def test_a_dtype_that_is_none():
-    with pytest.raises(ValueError, match="dtype must be one of float64, float32; got 'float16'"):
+    with pytest.raises(ValueError, match="dtype must be one of float64, float32, got 'float16'"):
         Model(dtype="float16")
 
 
@@ -153,7 +155,7 @@ def test_decisions_for_many_do_not_follow_the_matrix_they_came_from():
 
 def test_thompson_draws_where_float32_is_not_positive_definite():
     rng = np.random.default_rng(6)
-    policy = LinTS(model=Model("shared", dtype="float32"), random_state=0)
+    policy = LinTS(model=Model(kind="shared", dtype="float32"), random_state=0)
     for _ in range(30):
         policy.learn(policy.choose(1e4 * rng.normal(size=(5, 6))), 0.5)
     assert policy.rounds_learned == 30
@@ -168,6 +170,8 @@ def test_spreads_that_are_worlds_apart():
 def test_a_run_among_others_uses_one_thread(monkeypatch):
     monkeypatch.setattr(threads, "n_threads", lambda: 3)
     monkeypatch.setattr(threads, "_PER_THREAD", 1)
+    monkeypatch.setattr(threads, "LEAST_WORK", 0)
+    monkeypatch.setattr(disjoint, "LEAST_WORK", 0)
     monkeypatch.setattr(threads, "_pool", None)
     with threads.one_thread():
         assert threads.over_arms(lambda lo, hi: hi - lo, (), 7, 10**9) == 7

@@ -177,7 +177,7 @@ def test_estimated_regret_is_what_was_predicted_when_it_was_decided(tmp_path):
     assert EqualRegretLinUCB().set_params(reward_range=(0, 5)).regrets.reward_range == (0.0, 5.0)
 
 
-@pytest.mark.parametrize("model", ["disjoint", "shared", Model("hybrid", feature_map=CURVED)])
+@pytest.mark.parametrize("model", ["disjoint", "shared", Model(kind="hybrid", feature_map=CURVED)])
 @pytest.mark.parametrize("tolerance", [0.0, 0.02, 10.0])
 def test_counterfactual_keeps_the_arms_that_treat_twins_alike(model, tolerance):
     policy = CounterfactualLinUCB(
@@ -213,15 +213,15 @@ def test_counterfactual_knows_the_twins_of_students():
     world = StudentsAndVideos(**run.world_params, data="standin", random_state=0)
     policy = run.make_policy()
     for visit, twin in world.twins():
-        policy._prepare(visit.contexts.rows)
-        np.testing.assert_array_equal(policy._twins.toarray(), np.asarray(twin.contexts))
+        twins = policy._twins(visit.contexts.rows)
+        np.testing.assert_array_equal(twins.toarray(), np.asarray(twin.contexts))
 
 
 def test_counterfactual_refuses_columns_that_contexts_do_not_have():
     policy = CounterfactualLinUCB(swap=[(0, 12)])
-    with pytest.raises(ValueError, match=r"swap names column 12, but contexts have columns 0\.\.1"):
+    with pytest.raises(ValueError, match=r"swap must have columns in 0\.\.1, got 12"):
         policy.choose(np.eye(2))
-    with pytest.raises(ValueError, match=r"flip names column 3, but contexts have columns 0\.\.1"):
+    with pytest.raises(ValueError, match=r"flip must have columns in 0\.\.1, got 3"):
         CounterfactualLinUCB(flip=[3]).choose(np.eye(2))
-    with pytest.raises(ValueError, match="columns names 1 columns, but contexts have 2"):
+    with pytest.raises(ValueError, match="one name per column of contexts, got 1 for 2"):
         CounterfactualLinUCB(flip=["a"], columns=["a"]).choose(np.eye(2))

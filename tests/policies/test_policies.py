@@ -69,7 +69,7 @@ def test_alpha_of_lemma_1_grows_with_what_was_learned():
     alphas = [policy.alpha_now()]
     for seed in range(30):
         teach(policy, rounds=50, seed=seed)
-        A = policy.bank.gram_of(0)
+        A = policy.reward_model.gram_of(0)
         by_hand = math.sqrt(2) * 1.5 + math.sqrt(
             2 * math.log(math.sqrt(np.linalg.det(A)) * 2.0 ** (-len(A) / 2) / 0.1)
         )
@@ -121,14 +121,14 @@ def test_a_hundred_thousand_arms_that_nobody_received_cost_no_matrices():
     policy.learn(decision, 0.5)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert policy.bank.n_slots == 1
+    assert policy.reward_model.n_slots == 1
     assert peak < 60 * 2**20
 
 
 def test_arms_that_were_never_learned_take_no_slot():
     policy, _ = teach(LinUCB(random_state=0), rounds=3, n_arms=50)
-    assert policy.bank.rows_learned.sum() == 3
-    assert policy.bank.n_slots <= 4
+    assert policy.reward_model.rows_learned.sum() == 3
+    assert policy.reward_model.n_slots <= 4
 
 
 # -- decisions -----------------------------------------------------------------------------------------
@@ -239,7 +239,7 @@ def test_thompson_draws_come_from_what_is_believed():
     policy, _ = teach(LinTS(alpha=0.7, model="shared", random_state=0))
     contexts = contexts_for(np.random.default_rng(3))
     draws = policy.score(np.repeat(contexts[None], 4_000, axis=0)).exploration
-    covariance = 0.49 * contexts @ policy.bank.inverse_of(0) @ contexts.T
+    covariance = 0.49 * contexts @ policy.reward_model.inverse_of(0) @ contexts.T
     np.testing.assert_allclose(np.cov(draws.T), covariance, atol=0.04)
     assert policy.choose(contexts).probability is None
 
@@ -292,7 +292,7 @@ def test_contexts_may_change_their_width_while_nothing_has_been_learned():
     policy = LinUCB(random_state=0)
     early = policy.choose(np.eye(3))
     policy.learn(policy.choose(np.eye(4)), 0.5)
-    with pytest.raises(ValueError, match="expected 4"):
+    with pytest.raises(ValueError, match="must be 4 wide.*, got 3"):
         policy.learn(early, 0.5)
 
 
@@ -332,7 +332,7 @@ def test_the_row_of_a_forgotten_arm_is_used_again():
     for i in range(50):
         policy.learn(policy.choose([[1.0]], arms=[f"a{i}"]), 0.5)
         policy.forget_arm(f"a{i}")
-    assert policy.bank.n_slots == 1
+    assert policy.reward_model.n_slots == 1
 
 
 def test_rewards_may_stay_away_without_filling_the_memory():

@@ -6,7 +6,7 @@ import pytest
 from fairbandits import EqualRegretLinUCB, FairLinUCB, LinUCB
 from tests.helpers import POLICIES, contexts_for, fresh
 
-KEPT = [name for name, policy in POLICIES.items() if not policy.notes_more]
+KEPT = [name for name, policy in POLICIES.items() if not policy.records()]
 
 
 def rounds(policy, n=60, seed=0):
@@ -67,14 +67,14 @@ def test_contexts_of_another_width_are_refused():
     decision = policy.choose(np.eye(3), "f")
     policy.learn(decision, 0.5)
     other = LinUCB(random_state=0).choose(np.eye(4), "f")
-    with pytest.raises(ValueError, match="contexts are 4 wide"):
+    with pytest.raises(ValueError, match="must have 3 columns, .*, got 4"):
         policy.replay(0.5, other.group, [(other.arm, other.row.alone(), 0.5)])
 
 
 def test_policies_that_note_more_are_refused():
     policy = EqualRegretLinUCB()
-    assert policy.notes_more
-    with pytest.raises(ValueError, match="EqualRegretLinUCB notes more of a decision than is kept"):
+    assert policy.records()
+    with pytest.raises(ValueError, match="EqualRegretLinUCB cannot replay"):
         policy.replay(0.5, (), [])
 
 

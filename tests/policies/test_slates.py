@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fairbandits import EpsilonGreedy, FairLinUCB, LinTS, LinUCB, Slate, Uniform
-from fairbandits.policies.picker import pick_best_in_order
+from fairbandits import EpsilonGreedy, FairLinUCB, LinTS, LinUCB, Scores, Slate, Uniform
+from fairbandits.policies.picker import GREEDY
 from tests.helpers import contexts_for, teach
 
 GOOD = contexts_for(np.random.default_rng(0))
@@ -19,7 +19,8 @@ GOOD = contexts_for(np.random.default_rng(0))
 def test_the_best_come_first_and_ties_at_random(levels, data):
     k = data.draw(st.integers(1, len(levels)))
     total = np.array(levels, float)
-    picked, probability = pick_best_in_order(total, k, np.random.default_rng(data.draw(st.integers(0, 99))))
+    scores = Scores(total, total, total, total, total)
+    picked, probability = GREEDY.slate(scores, k, (), np.random.default_rng(data.draw(st.integers(0, 99))))
     assert total[picked].tolist() == sorted(levels, reverse=True)[:k]
     assert len(set(picked)) == k
     # One order out of all that are equally good.
@@ -156,19 +157,19 @@ def test_slates_that_make_no_sense():
         {"rows": [row, other | {"columns": [-1] * len(other["columns"])}]},
         {"picked": [], "rows": [], "indices": []},
     ):
-        with pytest.raises(ValueError, match="not the values of a slate"):
+        with pytest.raises(ValueError, match="values must be those that Slate.to_dict returned"):
             Slate.from_dict({**plain, **change})
-    with pytest.raises(ValueError, match="not the values of a slate"):
+    with pytest.raises(ValueError, match="values must be those that Slate.to_dict returned"):
         Slate.from_dict({})
 
 
 @pytest.mark.parametrize(
     ("k", "message"),
     [
-        (0, "a whole number from 1; got 0"),
-        (True, "a whole number from 1; got True"),
-        (2.0, "a whole number from 1; got 2.0"),
-        (7, "k=7 arms were asked for, and 6 are on offer; offer more, or ask for fewer"),
+        (0, "k must be a positive integer, got 0"),
+        (True, "k must be a positive integer, got True"),
+        (2.0, "k must be a positive integer, got 2.0"),
+        (7, r"k must be at most the 6 arm\(s\) on offer, got 7; offer more, or ask for fewer"),
     ],
 )
 def test_impossible_sizes(k, message):
@@ -182,13 +183,13 @@ def test_impossible_sizes(k, message):
 @pytest.mark.parametrize(
     ("rewards", "message"),
     [
-        ([0.5], r"got 1 reward\(s\) for a slate of 2 arm\(s\); give one for each"),
-        ([0.5, 1.5], "declare the range"),
+        ([0.5], r"one per arm in their order, .*, got 1 for 2 arm\(s\)"),
+        ([0.5, 1.5], "declare its range"),
         ([0.5, float("nan")], "must lie in"),
-        ([None, None], "no arm of the slate has a reward"),
-        ({0: 0.5, 1: 0.5}, "come in the order of its arms; got a dict"),
-        ("ab", "must be a number; got 'ab'"),
-        (None, "must be a number; got None"),
+        ([None, None], "at least one number, got none; leave the slate unlearned"),
+        ({0: 0.5, 1: 0.5}, "in the order of its arms, got a dict"),
+        ("ab", "must be a number, got 'ab'"),
+        (None, "must be a number, got None"),
     ],
 )
 def test_impossible_rewards(rewards, message):
@@ -216,5 +217,5 @@ def test_a_row_that_float64_cannot_hold_stops_its_slate_and_nothing_is_learned_t
     with pytest.raises(ValueError, match="scale the columns to about 1"):
         policy.learn(other, 0.5)
     assert policy.rounds_learned == 2
-    with pytest.raises(ValueError, match="learned before"):
+    with pytest.raises(ValueError, match="must be learned once, and has been"):
         policy.learn(other, 0.5)

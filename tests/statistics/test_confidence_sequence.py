@@ -93,5 +93,5 @@ def test_no_rewards_no_knowledge():
 
 @pytest.mark.parametrize("confidence", [0.0, 1.0, -1.0, float("nan")])
 def test_confidence_is_a_probability(confidence):
-    with pytest.raises(ValueError, match="confidence is a probability"):
+    with pytest.raises(ValueError, match="confidence must be a number above 0"):
         confidence_radius(1, 0.0, confidence)

@@ -11,11 +11,11 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from fairbandits.audit.pair_index import Codes, PairIndex
 from fairbandits.audit.time_blocks import Kind, TimeBlocks
+from fairbandits.jit import kernel
 from fairbandits.logs.errors import LogError
 
 if TYPE_CHECKING:
@@ -197,7 +197,7 @@ def _united(ours: Sequence[Any], theirs: Sequence[Any]) -> tuple[list[Any], NDAr
     return [*code], np.array([*(code[label] for label in theirs), -1], np.int32)
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _add(
     reward: Floats,
     arm: Codes,

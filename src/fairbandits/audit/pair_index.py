@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from fairbandits.jit import helper, kernel
 
 Codes = NDArray[np.int32]
 
@@ -61,7 +62,7 @@ class PairIndex:
         _place(self._slots, self._keys, self._n)
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _number(
     left: Codes, right: Codes, slots: Codes, keys: NDArray[np.int64], n: int, numbers: Codes, start: int
 ) -> tuple[int, int]:
@@ -82,7 +83,7 @@ def _number(
     return left.size, n
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _place(slots: Codes, keys: NDArray[np.int64], n: int) -> None:
     mask = np.uint64(slots.size - 1)
     for number in range(n):
@@ -92,7 +93,7 @@ def _place(slots: Codes, keys: NDArray[np.int64], n: int) -> None:
         slots[slot] = number
 
 
-@njit(cache=True, nogil=True, inline="always")
+@helper()
 def _home(key: np.int64, mask: np.uint64) -> np.uint64:
     # The upper bits of the product depend on all bits of the key.
     product = np.uint64(key) * _SPREAD

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairbandits.compare.suite import PART_TITLES
-from fairbandits.fairness.groups import PLAIN
+from fairbandits.fairness.groups import DEFAULT_ATTRIBUTE
 from fairbandits.simulate import Trace
 
 Floats = NDArray[np.float64]
@@ -123,4 +123,4 @@ def label(group: Group) -> str:
     ('sex female', 'female')
     """
     attribute, value = group
-    return str(value) if attribute == PLAIN else f"{attribute} {value}"
+    return str(value) if attribute == DEFAULT_ATTRIBUTE else f"{attribute} {value}"

@@ -1,4 +1,4 @@
-"""The arms and what is known of them: contexts without writing the same numbers every round."""
+"""A catalogue of arms and their features, from which contexts are made without repeating them every round."""
 
 from __future__ import annotations
 
@@ -13,44 +13,45 @@ from scipy import sparse
 
 from fairbandits.arms import ArmId, as_arms
 from fairbandits.categorical import Categorical
-from fairbandits.contexts.matches import Common, Matches
+from fairbandits.contexts.matches import Matches, SharedParts
 from fairbandits.contexts.offer import Offer
 from fairbandits.models import DenseRows, SparseRows, as_floats, checked_csr, refuse_unusable
+from fairbandits.models.kernels.layouts import SplitRows
 from fairbandits.models.kernels.split_rows import count_unusable
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-# Names of own parts begin at a random number of so many bits.
+# Names of arm parts begin at a random number of so many bits.
 _NAME_BITS = 62
-# So many pairs of non-zeros of one user are laid out without a second thought.
+# Up to so many pairs of non-zeros of one user, the pair layout is always worth it.
 _MANY_PAIRS = 4096
 
 
 class Catalogue:
     """The arms, their features, and which users they match.
 
-    A context is the user's features, then the arm's, then one bit for each way to match: whether the user's value
-    is the arm's. Given as a catalogue rather than as a matrix in every round, contexts need not be searched for
-    what arms have in common, and a round is faster.
+    A context is the user's features, then the arm's, then one bit for each way to match: whether the user's value is the
+    arm's. With a catalogue instead of a matrix in every round, contexts need not be searched for what arms share, and a
+    round is faster.
 
     Parameters
     ----------
     features : array-like or scipy sparse, shape (n_arms, n_arm_features)
-        What is known of each arm, as numbers.
+        The features of each arm.
     n_user_features : int
-        How many features a user has.
+        Number of features of a user.
     arms : sequence of str or int, optional
-        The ids of the arms; left out, they are 0..n-1.
+        The ids of the arms; 0..n-1 by default.
     matches : mapping of str to sequence, optional
-        For each way to match, by name, the value of every arm: the sex of each video's speaker, say.
+        For each way to match, by name, the value of every arm, such as the sex of each video's speaker.
 
     Attributes
     ----------
     arms : sequence of ids
         The ids of the arms.
     width : int
-        How many features a context has.
+        Number of features of a context.
 
     Examples
     --------
@@ -73,20 +74,20 @@ class Catalogue:
         matrix = _as_csr(features)
         n_arms, n_features = matrix.shape
         if not n_arms:
-            raise ValueError("features have no rows: a catalogue has at least one arm")
+            raise ValueError("features must have at least one row, got none; a catalogue has at least one arm")
         is_whole = isinstance(n_user_features, int | np.integer) and not isinstance(n_user_features, bool)
         if not is_whole or n_user_features < 0:
-            raise ValueError(f"n_user_features must be a whole number from 0; got {n_user_features!r}")
+            raise ValueError(f"n_user_features must be a non-negative integer, got {n_user_features!r}")
         n_user_features = int(n_user_features)
         self.arms: Sequence[ArmId] = range(n_arms) if arms is None else as_arms(arms, n_arms)
         self.n_user_features = n_user_features
         self._matches = Matches({} if matches is None else matches, n_arms, n_user_features + n_features)
         self.width = n_user_features + n_features + len(self._matches)
         if not self.width:
-            raise ValueError("contexts would have no columns: give at least one feature, a constant 1")
+            raise ValueError("contexts must have at least one column, got none; a constant 1 will do")
         self._features = matrix
         starts = matrix.indptr.astype(np.int64)
-        # Own parts have names that no other catalogue gives, in no other process either.
+        # Arm parts have names that no other catalogue uses, in no other process either.
         names = secrets.randbits(_NAME_BITS) + 1 + np.arange(n_arms)
         self._bounds: Ints = np.column_stack([starts[:-1], starts[1:], names])
         self._columns: Ints = matrix.indices.astype(np.int64) + n_user_features
@@ -108,14 +109,15 @@ class Catalogue:
         user : array-like of shape (n_user_features,)
             The user's features.
         matching : mapping of str to value, optional
-            The user's value for each way to match; one that is None or left out matches no arm.
+            The user's value for each way to match; None, or no value, matches no arm.
         arms : sequence of ids, optional
-            The arms that this user may be offered; left out, all.
+            The arms that this user may be offered; all by default.
         """
-        x = as_floats(user, "a user's features must be numbers")
+        x = as_floats(user, "user must be an array of numbers")
         if x.shape != (self.n_user_features,):
-            raise ValueError(f"a user has {self.n_user_features} feature(s) here; got shape {x.shape}")
-        return self._offer(1, x, self._matches.lay_out_one(x, self._matches.line(matching)), arms)
+            raise ValueError(f"user must have {self.n_user_features} feature(s), got shape {x.shape}")
+        shared = self._matches.shared_parts_of_one(x, self._matches.combination(matching))
+        return self._offer(1, x, shared, arms)
 
     def offer_many(
         self,
@@ -130,57 +132,58 @@ class Catalogue:
         users : array-like or scipy sparse, shape (n_users, n_user_features)
             One row per user.
         matching : mapping of str to sequence, optional
-            For each way to match the value of every user.
+            For each way to match, the value of every user.
         arms : sequence of ids, optional
-            The arms that these users may be offered; left out, all.
+            The arms that these users may be offered; all by default.
         """
         dense = users.toarray() if hasattr(users, "toarray") else users
-        X = as_floats(dense, "users must be a matrix of numbers, one row for each")
+        X = as_floats(dense, "users must be a matrix of numbers with one row per user")
         if X.ndim != 2 or not len(X) or X.shape[1] != self.n_user_features:
             raise ValueError(
-                f"users must be a matrix with one row for each, {self.n_user_features} wide; got shape {X.shape}"
+                f"users must be a matrix with one row per user, {self.n_user_features} wide, got shape {X.shape}"
             )
-        return self._offer(len(X), X, self._matches.lay_out(X, self._matches.lines(matching, len(X))), arms)
+        shared = self._matches.shared_parts(X, self._matches.combinations(matching, len(X)))
+        return self._offer(len(X), X, shared, arms)
 
     def contexts(
         self, users: Any, arms: Categorical, matching: Mapping[str, Categorical] | None = None
     ) -> sparse.csr_array[Any]:
-        """Give the context of one arm for each of many users: what a log of past decisions is learned from.
+        """Return the context of one arm for each of many users, as learning from a log needs it.
 
         Parameters
         ----------
         users : array-like or scipy sparse, shape (n_users, n_user_features)
             One row per user.
         arms : Categorical
-            The arm of each.
+            The arm of each user.
         matching : mapping of str to Categorical, optional
-            For each way to match the value of every user.
+            For each way to match, the value of every user.
         """
-        places = arms.renumbered(self._place)
+        places = arms.recoded(self._place)
         if (missing := np.flatnonzero(places < 0)).size:
             arm = arms.labels[arms.codes[missing[0]]]
-            raise ValueError(f"these arms are not in the catalogue: {[arm]}")
+            raise ValueError(f"arms must be in the catalogue, got {[arm]}")
         own = sparse.csr_array(self._features)[places]
         parts = [sparse.csr_array(users), own, self._matches.bits(matching or {}, places)]
         if parts[0].shape != (len(places), self.n_user_features):
-            raise ValueError(f"{len(places)} users with {self.n_user_features} features came as {parts[0].shape}")
+            raise ValueError(f"users must have shape {(len(places), self.n_user_features)}, got {parts[0].shape}")
         return sparse.csr_array(sparse.hstack(parts, format="csr"))
 
-    def _offer(self, n_users: int, users: Floats, common: Common, arms: Sequence[ArmId] | None) -> Offer:
-        starts, columns, values, where, which, is_usable = common
+    def _offer(self, n_users: int, users: Floats, shared: SharedParts, arms: Sequence[ArmId] | None) -> Offer:
+        starts, columns, values, found, which, is_usable = shared
         if not is_usable:
             refuse_unusable(count_unusable(users), "users")
         bounds, ids = self._bounds, self.arms
         if arms is not None:
             ids = as_arms(arms)
             if not ids:
-                raise ValueError("no arms may be offered to this user: offer at least one arm")
+                raise ValueError("arms must have at least one arm, got none")
             places = self._places(ids)
             which, bounds = which.take(places, axis=1), bounds.take(places, axis=0)
-        parts = (starts, columns, values, where, which, bounds, self._columns, self._values)
+        parts = SplitRows(starts, columns, values, found, which, bounds, self._columns, self._values)
         rows = SparseRows(n_users, len(ids), self.width, parts)
-        # The pairs of non-zeros of each common part are laid out; where they are many, and more than the matrix
-        # has entries, the matrix itself is better.
+        # Scoring lays out the pairs of non-zeros of each shared part; where these are many, and more than the matrix has
+        # entries, the matrix itself is better.
         n_parts, n_entries = starts.size - 1, columns.size
         if n_entries * n_entries > 2 * n_parts * n_users * max(_MANY_PAIRS, len(ids) * self.width):
             return Offer(ids, DenseRows(n_users, len(ids), self.width, rows.toarray()))
@@ -195,16 +198,16 @@ class Catalogue:
             return np.array([self._place[arm] for arm in ids], np.int64)
         except KeyError:
             unknown = [arm for arm in ids if arm not in self._place]
-            raise ValueError(f"these arms are not in the catalogue: {unknown[:5]}") from None
+            raise ValueError(f"arms must be in the catalogue, got {unknown[:5]}") from None
 
 
 def _as_csr(features: Any) -> Any:
-    """Check the features of arms, and take the zeros out."""
+    """Check the features of arms, and drop their zeros."""
     if not sparse.issparse(features):
-        features = as_floats(features, "features must be a matrix of numbers, one row per arm")
+        features = as_floats(features, "features must be a matrix of numbers with one row per arm")
         refuse_unusable(count_unusable(features), "features")
     if features.ndim != 2:
-        raise ValueError(f"features must be a matrix with one row per arm; got {features.ndim} dimension(s)")
+        raise ValueError(f"features must be a matrix with one row per arm, got {features.ndim} dimension(s)")
     is_sparse = sparse.issparse(features)
     csr = checked_csr(features, "features").copy() if is_sparse else sparse.csr_array(features)
     csr.eliminate_zeros()

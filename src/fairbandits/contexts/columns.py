@@ -1,4 +1,4 @@
-"""Columns of the contexts as parameters name them: by number, or by name."""
+"""Columns of contexts given by number or by name."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import numpy as np
 
 
 def column_numbers(parameter: str, wanted: Sequence[int | str], columns: Sequence[str] | None) -> list[int]:
-    """Find the numbers of columns.
+    """Return the numbers of columns.
 
     Parameters
     ----------
     parameter : str
-        What the columns are called where they came from, for errors.
+        The name of the parameter, for errors.
     wanted : sequence of int or str
         The columns, by number or by name.
     columns : sequence of str, optional
@@ -32,18 +32,18 @@ def column_numbers(parameter: str, wanted: Sequence[int | str], columns: Sequenc
 def _number(parameter: str, column: Any, place: dict[str, int], is_nameless: bool) -> int:
     if isinstance(column, str):
         if column not in place:
-            hint = "pass columns=[...] to name them" if is_nameless else f"got {len(place)} names"
-            raise ValueError(f"{parameter} names column {column!r}, which is not among columns; {hint}")
+            remedy = "pass columns=[...] to name them" if is_nameless else f"there are {len(place)} names"
+            raise ValueError(f"{parameter} must have names of columns, got {column!r}; {remedy}")
         return place[column]
     if isinstance(column, int | np.integer) and not isinstance(column, bool) and column >= 0:
         return int(column)
-    raise ValueError(f"{parameter} takes column names, or numbers from 0; got {column!r}")
+    raise ValueError(f"{parameter} must have names of columns, or numbers from 0, got {column!r}")
 
 
 def check_columns(parameter: str, numbers: Sequence[int], columns: Sequence[str] | None, width: int) -> None:
-    """Refuse columns that contexts of a width do not have."""
+    """Raise ValueError for columns that contexts of a width do not have."""
     if columns is not None and len(columns) != width:
-        raise ValueError(f"columns names {len(columns)} columns, but contexts have {width}")
+        raise ValueError(f"columns must have one name per column of contexts, got {len(columns)} for {width}")
     for number in numbers:
         if number >= width:
-            raise ValueError(f"{parameter} names column {number}, but contexts have columns 0..{width - 1}")
+            raise ValueError(f"{parameter} must have columns in 0..{width - 1}, got {number}")

@@ -1,4 +1,4 @@
-"""Which columns tell a user's group."""
+"""Columns that are correlated with a sensitive attribute."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ import numpy as np
 def correlated_columns(
     users: Any, group: Sequence[Any], threshold: float = 0.3, columns: Sequence[str] | None = None
 ) -> tuple[int | str, ...]:
-    """Find the columns whose correlation with a sensitive attribute exceeds a threshold.
+    """Return the columns whose correlation with a sensitive attribute exceeds a threshold.
 
     Parameters
     ----------
     users : array-like of shape (n_users, n_features)
         One row per user.
     group : sequence of length n_users
-        The group of each user. With more than two groups, a column counts if it goes with any one of them.
+        The group of each user. With more than two groups, a column counts if it is correlated with any of them.
     threshold : float
-        How large the absolute correlation may be, from 0 to 1.
+        The largest absolute correlation that is allowed, from 0 to 1.
     columns : sequence of str, optional
         The names of the columns.
 
     Returns
     -------
     tuple
-        The names of the columns, or their numbers where they have none: what `NaiveLinUCB` takes as `drop`.
+        The names of the columns, or their numbers if they have none, as `NaiveLinUCB` takes them as `drop`.
 
     Examples
     --------
@@ -37,16 +37,18 @@ def correlated_columns(
     """
     X = np.asarray(users.toarray() if hasattr(users, "toarray") else users, dtype=np.float64)
     if X.ndim != 2 or len(X) != len(group):
-        raise ValueError(f"users must be a matrix with one row for each of the {len(group)} groups; got {X.shape}")
+        raise ValueError(
+            f"users must be a matrix with one row for each of {len(group)} groups, got shape {X.shape}"
+        )
     if not np.isfinite(X).all():
-        raise ValueError("users hold NaN or infinite entries; clean or impute them first")
+        raise ValueError("users must be finite, got NaN or infinite entries; clean or impute them first")
     if not 0.0 <= threshold <= 1.0:
-        raise ValueError(f"threshold is an absolute correlation, from 0 to 1; got {threshold!r}")
+        raise ValueError(f"threshold must be a number from 0 to 1, got {threshold!r}")
     if columns is not None and len(columns) != X.shape[1]:
-        raise ValueError(f"got {len(columns)} names for {X.shape[1]} columns; give one for each")
+        raise ValueError(f"columns must have one name per column, got {len(columns)} for {X.shape[1]}")
     values = sorted(set(group), key=str)
     if len(values) < 2:
-        raise ValueError(f"a correlation needs at least two groups; got {values}")
+        raise ValueError(f"group must have at least two values, got {values}")
     members = np.array([[user == value for value in values] for user in group], float)
     strongest = np.abs(_correlations(X, members)).max(axis=1)
     names: Sequence[int | str] = range(X.shape[1]) if columns is None else columns
@@ -54,7 +56,7 @@ def correlated_columns(
 
 
 def _correlations(X: Any, Y: Any) -> Any:
-    """Correlate each column of X with each of Y; a constant column goes with nothing."""
+    """Return the correlation of each column of X with each of Y; 0 for a constant column."""
     X, Y = X - X.mean(axis=0), Y - Y.mean(axis=0)
     scale = np.outer(np.linalg.norm(X, axis=0), np.linalg.norm(Y, axis=0))
     return np.divide(X.T @ Y, scale, out=np.zeros_like(scale), where=scale > 0.0)

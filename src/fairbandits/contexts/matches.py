@@ -1,29 +1,53 @@
-"""Which arms match a user: bits at the end of a context, laid out once for all arms that have the same."""
+"""Match features: bits at the end of a context that say whether the user's value is the arm's."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 from scipy import sparse
 
 from fairbandits.categorical import Categorical
 from fairbandits.fairness.groups import is_missing
+from fairbandits.jit import helper, kernel
+from fairbandits.models.kernels.layouts import FIRST_SHARED, N_SHARED, PATTERN, ZERO
 from fairbandits.models.kernels.split_rows import LARGEST
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-# What a user has who matches nobody, and what an arm has that nobody matches.
-_NO_MATCH, _NOBODY = -1, -2
+# The code of a user who matches no arm, and of an arm that no user matches.
+_USER_WITHOUT, _ARM_WITHOUT = -1, -2
 
-# What rows are made of (see `linear.split`) that is the users': `starts, columns, values` of the common parts,
-# `users`, `which`; and whether all features are usable numbers.
-Common = tuple[Ints, Ints, Floats, Ints, Ints, bool]
+
+class SharedParts(NamedTuple):
+    """The fields of `SplitRows` that depend on users, and whether all features are usable numbers."""
+
+    starts: Ints
+    columns: Ints
+    values: Floats
+    users: Ints
+    which: Ints
+    is_usable: bool
+
+
+class _Patterns(NamedTuple):
+    """The patterns of match bits that arms have, for each combination of a user's values.
+
+    Attributes
+    ----------
+    of_combination : array of shape (n_combinations, 2)
+        The first pattern of each combination, and their number.
+    starts, columns : arrays
+        The columns of the bits that are set in each pattern.
+    """
+
+    of_combination: Ints
+    starts: Ints
+    columns: Ints
 
 
 class Matches:
@@ -34,206 +58,209 @@ class Matches:
     values : mapping of str to sequence
         For each way, by name, the value of every arm; None matches nobody.
     n_arms : int
-        How many arms there are.
+        Number of arms.
     first_column : int
         The column of the first bit.
     """
 
     def __init__(self, values: Mapping[str, Sequence[Any]], n_arms: int, first_column: int) -> None:
         if not isinstance(values, Mapping):
-            raise ValueError(f"matches names the ways to match in a mapping; got {type(values).__name__}")
+            raise ValueError(f"matches must be a mapping of names to values, got {type(values).__name__}")
         self._codes: dict[str, dict[Any, int]] = {}
         self._of_arm = np.empty((len(values), n_arms), np.int64)
         for way, (name, given) in enumerate(values.items()):
             of_arms = _as_list(f"matches[{name!r}]", given, n_arms, "arm")
             codes = self._codes[name] = {}
-            _coded(f"matches[{name!r}]", of_arms, codes, _NOBODY)  # refuses what cannot be looked up
+            _coded(f"matches[{name!r}]", of_arms, codes, _ARM_WITHOUT)  # raises for unhashable values
             for value in of_arms:
                 if not is_missing(value):
                     codes.setdefault(value, len(codes))
-            self._of_arm[way] = _coded(f"matches[{name!r}]", of_arms, codes, _NOBODY)
+            self._of_arm[way] = _coded(f"matches[{name!r}]", of_arms, codes, _ARM_WITHOUT)
         self._first_column = first_column
-        self._known: dict[tuple[int, ...], int] = {}
-        # For each combination of values that a user has shown, which of its patterns of bits each arm has; the
-        # first of those patterns and how many they are; and the columns of all patterns.
+        # Combinations of values are numbered as users show them.
+        self._combinations: dict[tuple[int, ...], int] = {}
         self._which: list[Ints] = []
-        no_lines, no_columns = np.empty((0, 2), np.int64), np.empty(0, np.int64)
-        self._tables: tuple[Ints, Ints, Ints] = no_lines, np.zeros(1, np.int64), no_columns
-        # For a line and a number of entries, what `lay_out_one` gives for all such users alike.
-        self._kept: dict[tuple[int, int], tuple[Ints, Ints, Ints]] = {}
+        self._patterns = _Patterns(np.empty((0, 2), np.int64), np.zeros(1, np.int64), np.empty(0, np.int64))
+        # By combination and number of entries, the parts of `shared_parts_of_one` that are the same for all such users.
+        self._cached: dict[tuple[int, int], tuple[Ints, Ints, Ints]] = {}
         # A catalogue is shared between threads.
         self._lock = threading.Lock()
 
     def __len__(self) -> int:
         return len(self._codes)
 
-    def line(self, matching: Mapping[str, Any] | None) -> int:
-        """Find the number of what one user matches."""
-        given = self._as_given(matching)
+    def combination(self, matching: Mapping[str, Any] | None) -> int:
+        """Return the number of one user's combination of values."""
+        given = self._checked(matching)
         try:
-            key = tuple([codes.get(given.get(name), _NO_MATCH) for name, codes in self._codes.items()])
+            key = tuple([codes.get(given.get(name), _USER_WITHOUT) for name, codes in self._codes.items()])
         except TypeError:
-            raise ValueError(f"values to match are strings or numbers; got {matching!r}") from None
-        return self._line_of(key)
+            raise ValueError(f"matching must have strings or numbers as values, got {matching!r}") from None
+        return self._number_of(key)
 
-    def lines(self, matching: Mapping[str, Sequence[Any]] | None, n_users: int) -> Ints:
-        """Find the numbers of what each of many users matches."""
-        given = self._as_given(matching)
+    def combinations(self, matching: Mapping[str, Sequence[Any]] | None, n_users: int) -> Ints:
+        """Return the numbers of the combinations of many users."""
+        given = self._checked(matching)
         if not given:
-            return np.full(n_users, self.line(None))
-        per_user: list[list[int]] = []
+            return np.full(n_users, self.combination(None))
+        codes_of_users: list[list[int]] = []
         for name, codes in self._codes.items():
             if name in given:
                 values = _as_list(f"matching[{name!r}]", given[name], n_users, "user")
-                per_user.append(_coded(f"matching[{name!r}]", values, codes, _NO_MATCH))
+                codes_of_users.append(_coded(f"matching[{name!r}]", values, codes, _USER_WITHOUT))
             else:
-                per_user.append([_NO_MATCH] * n_users)
-        return np.array([self._line_of(key) for key in zip(*per_user, strict=True)], np.int64)
+                codes_of_users.append([_USER_WITHOUT] * n_users)
+        return np.array([self._number_of(key) for key in zip(*codes_of_users, strict=True)], np.int64)
 
-    def _as_given(self, matching: Mapping[str, Any] | None) -> Mapping[str, Any]:
-        if type(matching) is dict and matching.keys() <= self._codes.keys():  # the common case, at every round
+    def _checked(self, matching: Mapping[str, Any] | None) -> Mapping[str, Any]:
+        if type(matching) is dict and matching.keys() <= self._codes.keys():  # the common case, in every round
             return matching
         given = {} if matching is None else matching
         if not isinstance(given, Mapping) or not given.keys() <= self._codes.keys():
-            raise ValueError(f"matching gives values for some of {list(self._codes)}, by name; got {matching!r}")
+            raise ValueError(f"matching must be a mapping with names from {list(self._codes)}, got {matching!r}")
         return given
 
-    def _line_of(self, key: tuple[int, ...]) -> int:
-        line = self._known.get(key)
-        return self._new_line(key) if line is None else line
-
     def bits(self, matching: Mapping[str, Categorical], places: Ints) -> Any:
-        """Say whether each of many users matches one arm: a sparse matrix, a line per user, a column per way."""
+        """Return whether each of many users matches one arm: a sparse matrix (n_users, n_ways)."""
         unknown = [name for name in matching if name not in self._codes]
         if unknown:
-            raise ValueError(f"matching gives values for some of {list(self._codes)}, by name; got {unknown[0]!r}")
+            raise ValueError(f"matching must be a mapping with names from {list(self._codes)}, got {unknown[0]!r}")
         ways = np.zeros((len(places), len(self._codes)), bool)
         for way, (name, codes) in enumerate(self._codes.items()):
             if name in matching:
-                per_user = matching[name].renumbered(codes)
-                ways[:, way] = per_user == self._of_arm[way, places]
+                ways[:, way] = matching[name].recoded(codes) == self._of_arm[way, places]
         return sparse.csr_array(ways, dtype=np.float64)
 
-    def _new_line(self, key: tuple[int, ...]) -> int:
-        """Find the patterns of bits that arms have for a user of these values, and which arm has which."""
+    def _number_of(self, key: tuple[int, ...]) -> int:
+        number = self._combinations.get(key)
+        return self._add_combination(key) if number is None else number
+
+    def _add_combination(self, key: tuple[int, ...]) -> int:
+        """Find the patterns of bits that arms have for a combination of values, and which arm has which."""
         with self._lock:
-            if key in self._known:
-                return self._known[key]
+            if key in self._combinations:
+                return self._combinations[key]
             bits = self._of_arm == np.array(key, np.int64)[:, None]
             n_arms = bits.shape[1]
             # Without any way to match there is one pattern, of no bits.
             patterns, which = bits[:, :1], np.zeros(n_arms, np.int64)
             if key:
                 patterns, which = np.unique(bits, axis=1, return_inverse=True)
-            lines, starts, columns = self._tables
-            lines = np.vstack([lines, [[len(starts) - 1, patterns.shape[1]]]])
+            of_combination, starts, columns = self._patterns
+            of_combination = np.vstack([of_combination, [[len(starts) - 1, patterns.shape[1]]]])
             for pattern in patterns.T:
                 columns = np.append(columns, self._first_column + np.flatnonzero(pattern))
                 starts = np.append(starts, len(columns))
-            # The number is handed out last, when all that it points to is there.
+            # The number is published last, when all that it points to is there.
             self._which.append(which.reshape(1, n_arms).astype(np.int64))
-            self._tables = lines, starts, columns
-            self._known[key] = len(self._which) - 1
-            return self._known[key]
+            self._patterns = _Patterns(of_combination, starts, columns)
+            self._combinations[key] = len(self._which) - 1
+            return self._combinations[key]
 
-    def lay_out(self, users: Floats, lines: Ints) -> Common:
-        """Write for every user the common parts of arms; say which arm has which; and whether all is usable."""
-        used, dealt = np.unique(lines, return_inverse=True)
-        which = np.concatenate([self._which[line] for line in used])
-        common, is_usable = _lay_out(users, lines, dealt, *self._tables)
-        return *common, which, is_usable
+    def shared_parts(self, users: Floats, combinations: Ints) -> SharedParts:
+        """Return the shared parts of many users' contexts: a part per pattern of match bits."""
+        used, pattern_of = np.unique(combinations, return_inverse=True)
+        which = np.concatenate([self._which[combination] for combination in used])
+        found = _shared_parts(users, combinations, pattern_of, *self._patterns)
+        starts, columns, values, of_users, is_usable = found
+        return SharedParts(starts, columns, values, of_users, which, is_usable)
 
-    def lay_out_one(self, user: Floats, line: int) -> Common:
-        """Do as `lay_out` does, for one user: what does not depend on the user's features is kept."""
-        columns, values, is_usable = _lay_out_one(user, line, *self._tables)
-        kept = self._kept.get((line, columns.size))
-        if kept is None:
-            patterns, pattern_starts, _ = self._tables
-            first, n_parts = patterns[line].tolist()
-            bits = np.diff(pattern_starts[first : first + n_parts + 1])
-            starts = np.append(0, np.cumsum(bits + (columns.size - bits.sum()) // n_parts))
-            kept = self._kept[line, columns.size] = starts, np.array([[0, n_parts, 0, 0]]), self._which[line]
-        starts, users, which = kept
-        return starts, columns, values, users, which, is_usable
+    def shared_parts_of_one(self, user: Floats, combination: int) -> SharedParts:
+        """Return the shared parts of one user's contexts; what does not depend on the features is cached."""
+        columns, values, is_usable = _shared_parts_of_one(user, combination, *self._patterns)
+        cached = self._cached.get((combination, columns.size))
+        if cached is None:
+            first, n_parts = self._patterns.of_combination[combination].tolist()
+            n_bits = np.diff(self._patterns.starts[first : first + n_parts + 1])
+            starts = np.append(0, np.cumsum(n_bits + (columns.size - n_bits.sum()) // n_parts))
+            cached = starts, np.array([[0, n_parts, 0, 0]]), self._which[combination]
+            self._cached[combination, columns.size] = cached
+        starts, users, which = cached
+        return SharedParts(starts, columns, values, users, which, is_usable)
 
 
-def _as_list(what: str, values: Any, n: int, whose: str) -> list[Any]:
+def _as_list(name: str, values: Any, n: int, whose: str) -> list[Any]:
     listed = [] if isinstance(values, str) or not isinstance(values, Iterable) else list(values)
     if len(listed) != n:
-        raise ValueError(f"{what} needs one value for each of {n} {whose}(s); got {values!r}")
+        raise ValueError(f"{name} must have one value for each of {n} {whose}(s), got {values!r}")
     return listed
 
 
-def _coded(what: str, values: list[Any], codes: dict[Any, int], unknown: int) -> list[int]:
-    """Give the number of each value."""
+def _coded(name: str, values: list[Any], codes: dict[Any, int], unknown: int) -> list[int]:
     try:
         return [codes.get(value, unknown) for value in values]
     except TypeError:
-        raise ValueError(f"{what} needs strings or numbers; got {values!r}") from None
+        raise ValueError(f"{name} must have strings or numbers as values, got {values!r}") from None
 
 
-@njit(cache=True, nogil=True)
-def _lay_out(
-    users: Floats, lines: Ints, dealt: Ints, patterns: Ints, pattern_starts: Ints, pattern_columns: Ints
-) -> tuple[tuple[Ints, Ints, Floats, Ints], bool]:
+@kernel()
+def _shared_parts(
+    users: Floats, combinations: Ints, pattern_of: Ints, of_combination: Ints, bit_starts: Ints, bit_columns: Ints
+) -> tuple[Ints, Ints, Floats, Ints, bool]:
     n_users = len(users)
-    where = np.zeros((n_users, 4), np.int64)
+    found = np.zeros((n_users, 4), np.int64)
     n_parts = size = unusable = 0
     for user in range(n_users):
-        first, n = patterns[lines[user]]
-        where[user] = n_parts, n, dealt[user], 0
+        first, n = of_combination[combinations[user], 0], of_combination[combinations[user], 1]
+        found[user, FIRST_SHARED], found[user, N_SHARED], found[user, PATTERN] = n_parts, n, pattern_of[user]
         n_parts += n
-        filled, wrong = _count(users[user])
-        size += filled * n + pattern_starts[first + n] - pattern_starts[first]
+        filled, wrong = _count(users, user)
+        size += filled * n + bit_starts[first + n] - bit_starts[first]
         unusable += wrong
     starts = np.zeros(n_parts + 1, np.int64)
     columns, values = np.empty(size, np.int64), np.empty(size)
-    part = at = 0
+    part, at = 0, ZERO
     for user in range(n_users):
-        first, n = patterns[lines[user]]
+        first, n = of_combination[combinations[user], 0], of_combination[combinations[user], 1]
         for pattern in range(first, first + n):
-            at = _write(users[user], pattern, pattern_starts, pattern_columns, at, columns, values)
+            at = _write_part(users, user, pattern, bit_starts, bit_columns, at, columns, values)
             part += 1
             starts[part] = at
-    return (starts, columns, values, where), unusable == 0
+    return starts, columns, values, found, unusable == 0
 
 
-@njit(cache=True, nogil=True)
-def _lay_out_one(
-    user: Floats, line: int, patterns: Ints, pattern_starts: Ints, pattern_columns: Ints
+@kernel()
+def _shared_parts_of_one(
+    user: Floats, combination: int, of_combination: Ints, bit_starts: Ints, bit_columns: Ints
 ) -> tuple[Ints, Floats, bool]:
-    first, n_parts = patterns[line, 0], patterns[line, 1]
-    filled, unusable = _count(user)
-    size = filled * n_parts + pattern_starts[first + n_parts] - pattern_starts[first]
+    users = user.reshape(1, -1)
+    first, n = of_combination[combination, 0], of_combination[combination, 1]
+    filled, unusable = _count(users, ZERO)
+    size = filled * n + bit_starts[first + n] - bit_starts[first]
     columns, values = np.empty(size, np.int64), np.empty(size)
-    at = 0
-    for pattern in range(first, first + n_parts):
-        at = _write(user, pattern, pattern_starts, pattern_columns, at, columns, values)
+    at = ZERO
+    for pattern in range(first, first + n):
+        at = _write_part(users, ZERO, pattern, bit_starts, bit_columns, at, columns, values)
     return columns, values, unusable == 0
 
 
-@njit(cache=True, nogil=True)
-def _write(
-    user: Floats, pattern: int, pattern_starts: Ints, pattern_columns: Ints, at: int, columns: Ints, values: Floats
+@helper()
+def _write_part(
+    users: Floats,
+    user: int,
+    pattern: int,
+    bit_starts: Ints,
+    bit_columns: Ints,
+    at: int,
+    columns: Ints,
+    values: Floats,
 ) -> int:
-    """Write one common part, the user's features and the bits of a pattern; give where the next begins."""
-    for j in range(user.size):
-        if user[j] != 0.0:
-            columns[at] = j
-            values[at] = user[j]
+    """Write one shared part, the user's features and the bits of a pattern; return where the next begins."""
+    for j in range(users.shape[1]):
+        if users[user, j] != 0.0:
+            columns[at], values[at] = j, users[user, j]
             at += 1
-    for k in range(pattern_starts[pattern], pattern_starts[pattern + 1]):
-        columns[at] = pattern_columns[k]
-        values[at] = 1.0
+    for k in range(bit_starts[pattern], bit_starts[pattern + 1]):
+        columns[at], values[at] = bit_columns[k], 1.0
         at += 1
     return at
 
 
-@njit(cache=True, nogil=True)
-def _count(user: Floats) -> tuple[int, int]:
-    """Count the features of a user that will be written, and those that are no usable numbers."""
+@helper()
+def _count(users: Floats, user: int) -> tuple[int, int]:
+    """Count the features of a user that are not zero, and those that are not usable numbers."""
     filled = unusable = 0
-    for value in user:
-        filled += value != 0.0
-        unusable += not (abs(value) <= LARGEST)
+    for j in range(users.shape[1]):
+        filled += users[user, j] != 0.0
+        unusable += not (abs(users[user, j]) <= LARGEST)
     return filled, unusable

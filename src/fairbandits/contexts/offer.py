@@ -1,4 +1,4 @@
-"""What is on offer to a user, or to many: arms, and their contexts without a zero being written."""
+"""The arms on offer to one user or many, with their contexts."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from fairbandits.models import Rows
 class Offer:
     """The arms that a `Catalogue` offers to one user or to many, with their contexts.
 
-    It takes the place of a matrix of contexts: `policy.choose(offer, group)`, `policy.choose_many(offer, groups)`.
+    It replaces a matrix of contexts: `policy.choose(offer, group)`, `policy.choose_many(offer, groups)`.
 
     Attributes
     ----------
@@ -30,13 +30,17 @@ class Offer:
     arms: Sequence[ArmId]
     rows: Rows
 
+    def __repr__(self) -> str:
+        users = "1 user" if self.rows.n_users == 1 else f"{self.rows.n_users:,} users"
+        return f"<Offer of {len(self.arms):,} arm(s), {self.rows.width} features, to {users}>"
+
     @property
     def shape(self) -> tuple[int, int]:
-        """The shape of the matrix of contexts: the arms of one user after those of the other, by features."""
+        """The shape of the matrix of contexts: users times arms, by features."""
         return self.rows.n_users * self.rows.n_arms, self.rows.width
 
     def toarray(self) -> NDArray[np.float64]:
-        """Write the contexts as a plain matrix."""
+        """Return the contexts as a matrix, users first."""
         return self.rows.toarray()
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:

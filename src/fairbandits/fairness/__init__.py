@@ -1,4 +1,4 @@
-"""Who is left behind? Group rewards as a stream, and what fairness adds to a score. Knows no models."""
+"""Group rewards as a stream, and the terms that fairness adds to a score. They know groups, and no models."""
 
 from fairbandits.fairness.gaps import Gap, GroupSummary
 from fairbandits.fairness.group_rewards import GroupRewards

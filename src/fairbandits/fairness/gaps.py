@@ -1,7 +1,8 @@
-"""Numbers that say how sure they are."""
+"""Gaps between groups, with anytime-valid confidence intervals."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,34 +10,36 @@ from fairbandits.fairness.groups import GroupValue
 
 
 class Gap(float):
-    """How far two groups are apart: a plain number that carries its interval and its groups.
+    """The difference in mean reward between two groups: a float with its confidence interval and its groups.
 
     Attributes
     ----------
     low, high : float
-        The interval. It holds at all times at once with the given confidence, however often one looks.
+        The confidence interval. It is anytime-valid: it holds at all times at once, however often one looks.
     confidence : float
-        The probability with which it does.
+        Its confidence level.
     attribute : str
-        The attribute whose groups are compared; empty where there was nothing to compare yet.
-    ahead, behind : str, int or None
+        The attribute whose groups are compared; empty if there was nothing to compare yet.
+    advantaged, disadvantaged : str, int or None
         The groups with the highest and the lowest mean reward.
 
     Examples
     --------
-    >>> gap = Gap(0.25, low=0.1, high=0.4, confidence=0.95, attribute="sex", ahead="male", behind="female")
-    >>> gap > 0.2, f"{gap:.2f} in [{gap.low}, {gap.high}]"
-    (True, '0.25 in [0.1, 0.4]')
+    >>> gap = Gap(
+    ...     0.25, low=0.1, high=0.4, confidence=0.95, attribute="sex", advantaged="male", disadvantaged="female"
+    ... )
+    >>> gap > 0.2, f"{gap:.2f} [{gap.low}, {gap.high}]"
+    (True, '0.25 [0.1, 0.4]')
     """
 
     low: float
     high: float
     confidence: float
     attribute: str
-    ahead: GroupValue | None
-    behind: GroupValue | None
+    advantaged: GroupValue | None
+    disadvantaged: GroupValue | None
 
-    _FIELDS = ("low", "high", "confidence", "attribute", "ahead", "behind")
+    _FIELDS = ("low", "high", "confidence", "attribute", "advantaged", "disadvantaged")
 
     def __new__(cls, value: float, **fields: Any) -> Gap:  # noqa: D102  (documented at the class)
         gap = super().__new__(cls, value)
@@ -57,7 +60,7 @@ class Gap(float):
 
 @dataclass(frozen=True, slots=True)
 class GroupSummary:
-    """What one group has received: how often, how much on average, and how sure that is."""
+    """The rewards of one group: their number, mean and variance, and the confidence interval of the mean."""
 
     attribute: str
     group: GroupValue
@@ -70,8 +73,73 @@ class GroupSummary:
 
     def __str__(self) -> str:
         rewards = f"{self.count:,} reward{'' if self.count == 1 else 's'}"
-        interval = f"{self.confidence:.0%}: {self.low:.3f} to {self.high:.3f}"
+        interval = f"{self.confidence:.0%} CI {self.low:.3f} to {self.high:.3f}"
         return f"{self.attribute} {self.group}: mean {self.mean:.3f} ({interval}), {rewards}"
+
+
+Extremes = tuple[GroupSummary, GroupSummary, list[GroupSummary]]
+
+
+def extremes(summaries: Sequence[GroupSummary]) -> list[Extremes]:
+    """Return, for each attribute with two groups that received rewards, the highest, the lowest, and all of them."""
+    by_attribute: dict[str, list[GroupSummary]] = {}
+    for summary in summaries:
+        if summary.count:
+            by_attribute.setdefault(summary.attribute, []).append(summary)
+    return [
+        # Of groups with equal means the first is the highest and the last the lowest, so that the two differ.
+        (max(peers, key=lambda s: s.mean), min(reversed(peers), key=lambda s: s.mean), peers)
+        for peers in by_attribute.values()
+        if len(peers) > 1
+    ]
+
+
+def widest_gap(found: Sequence[Extremes], span: float, confidence: float) -> Gap:
+    """Return the largest difference in mean reward over attributes."""
+    if not found:
+        return no_gap(0.0, 0.0, span, confidence)
+    gaps = []
+    for best, worst, peers in found:
+        # The true range is at least what the intervals force, and at most what they allow.
+        low = max(0.0, max(s.low for s in peers) - min(s.high for s in peers))
+        high = max(s.high for s in peers) - min(s.low for s in peers)
+        gaps.append(gap_between(best.mean - worst.mean, low, high, best, worst))
+    return max(gaps)
+
+
+def lowest_ratio(found: Sequence[Extremes], confidence: float) -> Gap:
+    """Return the smallest ratio of the lowest to the highest mean reward over attributes."""
+    if not found:
+        return no_gap(1.0, 0.0, 1.0, confidence)
+    ratios = []
+    for best, worst, peers in found:
+        low = _divide(min(s.low for s in peers), max(s.high for s in peers))
+        high = min(1.0, _divide(min(s.high for s in peers), max(s.low for s in peers)))
+        ratios.append(gap_between(_divide(worst.mean, best.mean), low, high, best, worst))
+    return min(ratios)
+
+
+def gap_between(value: float, low: float, high: float, best: GroupSummary, worst: GroupSummary) -> Gap:
+    """Return the gap between two groups."""
+    return Gap(
+        value,
+        low=low,
+        high=high,
+        confidence=best.confidence,
+        attribute=best.attribute,
+        advantaged=best.group,
+        disadvantaged=worst.group,
+    )
+
+
+def no_gap(value: float, low: float, high: float, confidence: float) -> Gap:
+    """Return the gap of a record with nothing to compare."""
+    return Gap(value, low=low, high=high, confidence=confidence, attribute="", advantaged=None, disadvantaged=None)
+
+
+def _divide(part: float, whole: float) -> float:
+    # Two groups that both received nothing are equal.
+    return part / whole if whole > 0.0 else 1.0
 
 
 def _short(value: Any) -> str:

@@ -1,8 +1,8 @@
-"""Weights that move against a difference between groups, read off the group record alone.
+"""Weights of groups that counteract a gap, computed from the group record alone.
 
-A weight that is moved a little at every round, by that round's share in a difference, ends up at the step times
-the sum of all the moves. That sum is the number of rounds times the difference of the means: so no weight has to
-be kept, and weights merge, restart and survive in files as the record does.
+A weight that moves a little in every round, by that round's share in a gap, ends up at the step size times the sum of
+all moves. That sum is the number of rounds times the difference of the means. So no weight has to be stored, and weights
+merge, restart and are saved with the record.
 """
 
 from __future__ import annotations
@@ -19,20 +19,19 @@ Floats = NDArray[np.float64]
 
 
 def dual_prices(groups: GroupRewards, step: float, tolerance: float, highest: float) -> Floats:
-    """Give each group what a unit of its reward is worth beyond itself: below 0 ahead, above 0 behind.
+    """Return what a unit of each group's reward is worth beyond itself: negative for the advantaged group.
 
-    The constraint of an attribute is that the group ahead has at most `tolerance` more than the group behind. Its
-    price is `step * n * (gap - tolerance)`, where n are the rounds of the smaller of the two: dual ascent with a
+    The constraint of an attribute is that the gap between its groups is at most `tolerance`. Its price is `step * n * (gap - tolerance)`, where n are the rounds of the smaller of the two: dual ascent with a
     fixed step, projected to [0, highest] when it is read (dual averaging, Nesterov 2009).
 
     Parameters
     ----------
     groups : GroupRewards
-        Who got what so far; groups without rewards do not count.
+        The groups' rewards so far; groups without rewards do not count.
     step : float
-        How fast the price rises.
+        Step size of the price.
     tolerance : float
-        How large a difference is tolerated, in units of reward.
+        The tolerated gap, in units of reward.
     highest : float
         The highest price.
 
@@ -57,7 +56,7 @@ def dual_prices(groups: GroupRewards, step: float, tolerance: float, highest: fl
 
 
 def hedge_weights(groups: GroupRewards, step: float) -> Floats:
-    """Give each group a weight, the larger the lower its mean; 1 on average within an attribute.
+    """Return a weight for each group, the larger the lower its mean; 1 on average within an attribute.
 
     Multiplicative weights (Freund and Schapire 1997): `exp(-step * n * mean)`, divided by the average of the
     groups of the attribute, where n are the rounds of the smallest of them, so that sums over as many rounds are
@@ -66,9 +65,9 @@ def hedge_weights(groups: GroupRewards, step: float) -> Floats:
     Parameters
     ----------
     groups : GroupRewards
-        What each group got so far. One without rewards does not count, and has weight 1.
+        The groups' rewards so far. A group without rewards does not count, and has weight 1.
     step : float
-        How fast the weights move.
+        Step size of the weights.
 
     Examples
     --------
@@ -88,13 +87,13 @@ def hedge_weights(groups: GroupRewards, step: float) -> Floats:
 
 
 def per_user(values: Floats, groups: GroupRewards, keys: Sequence[GroupKey], unknown: float) -> Floats:
-    """Look up the value of each user's group, averaged over attributes; a column, one line per user."""
+    """Return the value of each user's group, averaged over attributes, as a column."""
     numbers = [groups.numbers_of(key) for key in keys]
     return np.array([[values[known].mean() if known else unknown] for known in numbers])
 
 
 def _served(groups: GroupRewards) -> list[NDArray[np.int64]]:
-    """For each attribute with two groups or more that received something: their numbers."""
+    """Return the numbers of groups with rewards, for each attribute with at least two of them."""
     has_some = groups.counts > 0.0
     attributes = range(len(groups.attributes))
     each = [np.flatnonzero(has_some & (groups.attribute_of == attribute)) for attribute in attributes]

@@ -1,4 +1,4 @@
-"""How a user's group is written down."""
+"""How a user's group is written."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ GroupValue = str | int
 Group = GroupValue | Mapping[str, GroupValue | None] | None
 GroupKey = tuple[tuple[str, GroupValue], ...]
 
-# The attribute of a group that is given as a plain value.
-PLAIN = "group"
+#: The attribute of a group that is given as a single value.
+DEFAULT_ATTRIBUTE = "group"
 
 
 def as_group(group: Any) -> GroupKey:
-    """Bring a group to its one form: pairs of attribute and value, the unknown ones (None, NaN) left out.
+    """Return a group in its canonical form: pairs of attribute and value, without unknown ones (None, NaN).
 
     Examples
     --------
@@ -27,15 +27,15 @@ def as_group(group: Any) -> GroupKey:
     >>> as_group(None)
     ()
     """
-    if type(group) is str:  # the common case first: this runs at every round
-        return ((PLAIN, group),)
+    if type(group) is str:  # the common case first: this runs in every round
+        return ((DEFAULT_ATTRIBUTE, group),)
     if isinstance(group, Mapping):
         return tuple((_attribute(name), _value(value)) for name, value in group.items() if not is_missing(value))
-    return () if is_missing(group) else ((PLAIN, _value(group)),)
+    return () if is_missing(group) else ((DEFAULT_ATTRIBUTE, _value(group)),)
 
 
 def as_groups(groups: Iterable[Any]) -> tuple[GroupKey, ...]:
-    """Bring many groups to their one form; one and the same mapping, which may come often, is read once.
+    """Return many groups in their canonical form; a mapping that occurs often is read once.
 
     Examples
     --------
@@ -48,13 +48,13 @@ def as_groups(groups: Iterable[Any]) -> tuple[GroupKey, ...]:
 
 
 def is_missing(value: Any) -> bool:
-    """Whether a value stands for none: None, or what data frames write in its place."""
+    """Return whether a value stands for a missing one: None, NaN, or pandas.NA."""
     return value is None or (isinstance(value, float) and value != value) or type(value).__name__ == "NAType"  # noqa: PLR0124
 
 
 def _attribute(name: Any) -> str:
     if not isinstance(name, str) or not name:
-        raise ValueError(f"an attribute of a group is named by a non-empty string; got {name!r}")
+        raise ValueError(f"attribute of a group must be a non-empty string, got {name!r}")
     return str(name)
 
 
@@ -64,6 +64,6 @@ def _value(value: Any) -> GroupValue:
     if isinstance(value, str | int):
         return value
     raise ValueError(
-        f"a group is a string or a whole number, or a mapping of attributes to such; got {value!r} "
-        f"of type {type(value).__name__}. Bin numbers first; write None for a group that is not known"
+        f"group must be a string, an integer, or a mapping of attributes to these, got {value!r} of type "
+        f"{type(value).__name__}; bin numbers first, and give None for an unknown group"
     )

@@ -1,6 +1,6 @@
-"""Who gained how much, after the fact: the figures of the paper's tables, from arrays with one entry per round.
+"""Fairness metrics of finished runs, from arrays with one entry per round.
 
-Where `group` is an array of groups, None marks a user whose group is not known; it counts for no group.
+In `group`, None marks a user of unknown group, who counts for no group.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ Floats = NDArray[np.float64]
 
 
 def utility_loss(best: Floats, reward: Floats) -> float:
-    """Give the mean of what the best arm of each round would have given more than the reward that was got.
+    """Return the mean shortfall of the reward from that of the best arm of each round.
 
     Examples
     --------
@@ -26,7 +26,7 @@ def utility_loss(best: Floats, reward: Floats) -> float:
 
 
 def group_means(values: Floats, group: NDArray[Any] | Sequence[Any]) -> dict[Any, float]:
-    """Give the mean of each group's values, the groups in the order of their names.
+    """Return the mean of each group's values, sorted by the name of the group.
 
     Examples
     --------
@@ -38,14 +38,12 @@ def group_means(values: Floats, group: NDArray[Any] | Sequence[Any]) -> dict[Any
     return {name: float(np.mean(np.asarray(values)[groups == name])) for name in names}
 
 
-def reward_difference(reward: Floats, group: NDArray[Any] | Sequence[Any]) -> float:
-    """Give how far apart the groups are: the highest mean reward of a group less the lowest.
-
-    It is 0 where fewer than two groups came.
+def reward_gap(reward: Floats, group: NDArray[Any] | Sequence[Any]) -> float:
+    """Return the reward gap: the highest mean reward of a group minus the lowest; 0 for fewer than two groups.
 
     Examples
     --------
-    >>> round(reward_difference(np.array([0.5, 1.0, 0.7]), ["male", "female", "male"]), 3)
+    >>> round(reward_gap(np.array([0.5, 1.0, 0.7]), ["male", "female", "male"]), 3)
     0.4
     """
     means = group_means(reward, group).values()
@@ -53,9 +51,9 @@ def reward_difference(reward: Floats, group: NDArray[Any] | Sequence[Any]) -> fl
 
 
 def worst_off_reward(reward: Floats, group: NDArray[Any] | Sequence[Any]) -> float:
-    """Give the mean reward of the group that has least: a gap can also close because all get less.
+    """Return the mean reward of the worst-off group; NaN without groups.
 
-    It is NaN where no group came.
+    A gap can also close because everybody gets less; this shows it.
 
     Examples
     --------
@@ -66,7 +64,7 @@ def worst_off_reward(reward: Floats, group: NDArray[Any] | Sequence[Any]) -> flo
 
 
 def group_regret(best: Floats, expected: Floats, group: NDArray[Any] | Sequence[Any]) -> dict[Any, float]:
-    """Give each group's own regret per round: what it could have expected less what it could expect.
+    """Return each group's regret per round: the expected reward of the best arm minus that of the chosen one.
 
     Examples
     --------
@@ -78,7 +76,7 @@ def group_regret(best: Floats, expected: Floats, group: NDArray[Any] | Sequence[
 
 
 def cumulative_mean(values: Floats, member: NDArray[np.bool_] | None = None) -> Floats:
-    """Give the running mean after each round, of the rounds that count; NaN before the first of them.
+    """Return the running mean after each round, over the rounds of `member`; NaN before the first of them.
 
     Examples
     --------

@@ -1,18 +1,18 @@
-"""What holds a tolerated difference: whoever is ahead by more pays it back, soon and no faster than needed.
+"""Terms that keep the reward gap within a tolerance: a group that is ahead by more pays its lead back.
 
-A lead that has lasted for n rounds is worth n times as much reward, so it is paid back in a given number of rounds
-by giving up n / patience times as much in each of them. That depends on nothing but the record of who got what: it
-does not fade as predictions become sure, and leaves no dial to tune but how much is tolerated.
+A lead that has lasted for n rounds is worth n times as much reward. It is paid back in a given number of rounds by giving
+up n / patience times as much in each of them. That depends on the group record alone: it does not fade as predictions
+become certain, and leaves nothing to tune but the tolerance.
 """
 
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from fairbandits.fairness.group_rewards import GroupRewards
 from fairbandits.fairness.groups import GroupKey
+from fairbandits.jit import helper, kernel
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -22,18 +22,18 @@ _FEW = 2.0
 
 
 def group_debt(groups: GroupRewards, key: GroupKey, aim: float, patience: float) -> float:
-    """Compute how much reward a user is to give up now, because a group of theirs is ahead by more than `aim`.
+    """Compute how much reward a user gives up now, because a group of theirs is ahead by more than `aim`.
 
     Parameters
     ----------
     groups : GroupRewards
-        Who got what so far.
+        The groups' rewards so far.
     key : pairs of attribute and value
         The user's groups; the one that owes most counts.
     aim : float
         The lead that is left alone.
     patience : float
-        In how many rounds a debt is to be paid back.
+        The number of rounds in which a debt is paid back.
 
     Examples
     --------
@@ -47,71 +47,82 @@ def group_debt(groups: GroupRewards, key: GroupKey, aim: float, patience: float)
     0.0
     """
     record = groups.means, groups.counts, groups.attribute_of
-    return max((_debt(*record, number, aim, patience)[0] for number in groups.numbers_of(key)), default=0.0)
+    return max((_debt_of(*record, number, aim, patience) for number in groups.numbers_of(key)), default=0.0)
 
 
-@njit(cache=True, nogil=True)
+@helper()
 def _debt(
     means: Floats, counts: Floats, attribute_of: Ints, group: int, aim: float, patience: float
 ) -> tuple[float, int]:
-    """Find what a group owes, and which group it owes most to; -1 where it owes nothing."""
-    most, behind = 0.0, -1
+    """Find what a group owes, and the group it owes most to; -1 where it owes nothing."""
+    most, creditor = 0.0, -1
     for other in range(means.size):
         if attribute_of[other] == attribute_of[group]:
-            # A group without rewards has no mean to lag behind with: its rounds are 0, and so is the debt.
-            owed = (means[group] - means[other] - aim) * min(counts[group], counts[other]) / patience
+            # A group without rewards has no mean to be behind with: its rounds are 0, and so is the debt.
+            rounds = counts[group] if counts[group] < counts[other] else counts[other]
+            owed = (means[group] - means[other] - aim) * rounds / patience
             if owed > most:
-                most, behind = owed, other
-    return most, behind
+                most, creditor = owed, other
+    return most, creditor
 
 
-def arm_correction(groups: GroupRewards, rows: Ints, aim: float, patience: float) -> Floats:
-    """Compute what draws all users to arms that gave more to a group that lags behind by more than `aim`.
+@kernel()
+def _debt_of(means: Floats, counts: Floats, attribute_of: Ints, group: int, aim: float, patience: float) -> float:
+    return _debt(means, counts, attribute_of, group, aim, patience)[0]
 
-    For each attribute the pair of groups with the largest debt counts, and an arm gets the share (1 + bias) / 2 of
-    it, where the bias is how much more the arm gave the group behind than the group ahead, as a part of the range
-    of rewards. That is the paper's penalty; but it is as large as the debt, not as the widths, which fade; and the
-    bias of arms that one of the groups hardly knows counts for little, where the paper takes it literally.
+
+def arm_correction(groups: GroupRewards, arms: Ints, aim: float, patience: float) -> Floats:
+    """Compute a term that favours arms that gave more to a group that is behind by more than `aim`.
+
+    For each attribute the pair of groups with the largest debt counts, and an arm gets the share (1 + bias) / 2 of it,
+    where the bias is how much more the arm gave the group behind than the group ahead, as a share of the reward range.
+    This is the paper's penalty; but it is as large as the debt, not as the widths, which fade; and the bias of an arm
+    that one of the groups hardly received counts for little, where the paper takes it literally.
 
     Parameters
     ----------
     groups : GroupRewards
-        Who got what so far.
-    rows : array of int
-        The rows of the arms on offer, -1 for an arm that nobody received yet.
+        The groups' rewards so far.
+    arms : array of int
+        The numbers of the arms on offer, -1 for an arm without rewards.
     aim, patience : float
         As in `group_debt`.
     """
     low, high = groups.reward_range
     record = groups.means, groups.counts, groups.attribute_of, groups.arm_means, groups.arm_counts
-    return _pull(*record, rows, aim, patience, high - low)
+    return _correction(*record, arms, aim, patience, high - low)
 
 
-@njit(cache=True, nogil=True)
-def _pull(
+@kernel()
+def _correction(
     means: Floats,
     counts: Floats,
     attribute_of: Ints,
     arm_means: Floats,
     arm_counts: Floats,
-    rows: Ints,
+    arms: Ints,
     aim: float,
     patience: float,
     span: float,
 ) -> Floats:
-    pull = np.zeros(rows.size)
-    attributes = attribute_of.max() + 1 if attribute_of.size > 0 else 0
-    for attribute in range(attributes):
+    correction = np.zeros(arms.size)
+    n_attributes = 0
+    for group in range(attribute_of.size):
+        if attribute_of[group] >= n_attributes:
+            n_attributes = attribute_of[group] + 1
+    for attribute in range(n_attributes):
         debt, ahead, behind = 0.0, -1, -1
         for group in range(means.size):
             if attribute_of[group] == attribute:
-                owed, other = _debt(means, counts, attribute_of, group, aim, patience)
+                owed, creditor = _debt(means, counts, attribute_of, group, aim, patience)
                 if owed > debt:
-                    debt, ahead, behind = owed, group, other
+                    debt, ahead, behind = owed, group, creditor
         if ahead >= 0:
-            for a in range(rows.size):
-                row = rows[a]
-                known = min(arm_counts[ahead, row], arm_counts[behind, row])
-                bias = (arm_means[behind, row] - arm_means[ahead, row]) / span * known / (known + _FEW)
-                pull[a] += debt * (1.0 + bias) / 2.0
-    return pull
+            for a in range(arms.size):
+                arm = arms[a]
+                n = arm_counts[ahead, arm]
+                if arm_counts[behind, arm] < n:
+                    n = arm_counts[behind, arm]
+                bias = (arm_means[behind, arm] - arm_means[ahead, arm]) / span * n / (n + _FEW)
+                correction[a] += debt * (1.0 + bias) / 2.0
+    return correction

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from fairbandits.jit import kernel
 from fairbandits.logs.errors import LogError, Place, shortened
 from fairbandits.logs.folders import Folders, folder_kinds, read_folders, with_folders
 from fairbandits.logs.parts import NOTHING, NUMBER, OTHER, TEXT, TIME, TRUTH, WHOLE, Source, kind_of
@@ -143,7 +143,7 @@ def _as_bytes(block: bytes | Block) -> Bytes:
     return np.frombuffer(block, np.uint8)
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _scan(block: Bytes, most: int) -> tuple[int, int]:
     """Go through the rows of a block, so many at most: where the last whole one ends, and how many there are.
 

@@ -75,7 +75,7 @@ class ContextEncoder:
         for k, name in enumerate(self.columns):
             column = columns[name]
             if isinstance(column, Categorical):
-                places[:, k] = column.renumbered({word: i for i, word in enumerate(self.words[name], starts[k])})
+                places[:, k] = column.recoded({word: i for i, word in enumerate(self.words[name], starts[k])})
             else:
                 places[:, k], values[:, k] = starts[k], column
         filled = places >= 0
@@ -88,7 +88,7 @@ class ContextEncoder:
         for name in self.columns:
             given = [user.get(name) for user in users]
             if name in self.words:
-                columns[name] = Categorical.of(given, self.words[name])
+                columns[name] = Categorical.from_values(given, self.words[name])
             else:
                 columns[name] = self._numbers(name, given)
         return self.assemble(len(users), columns)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from fairbandits.categorical import Categorical, Label
+from fairbandits.jit import kernel
 from fairbandits.logs.errors import Place, shortened
 
 Codes = NDArray[np.int32]
@@ -117,7 +117,7 @@ class Labels:
         return code
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _looked_up(table: Codes, codes: Codes) -> Codes:
     """Give `table[codes]`: NumPy would turn the numbers into wider ones first."""
     found = np.empty_like(codes)

@@ -1,4 +1,4 @@
-"""What reward, and how sure? Ridge regression learned one row at a time. Knows arrays, and no groups."""
+"""Reward models: the expected reward of arms and its uncertainty. They know arrays, and no groups."""
 
 from fairbandits.models.confidence import (
     alpha_from_delta,
@@ -6,13 +6,14 @@ from fairbandits.models.confidence import (
     fair_linucb_regret_bound,
     linucb_regret_bound,
 )
-from fairbandits.models.disjoint import ArmBank
-from fairbandits.models.feature_maps import MapError
-from fairbandits.models.hybrid import HybridBank
-from fairbandits.models.logistic import look
-from fairbandits.models.model import Bank, Model, as_model
-from fairbandits.models.normal_equations import RowSums
-from fairbandits.models.ridge import RidgeBank
+from fairbandits.models.disjoint import DisjointModel
+from fairbandits.models.feature_maps import FeatureMapError
+from fairbandits.models.hybrid import HybridModel
+from fairbandits.models.logistic import LogisticModel
+from fairbandits.models.model import Model, ModelBuilder, as_model
+from fairbandits.models.normal_equations import NormalEquations
+from fairbandits.models.reward_model import RewardModel
+from fairbandits.models.ridge import RidgeRegressions
 from fairbandits.models.rows import (
     DenseRows,
     Row,
@@ -26,18 +27,22 @@ from fairbandits.models.rows import (
     refuse_unusable,
     stack_rows,
 )
+from fairbandits.models.shared import SharedModel
 
 __all__ = [
-    "ArmBank",
-    "Bank",
     "DenseRows",
-    "HybridBank",
-    "MapError",
+    "DisjointModel",
+    "FeatureMapError",
+    "HybridModel",
+    "LogisticModel",
     "Model",
-    "RidgeBank",
+    "ModelBuilder",
+    "NormalEquations",
+    "RewardModel",
+    "RidgeRegressions",
     "Row",
-    "RowSums",
     "Rows",
+    "SharedModel",
     "SparseRows",
     "alpha_from_delta",
     "alpha_schedule",
@@ -49,7 +54,6 @@ __all__ = [
     "checked_entries",
     "fair_linucb_regret_bound",
     "linucb_regret_bound",
-    "look",
     "refuse_unusable",
     "stack_rows",
 ]

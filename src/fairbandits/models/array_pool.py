@@ -1,4 +1,4 @@
-"""Places in arrays, handed out one by one and given back."""
+"""A pool of rows in arrays, taken one by one and given back."""
 
 from __future__ import annotations
 
@@ -10,60 +10,68 @@ import numpy as np
 from numpy.typing import NDArray
 
 
-class Pool:
-    """Arrays of the same length, of which a place is a line in each of them.
+class ArrayPool:
+    """Arrays of the same length; a place is a row in each of them.
 
-    A place that is free holds zeros, and the first free one is taken: what is in the arrays follows from what was
-    taken and given back, and memory that was never written to costs none.
+    A free place holds zeros, and the first free one is taken. So equal histories give equal arrays, and memory that was
+    never written to costs nothing.
 
     Parameters
     ----------
-    lines : mapping of str to tuple
-        By name, the shape of a line and its type.
+    rows : mapping of str to tuple
+        By name, the shape of a row and its type.
+
+    Attributes
+    ----------
+    n_taken : int
+        The number of places that are taken.
 
     Examples
     --------
-    >>> pool = Pool({"x": ((2,), np.float64)})
+    >>> pool = ArrayPool({"x": ((2,), np.float64)})
     >>> pool.take(), pool.take(), pool["x"].shape
     (0, 1, (2, 2))
     """
 
-    def __init__(self, lines: dict[str, tuple[tuple[int, ...], Any]]) -> None:
+    def __init__(self, rows: dict[str, tuple[tuple[int, ...], Any]]) -> None:
         self.arrays: dict[str, NDArray[Any]] = {
-            name: np.zeros((0, *shape), dtype) for name, (shape, dtype) in lines.items()
+            name: np.zeros((0, *shape), dtype) for name, (shape, dtype) in rows.items()
         }
         self._free: list[int] = []
         self._size = 0
+        self.n_taken = 0
 
     def __getitem__(self, name: str) -> NDArray[Any]:
         return self.arrays[name]
 
     def take(self) -> int:
-        """Take the first place that is free, and make room for as many again where there is none."""
+        """Take the first free place; where there is none, double the arrays."""
         if not self._free:
             self._grow(2 * self._size or 1)
+        self.n_taken += 1
         return heapq.heappop(self._free)
 
     def give_back(self, place: int) -> None:
-        """Let go of a place, and of what it holds."""
+        """Free a place, and drop what it holds."""
         for array in self.arrays.values():
             array[place] = 0
+        self.n_taken -= 1
         heapq.heappush(self._free, place)
 
     def used(self) -> dict[str, NDArray[Any]]:
-        """Give the arrays up to the last place that is taken."""
+        """Return the arrays up to the last taken place."""
         free = set(self._free)
         n = next((place + 1 for place in reversed(range(self._size)) if place not in free), 0)
         return {name: array[:n] for name, array in self.arrays.items()}
 
     def restore(self, arrays: dict[str, NDArray[Any]], taken: Iterable[int]) -> None:
-        """Take the arrays that `used` gave, among others, and say which of their places are taken."""
+        """Restore arrays that `used` returned, given which of their places are taken."""
         ours = {name: np.array(arrays[name]) for name in self.arrays}
         (size,) = {len(array) for array in ours.values()}
         places = sorted(taken)
         if len(set(places)) < len(places) or not all(0 <= place < size for place in places):
-            raise ValueError(f"a place is taken twice, or is none of the {size} that there are")
-        self.arrays, self._size = ours, size
+            raise ValueError(f"a place is taken twice, or is not one of the {size} places")
+        self.arrays, self._size, self.n_taken = ours, size, len(places)
         self._free = sorted(set(range(size)) - set(places))
 
     def _grow(self, size: int) -> None:

@@ -1,4 +1,4 @@
-"""How wide the confidence is, and how large the regret can be."""
+"""The width of confidence intervals, and bounds on the regret."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 
 
 def alpha_from_delta(delta: float) -> float:
-    """Give the constant alpha for which each interval holds with probability 1 - delta.
+    """Return the constant alpha for which each interval holds with probability 1 - delta.
 
     `1 + sqrt(ln(2 / delta) / 2)`, Li et al. 2010.
 
@@ -20,7 +20,7 @@ def alpha_from_delta(delta: float) -> float:
 
 
 def alpha_schedule(log_det: float, width: int, ridge: float, delta: float, theta_norm: float) -> float:
-    """Give alpha at a moment of the shared model, for which all intervals of all rounds hold at once.
+    """Return the current alpha of the shared model for which all intervals of all rounds hold at once.
 
     Lemma 1 of the paper (Abbasi-Yadkori et al. 2011, Theorem 2), with noise that is 1-sub-Gaussian:
     `sqrt(ridge) * M + sqrt(2 log(det(A)^(1/2) * ridge^(-d/2) / delta))`.
@@ -28,7 +28,7 @@ def alpha_schedule(log_det: float, width: int, ridge: float, delta: float, theta
     Parameters
     ----------
     log_det : float
-        `log det A` now.
+        The current `log det A`.
     width : int
         d, the number of features.
     ridge : float
@@ -54,7 +54,7 @@ def alpha_schedule(log_det: float, width: int, ridge: float, delta: float, theta
 def linucb_regret_bound(
     rounds: int, width: int, *, ridge: float, delta: float, context_norm: float, theta_norm: float
 ) -> float:
-    """Bound the regret of LinUCB (shared model) that holds with probability 1 - delta.
+    """Return a bound on the regret of LinUCB (shared model) that holds with probability 1 - delta.
 
     Theorem 1 of the paper with gamma = 0.
 
@@ -79,7 +79,7 @@ def fair_linucb_regret_bound(
     context_norm: float,
     theta_norm: float,
 ) -> float:
-    """Bound the regret of Fair-LinUCB (shared model) that holds with probability 1 - delta.
+    """Return a bound on the regret of Fair-LinUCB (shared model) that holds with probability 1 - delta.
 
     Theorem 1 of the paper. The lemma behind it needs `ridge >= max(1, context_norm**2)`.
 
@@ -112,8 +112,8 @@ def fair_linucb_regret_bound(
     _check_not_negative(gamma=gamma, theta_norm=theta_norm)
     if ridge < max(1.0, context_norm**2):
         raise ValueError(
-            f"the bound needs ridge >= max(1, context_norm**2) = {max(1.0, context_norm**2):g}; "
-            f"got ridge={ridge:g}. Raise ridge, or scale the contexts down"
+            f"ridge must be at least max(1, context_norm**2) = {max(1.0, context_norm**2):g}, got {ridge:g}; raise ridge, "
+            "or scale the contexts down"
         )
     growth = width * math.log(1.0 + rounds * context_norm**2 / (width * ridge))
     alpha = math.sqrt(ridge) * theta_norm + math.sqrt(2.0 * math.log(1.0 / delta) + growth)
@@ -122,16 +122,16 @@ def fair_linucb_regret_bound(
 
 def _check_delta(delta: float) -> None:
     if not 0.0 < delta < 1.0:
-        raise ValueError(f"delta is a probability between 0 and 1, both excluded; got {delta!r}")
+        raise ValueError(f"delta must be a number above 0 and below 1, got {delta!r}")
 
 
 def _check_positive(**numbers: float) -> None:
     for name, number in numbers.items():
         if not 0.0 < number < math.inf:
-            raise ValueError(f"{name} must be a number above 0; got {number!r}")
+            raise ValueError(f"{name} must be a number above 0, got {number!r}")
 
 
 def _check_not_negative(**numbers: float) -> None:
     for name, number in numbers.items():
         if not 0.0 <= number < math.inf:
-            raise ValueError(f"{name} must be a number not below 0; got {number!r}")
+            raise ValueError(f"{name} must be a number of at least 0, got {number!r}")

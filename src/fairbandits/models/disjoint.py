@@ -1,138 +1,218 @@
-"""A bank with a model for each arm: young ones by their steps, grown ones in lanes."""
+"""The disjoint model: a ridge regression for each arm."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fairbandits.models.array_pool import Pool
-from fairbandits.models.kernels import blocks, low_rank
-from fairbandits.models.kernels.blocks import MOST_PENDING
-from fairbandits.models.kernels.disjoint_learning import keep_part, learn_arm_row
-from fairbandits.models.kernels.disjoint_scoring import score_disjoint, score_full
-from fairbandits.models.kernels.triangles import FIRST_STEP, GROWN, N_STEPS, NO_PLACE, add_outer
-from fairbandits.models.kernels.vectors import LANES
-from fairbandits.models.ridge import Floats, Ints, RidgeBank, check_shapes
+from fairbandits.models.array_pool import ArrayPool
+from fairbandits.models.kernels.blocks import MOST_PENDING, empty_blocks, inverse_and_steps, write_regression
+from fairbandits.models.kernels.disjoint_learning import learn_in_block
+from fairbandits.models.kernels.disjoint_scoring import correct_scores, score_dense, score_sparse
+from fairbandits.models.kernels.layouts import (
+    FIRST_STEP,
+    LEARNED,
+    MATRICES,
+    N_STEPS,
+    NEEDS_STEP,
+    DisjointState,
+    DisjointSums,
+    Floats,
+    Ints,
+)
+from fairbandits.models.kernels.low_rank import (
+    learn_low_rank,
+    most_steps,
+    score_dense_low_rank,
+    score_sparse_low_rank,
+)
+from fairbandits.models.kernels.triangles import add_outer
+from fairbandits.models.kernels.vectors import LANE_BITS, LANE_MASK, LANES
+from fairbandits.models.ridge import MOST_LEVERAGE, RidgeRegressions, check_shapes
 from fairbandits.models.rows import Row, Rows, SparseRows
-from fairbandits.models.threads import over_arms
+from fairbandits.models.threads import LEAST_WORK, over_arms
 
 
-class ArmBank(RidgeBank):
-    """Ridge regressions as a `RidgeBank` has them, a slot for each arm: the disjoint model.
+class DisjointModel(RidgeRegressions):
+    """A ridge regression for each arm, in a slot of its own.
 
-    A slot that has learned little has no matrices (see `young`), unless there is a discount. Those that have
-    learned more have A^-1 side by side in blocks of eight (see `lanes`), which take their memory together.
+    A regression with few observations has no matrices (see `kernels.low_rank`), unless there is a discount. Those of
+    the others are stored in blocks of eight arms (see `kernels.blocks`), so memory grows eight arms at a time.
 
     Examples
     --------
-    >>> from fairbandits.models import ArmBank, as_rows
     >>> import numpy as np
-    >>> bank = ArmBank(width=2, ridge=1.0)
+    >>> from fairbandits.models import DisjointModel, as_rows
+    >>> model = DisjointModel(width=2, ridge=1.0)
     >>> rows = as_rows([[1.0, 0.0], [1.0, 0.0]])
-    >>> bank.learn(0, rows.row(0, 0), reward=1.0)
-    >>> mean, width = bank.score(rows, np.array([0, -1]))
+    >>> model.learn(0, rows.row(0, 0), reward=1.0)
+    >>> mean, width = model.score(rows, np.array([0, -1]))
     >>> mean, width.round(6)
     (array([[0.5, 0. ]]), array([[0.707107, 1.      ]]))
     """
 
-    _kernel = staticmethod(learn_arm_row)
-
     def __init__(self, width: int, ridge: float, dtype: str = "float64", discount: float = 1.0) -> None:
-        self._young = Pool({"steps": ((width,), dtype), "rows": ((width + 2,), np.float64)})
-        self._lanes = blocks.blank(0, width, dtype)
-        # The names of the own parts that are kept, 0 where it is not known: names are not for files.
-        self._names: Ints = np.zeros(0, np.int64)
+        self._low_rank = ArrayPool({"steps": ((width,), dtype), "rows": ((width + 2,), np.float64)})
+        self._blocks = empty_blocks(0, width, dtype)
+        # The names of the arm parts of column d, 0 where unknown: names hold within a process, and are not saved.
+        self._part_names: Ints = np.zeros(0, np.int64)
         super().__init__(width, ridge, dtype, discount)
-        n_steps = low_rank.most_steps(width) if discount == 1.0 else 0
-        self.where = np.empty((0, FIRST_STEP + n_steps), np.int64)
-        self._tie_up()
 
-    def _pool(self) -> Pool:
-        """Make the places of grown models: A; how many steps wait; the own part of the row learned last."""
-        return Pool(
+    def _most_steps(self) -> int:
+        return most_steps(self.width) if self.discount == 1.0 else 0
+
+    def _matrix_pool(self) -> ArrayPool:
+        """Return the pool of regressions with matrices: A, pending steps, and the arm part of column d."""
+        return ArrayPool(
             {
                 "gram": ((self.width * (self.width + 1) // 2,), np.float64),
                 "pending": ((), np.int64),
-                # The columns of a part stand behind their number.
+                # The columns of a part follow their number.
                 "part_columns": ((self.width + 1,), np.int64),
                 "part_values": ((self.width,), np.float64),
             }
         )
 
-    def _tie_up(self) -> None:
-        grown = self._grown
-        parts = grown["pending"], grown["part_columns"], grown["part_values"]
-        self._state = self.where, self.theta, self._young["steps"], self._lanes, *parts, self._names
-        self._all_state = *self._state, self._young["rows"], grown["gram"], *self._sums
+    def _collect(self) -> None:
+        pool = self._matrices
+        self._state = tuple(
+            DisjointState(
+                self.where,
+                self.theta,
+                self._low_rank["steps"],
+                self._blocks,
+                pool["pending"],
+                pool["part_columns"],
+                pool["part_values"],
+                self._part_names,
+            )
+        )
+        self._sums = tuple(
+            DisjointSums(
+                self._low_rank["rows"],
+                pool["gram"],
+                self.moment,
+                self.log_det,
+                self.rows_learned,
+                self.since_refresh,
+            )
+        )
 
-    def score(self, rows: Rows, slots: Ints | None = None) -> tuple[Floats, Floats]:
-        """Predict for every user and arm: the mean reward, and the width `sqrt(x' A^-1 x)`.
+    # -- scoring ---------------------------------------------------------------------------------------
 
-        Parameters
-        ----------
-        rows : Rows
-            For each user one row per arm.
-        slots : array of int, shape (n_arms,)
-            The model of each arm, -1 for one that has learned nothing.
-
-        Returns
-        -------
-        mean, width : arrays of shape (n_users, n_arms)
-        """
-        return super().score(rows, slots)
-
-    def _fill(self, rows: Rows, slots: Ints | None, mean: Floats, width: Floats) -> int:
-        if slots is None:
-            raise ValueError("every arm has a model of its own here; name their slots")
-        model = slots, self._state, self.ridge, mean, width
-        work = rows.n_users * rows.n_arms * rows.width
+    def score(self, rows: Rows, arms: Ints) -> tuple[Floats, Floats]:
+        """Predict for every user and arm: the expected reward, and the width `sqrt(x' A^-1 x)`."""
+        if rows.width != self.width or arms.size != rows.n_arms:
+            raise ValueError(
+                f"rows must be {self.width} wide with an arm each, got {rows.width} and {arms.size} arm(s)"
+            )
+        mean, width = np.empty((2, rows.n_users, rows.n_arms))
+        kernel: Callable[..., int]
+        contexts: Any
         if isinstance(rows, SparseRows):
-            return over_arms(score_disjoint, (rows.parts, *model), rows.n_arms, work)
-        return over_arms(score_full, (rows.matrix, *model), rows.n_arms, work * rows.width // 2)
+            contexts, kernel = tuple(rows.parts), score_sparse if len(self._blocks) else score_sparse_low_rank
+        else:
+            contexts, kernel = rows.matrix, score_dense if len(self._blocks) else score_dense_low_rank
+        args = contexts, arms, self._state, self.ridge, mean, width
+        work = self._work(rows)
+        unfinished = (
+            kernel(*args, 0, rows.n_arms) if work < LEAST_WORK else over_arms(kernel, args, rows.n_arms, work)
+        )
+        if unfinished and isinstance(rows, SparseRows):
+            unfinished = correct_scores(contexts, arms, self._state, mean, width)
+        if unfinished:
+            self._repair(rows, arms, width)
+        return mean, width
 
-    def draw(self, rows: Rows, slots: Ints | None, rng: np.random.Generator) -> Floats:
-        """Draw how far off each mean is, in widths: one row per arm, so that drawing a score is drawing theta."""
-        return rng.standard_normal((rows.n_users, rows.n_arms))
+    def _work(self, rows: Rows) -> int:
+        """Return about how many multiplications scoring takes."""
+        entries = rows.width
+        if isinstance(rows, SparseRows):
+            entries = 1 + rows.parts.shared_columns.size // (rows.parts.shared_starts.size - 1)
+        per_step = self._low_rank.n_taken * entries
+        per_matrix = self._matrices.n_taken * entries * (entries + 1) // 2
+        return rows.n_users * (rows.n_arms * entries + per_step + per_matrix)
 
-    def _make_room(self, slot: int, outcome: int) -> None:
-        if outcome == NO_PLACE:
-            self.where[slot, FIRST_STEP + self.where[slot, N_STEPS]] = self._young.take()
-            self._tie_up()
-        super()._make_room(slot, outcome)
+    # -- learning --------------------------------------------------------------------------------------
 
-    def _grow_up(self, slot: int) -> int:
+    def learn(self, arm: int, row: Row, reward: float, weight: float = 1.0) -> None:
+        """Learn a row in the regression of its arm; see `RidgeRegressions.learn`."""
+        if arm < 0:
+            return
+        is_known = arm < len(self.theta) and row.width == self.width and self.discount == 1.0
+        if not is_known or self._update(arm, row, reward, weight) != LEARNED:
+            super().learn(arm, row, reward, weight)
+
+    def _update(self, slot: int, row: Row, reward: float, weight: float) -> int:
+        args = tuple(row.parts), row.user, row.arm, reward, weight, self._state, self._sums, slot
+        if self.where[slot, MATRICES] < 0:
+            return learn_low_rank(*args, self.ridge)
+        return learn_in_block(*args, MOST_LEVERAGE, self._refresh_every)
+
+    def _allocate(self, slot: int, outcome: int) -> None:
+        if outcome == NEEDS_STEP:
+            self.where[slot, FIRST_STEP + self.where[slot, N_STEPS]] = self._low_rank.take()
+            self._collect()
+        super()._allocate(slot, outcome)
+
+    def _add_matrices(self, slot: int) -> int:
         steps = self._steps(slot).tolist()
-        place = super()._grow_up(slot)
+        place = super()._add_matrices(slot)
         for step in steps:
-            self._young.give_back(step)
+            self._low_rank.give_back(step)
         self.where[slot, N_STEPS:] = -1
         self.where[slot, N_STEPS] = 0
         return place
 
-    def _put(self, slot: int, inverse: Floats) -> None:
-        place, grown = int(self.where[slot, GROWN]), self._grown
-        self._widen()
-        part = grown["part_columns"][place], grown["part_values"][place]
-        blocks.put(self._lanes, grown["pending"], place, inverse, self.theta[slot], *part)
+    def _write_inverse(self, slot: int, inverse: Floats) -> None:
+        self._add_blocks()
+        pool = self._matrices
+        arrays = self._blocks, pool["pending"], pool["part_columns"], pool["part_values"], self.theta
+        write_regression(*arrays, int(self.where[slot, MATRICES]), slot, inverse)
 
-    def _widen(self) -> None:
-        """Make lanes for all places."""
-        n_blocks = _n_blocks(self._grown["pending"])
-        if n_blocks > len(self._lanes):
-            before, self._lanes = self._lanes, blocks.blank(n_blocks, self.width, self.dtype)
-            self._lanes[: len(before)] = before
-            self._names = np.append(self._names, np.zeros(n_blocks * LANES - len(self._names), np.int64))
-            self._tie_up()
+    def _add_blocks(self) -> None:
+        """Allocate blocks for all places."""
+        n_blocks = _n_blocks(self._matrices["pending"])
+        if n_blocks > len(self._blocks):
+            before, self._blocks = self._blocks, empty_blocks(n_blocks, self.width, self.dtype)
+            self._blocks[: len(before)] = before
+            names = np.zeros(n_blocks * LANES, np.int64)
+            names[: len(self._part_names)] = self._part_names
+            self._part_names = names
+            self._collect()
 
-    def _keep_part(self, slot: int, columns: Ints, values: Floats) -> None:
-        place = self.where[slot, GROWN]
-        keep_part(columns, values, self._grown["part_columns"][place], self._grown["part_values"][place])
-        self._names[place] = 0
+    def _set_part(self, slot: int, columns: Ints, values: Floats) -> None:
+        place, n = self.where[slot, MATRICES], len(columns)
+        self._matrices["part_columns"][place, : n + 1] = [n, *columns]
+        self._matrices["part_values"][place, :n] = values
+        self._part_names[place] = 0
+
+    def forget(self, arm: int) -> None:
+        """Empty the slot of an arm."""
+        for step in self._steps(arm):
+            self._low_rank.give_back(int(step))
+        super().forget(arm)
+
+    def _free_matrices(self, place: int) -> None:
+        super()._free_matrices(place)
+        self._blocks[place >> LANE_BITS, :, place & LANE_MASK] = 0
+        self._part_names[place] = 0
+
+    def _merge_slot(self, slot: int, other: Self, other_slot: int) -> None:
+        super()._merge_slot(slot, other, other_slot)
+        for step in other._steps(other_slot):
+            stored = other._low_rank["rows"][step]
+            columns = np.flatnonzero(stored[: self.width])
+            row = Row.of(columns, stored[columns], columns.size, self.width)
+            self.learn(slot, row, float(stored[self.width]))
+
+    # -- reading ---------------------------------------------------------------------------------------
 
     def _steps(self, slot: int) -> Ints:
-        """Give the places of the steps of a young slot."""
+        """Return the places of the low-rank steps of a slot."""
         if not 0 <= slot < self.n_slots:
             return np.empty(0, np.int64)
         return self.where[slot, FIRST_STEP : FIRST_STEP + self.where[slot, N_STEPS]]
@@ -140,68 +220,49 @@ class ArmBank(RidgeBank):
     def _gram(self, slot: int) -> Floats:
         gram = super()._gram(slot)
         for step in self._steps(slot):
-            add_outer(gram, self._young["rows"][step, : self.width], 1.0)
+            add_outer(gram, self._low_rank["rows"][step, : self.width], 1.0)
         return gram
 
     def _inverse(self, slot: int) -> Floats:
-        """Give A^-1 of a slot as a lower triangle."""
-        if self._is_grown(slot):
-            place = self.where[slot, GROWN]
-            inverse, steps = blocks.taken_out(self._lanes, place, self._grown["pending"][place], self.width)
+        if self._has_matrices(slot):
+            place = int(self.where[slot, MATRICES])
+            n_pending = int(self._matrices["pending"][place])
+            inverse, steps = inverse_and_steps(self._blocks, place, n_pending, self.width)
         else:
-            inverse, steps = super()._inverse(slot), self._young["steps"][self._steps(slot)]
+            inverse, steps = super()._inverse(slot), self._low_rank["steps"][self._steps(slot)]
         for step in steps:
             add_outer(inverse, step.astype(np.float64), -1.0)
         return inverse
 
-    def reset(self, slot: int) -> None:
-        """Let a slot forget all that it has learned."""
-        for step in self._steps(slot):
-            self._young.give_back(int(step))
-        super().reset(slot)
-
-    def _give_back(self, place: int) -> None:
-        super()._give_back(place)
-        self._lanes[place // LANES, :, place % LANES] = 0
-        self._names[place] = 0
-
-    def _absorb(self, slot: int, other: RidgeBank, other_slot: int) -> None:
-        super()._absorb(slot, other, other_slot)
-        if not isinstance(other, ArmBank):
-            raise TypeError(f"an ArmBank absorbs another; got a {type(other).__name__}")
-        for step in other._steps(other_slot):
-            stored = other._young["rows"][step]
-            columns = np.flatnonzero(stored[: self.width])
-            row = Row.of(columns, stored[columns], columns.size, self.width)
-            self.learn(slot, row, float(stored[self.width]))
+    # -- state -----------------------------------------------------------------------------------------
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """Give the state as arrays, without the slots at the end that hold nothing."""
-        arrays = super().arrays() | self._young.used()
-        return arrays | {"lanes": self._lanes[: _n_blocks(arrays["pending"])]}
+        """Return the state as arrays, without empty slots at the end."""
+        arrays = super().arrays() | self._low_rank.used()
+        return arrays | {"blocks": self._blocks[: _n_blocks(arrays["pending"])]}
 
-    def _take_over(self, arrays: dict[str, NDArray[Any]]) -> None:
+    def _copy_in(self, arrays: dict[str, NDArray[Any]]) -> None:
         where = arrays["where"]
         is_step = np.arange(where.shape[1] - FIRST_STEP) < where[:, N_STEPS, None]
-        self._young.restore(arrays, where[:, FIRST_STEP:][is_step].tolist())
-        self._lanes = blocks.blank(len(arrays["lanes"]), self.width, self.dtype)
-        self._lanes[:] = arrays["lanes"]
-        self._names = np.zeros(len(self._lanes) * LANES, np.int64)
-        super()._take_over(arrays)
+        self._low_rank.restore(arrays, where[:, FIRST_STEP:][is_step].tolist())
+        self._blocks = empty_blocks(len(arrays["blocks"]), self.width, self.dtype)
+        self._blocks[:] = arrays["blocks"]
+        self._part_names = np.zeros(len(self._blocks) * LANES, np.int64)
+        super()._copy_in(arrays)
 
     def _check(self, arrays: dict[str, NDArray[Any]]) -> None:
         super()._check(arrays)
-        check_shapes(arrays, self._young.arrays)
-        check_shapes(arrays, {"lanes": self._lanes})
+        check_shapes(arrays, self._low_rank.arrays)
+        check_shapes(arrays, {"blocks": self._blocks})
         places, n_steps = arrays["where"][:, FIRST_STEP:], arrays["where"][:, N_STEPS, None]
         is_step = np.arange(places.shape[1]) < n_steps
         if (n_steps < 0).any() or (n_steps > places.shape[1]).any() or (places[~is_step] != -1).any():
-            raise ValueError("where names steps that there are none of")
+            raise ValueError("where names low-rank steps that do not exist")
         parts, pending = arrays["part_columns"], arrays["pending"]
         if not ((parts >= 0) & (parts < self.width + (np.arange(self.width + 1) == 0))).all():
             raise ValueError(f"part_columns points outside the {self.width} columns")
-        if not ((pending >= 0) & (pending < MOST_PENDING)).all() or len(arrays["lanes"]) != _n_blocks(pending):
-            raise ValueError("pending counts steps that there are none of, or there are not lanes for all places")
+        if not ((pending >= 0) & (pending < MOST_PENDING)).all() or len(arrays["blocks"]) != _n_blocks(pending):
+            raise ValueError("pending counts steps that do not exist, or there are not blocks for all places")
 
 
 def _n_blocks(places: NDArray[Any]) -> int:

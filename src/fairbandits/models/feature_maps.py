@@ -1,4 +1,4 @@
-"""Feature maps: what makes a curved reward linear, such as scikit-learn's Nystroem, RBFSampler or splines."""
+"""Feature maps, such as scikit-learn's Nystroem, RBFSampler or splines: for rewards that are not linear."""
 
 from __future__ import annotations
 
@@ -10,38 +10,38 @@ import numpy as np
 from fairbandits.models.rows import Rows, as_rows
 
 _PROBES = 8
-# Other machines add up sums in another order; this many decimals of the largest value are the same on all of them.
+# Machines add up in different orders; this many decimals of the largest value are the same on all of them.
 _DECIMALS = 6
 
 
-class MapError(ValueError):
-    """A feature map that is not the one that a policy learned with."""
+class FeatureMapError(ValueError):
+    """A feature map that is not the one a policy has learned with."""
 
 
 def check_map(feature_map: Any) -> None:
-    """Refuse what is no feature map that has been fitted on plain numbers."""
+    """Raise ValueError unless this is a feature map fitted on arrays of numbers."""
     name = type(feature_map).__name__
     if not callable(getattr(feature_map, "transform", None)) or isinstance(feature_map, type):
         raise ValueError(
-            f"feature_map must be a fitted transformer, as scikit-learn has them; got {feature_map!r}. "
-            "Try sklearn.kernel_approximation.Nystroem"
+            f"feature_map must be a fitted transformer in the manner of scikit-learn, got {feature_map!r}; "
+            "try sklearn.kernel_approximation.Nystroem"
         )
     if width_of(feature_map) is None:
         raise ValueError(
-            f"feature_map={name} has not been fitted; fit it on contexts that are like those to come, one row per "
-            "arm and user, before it goes into a Model: feature_map.fit(contexts)"
+            f"feature_map must be fitted, got an unfitted {name}; fit it on contexts like those to come, one row per "
+            "arm and user: feature_map.fit(contexts)"
         )
     if getattr(feature_map, "feature_names_in_", None) is not None:
         raise ValueError(
-            f"feature_map={name} was fitted on a table with named columns, but contexts are plain numbers; fit it "
-            "on table.to_numpy()"
+            f"feature_map must be fitted on an array, got a {name} fitted on named columns; fit it on "
+            "table.to_numpy()"
         )
-    # Whatever it cannot do, better now than after a thousand rounds.
+    # Fails now rather than after a thousand rounds.
     fingerprint(feature_map)
 
 
 def width_of(feature_map: Any) -> int | None:
-    """Give how many columns a map takes; None where it has not been fitted."""
+    """Return how many columns a map takes; None if it has not been fitted."""
     width = getattr(feature_map, "n_features_in_", None)
     return None if width is None else int(width)
 
@@ -52,7 +52,7 @@ def mapped(feature_map: Any, rows: Rows) -> Rows:
 
 
 def fingerprint(feature_map: Any) -> str:
-    """Give a hash of what a map makes of a few fixed contexts: equal for maps that do the same."""
+    """Return a hash of a map's output for a few fixed contexts: equal for maps that do the same."""
     probes = np.random.default_rng(0).random((_PROBES, width_of(feature_map) or 0))
     out = _transform(feature_map, probes, "numbers between 0 and 1")
     out = np.asarray(out.toarray() if hasattr(out, "toarray") else out, np.float64)
@@ -65,13 +65,14 @@ def _transform(feature_map: Any, contexts: Any, what: str) -> Any:
     try:
         out = feature_map.transform(contexts)
         n_rows = out.shape[0]
-    except Exception as error:  # a map is somebody else's code, and may raise anything
+    except Exception as error:  # other people's code may raise anything
         raise ValueError(
-            f"feature_map={type(feature_map).__name__} does not take {what}: {error}. It must take any numbers, "
-            "and give a matrix"
+            f"feature_map must map any numbers to a matrix, got a {type(feature_map).__name__} that fails for {what}: "
+            f"{error}"
         ) from error
     if n_rows != len(contexts):
         raise ValueError(
-            f"feature_map={type(feature_map).__name__} made {n_rows} rows of {len(contexts)}; give one for each"
+            f"feature_map must return one row per context, got {n_rows} for {len(contexts)} from a "
+            f"{type(feature_map).__name__}"
         )
     return out

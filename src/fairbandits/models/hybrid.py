@@ -1,157 +1,178 @@
-"""A shared part and a part for each arm, learned together: the hybrid model of Li et al. 2010."""
+"""The hybrid model: a part that all arms share and a part for each arm, learned together (Li et al. 2010)."""
 
 from __future__ import annotations
 
 import functools
 import math
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fairbandits.models.kernels.cholesky import identity
-from fairbandits.models.kernels.hybrid_scoring import score_hybrid
-from fairbandits.models.kernels.triangles import Floats, Ints
-from fairbandits.models.normal_equations import RowSums
-from fairbandits.models.ridge import RidgeBank, broken_down, check_slots, in_units
+from fairbandits.models.kernels.hybrid_scoring import (
+    ARM_MEAN,
+    ARM_VARIANCE,
+    LIFT,
+    SHARED_VARIANCE,
+    score_hybrid,
+)
+from fairbandits.models.kernels.layouts import Floats, Ints
+from fairbandits.models.normal_equations import NormalEquations
+from fairbandits.models.reward_model import RewardModel
+from fairbandits.models.ridge import RidgeRegressions, in_widths
 from fairbandits.models.rows import Row, Rows, checked_entries
 from fairbandits.models.threads import over_arms
 
 
-class HybridBank:
-    """The reward is `(beta + theta_a).x`: beta is common to all arms, theta_a is what arm a has of its own.
+class HybridModel(RewardModel):
+    """The reward is `(beta + theta_a).x`: beta is shared by all arms, theta_a is specific to arm a.
 
-    This is Algorithm 2 of Li et al. 2010 with z = x. For that choice its matrices collapse. With A_a, b_a the
-    disjoint regression of an arm alone, P_a = A_a^-1, q = P_a x and lambda the ridge,
+    This is Algorithm 2 of Li et al. 2010 with z = x. For that choice its matrices collapse. With A_a, b_a the disjoint
+    regression of an arm alone, P_a = A_a^-1, q = P_a x and lambda the ridge,
 
         A0 = lambda I + sum_a lambda (I - lambda P_a)        b0 = lambda sum_a P_a b_a        beta = A0^-1 b0
         mean = x.P_a b_a + lambda q.beta                     width^2 = x.q + lambda^2 q' A0^-1 q
 
-    so that all there is to keep is a disjoint bank and one more regression for beta. When an arm learns a row, P_a
-    loses a rank-one matrix, and A0 gains it: beta learns the row `lambda q / s` with the reward
-    `(r - x.P_a b_a) / s`, where s = sqrt(1 + x.q).
+    so that the state is a disjoint regression per arm and one more for beta. When an arm learns a row, P_a loses a
+    rank-one matrix, and A0 gains it: beta learns the row `lambda q / s` with the reward `(r - x.P_a b_a) / s`, where
+    s = sqrt(1 + x.q).
 
     Parameters
     ----------
     width, ridge, dtype, discount
-        As in `RidgeBank`. With a discount below 1 an arm fades when it learns; beta follows from the arms.
+        As in `RidgeRegressions`. With a discount below 1 an arm forgets when it learns; beta follows from the arms.
     """
 
+    mergeable = True
+
     def __init__(self, width: int, ridge: float, dtype: str = "float64", discount: float = 1.0) -> None:
-        self.width = width
+        super().__init__(width)
         self.ridge = ridge
-        self.arms = RidgeBank(width, ridge, dtype, discount)
-        self.common = RidgeBank(width, ridge)
+        self.discount = discount
+        self.arms = RidgeRegressions(width, ridge, dtype, discount)
+        self.shared = RidgeRegressions(width, ridge)
 
-    def score(self, rows: Rows, slots: Ints) -> tuple[Floats, Floats]:
-        """Predict for every user and arm: the mean reward, and the width."""
-        own_mean, lift, own_variance, common_variance = self._score(rows, slots, self.beta()[None])
-        return own_mean + lift, np.sqrt(own_variance + common_variance)
+    @property
+    def order_dependent(self) -> bool:  # type: ignore[override]
+        """Whether the same rewards in another order lead to other predictions."""
+        return self.discount < 1.0
 
-    def _score(self, rows: Rows, slots: Ints, betas: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+    def score(self, rows: Rows, arms: Ints) -> tuple[Floats, Floats]:
+        """Predict for every user and arm: the expected reward, and the width."""
+        scores = self._score(rows, arms, self.beta()[None])
+        return scores[ARM_MEAN] + scores[LIFT], np.sqrt(scores[ARM_VARIANCE] + scores[SHARED_VARIANCE])
+
+    def _score(self, rows: Rows, arms: Ints, betas: Floats) -> Floats:
         """Score in four parts, with one beta for all users or one for each."""
-        check_slots(rows, slots, self.width)
-        parts = np.empty((4, rows.n_users, rows.n_arms))
+        if rows.width != self.width or arms.size != rows.n_arms:
+            raise ValueError(
+                f"rows must be {self.width} wide with an arm each, got {rows.width} and {arms.size} arm(s)"
+            )
+        scores = np.empty((4, rows.n_users, rows.n_arms))
         work = rows.n_users * rows.n_arms * rows.width**2
-        args = (rows.parts, slots, self.arms._state, self._inverse(), betas, self.ridge, parts)
+        args = tuple(rows.parts), arms, self.arms._state, self.shared._inverse(0), betas, self.ridge, scores
         if over_arms(score_hybrid, args, rows.n_arms, work):
-            # Variances came out negative: that is rounding, so take these from A itself.
-            root_of = functools.cache(self.arms.root_of)
-            for slot, user, arm in broken_down(slots, ~(parts[2] >= 0.0)):
-                root, x = root_of(slot), rows.row(user, arm).dense()
-                q = root.T @ (root @ x)
-                lift = q @ betas[user if len(betas) > 1 else 0]
-                unsure = q @ self.common.inverse_of(0) @ q
-                parts[1:, user, arm] = self.ridge * lift, x @ q, self.ridge**2 * unsure
-        return parts[0], parts[1], parts[2], parts[3]
+            self._repair(rows, arms, betas, scores)
+        return scores
 
-    def learn(self, slot: int, row: Row, reward: float, weight: float = 1.0) -> None:
+    def _repair(self, rows: Rows, arms: Ints, betas: Floats, scores: Floats) -> None:
+        """Compute variances that rounding has made negative from A itself."""
+        root_of = functools.cache(self.arms.root_of)
+        for user, arm in np.argwhere(~(scores[ARM_VARIANCE] >= 0.0)).tolist():
+            root, x = root_of(int(arms[arm])), rows.row(user, arm).dense()
+            q = root.T @ (root @ x)
+            lift = q @ betas[user if len(betas) > 1 else 0]
+            scores[LIFT, user, arm] = self.ridge * lift
+            scores[ARM_VARIANCE, user, arm] = x @ q
+            scores[SHARED_VARIANCE, user, arm] = self.ridge**2 * (q @ self.shared.inverse_of(0) @ q)
+
+    def learn(self, arm: int, row: Row, reward: float, weight: float = 1.0) -> None:
         """Learn one row of an arm; where it is refused, nothing changes."""
-        columns, values, _ = checked_entries(row, self.width)
-        if self.arms.discount < 1.0:
-            self._learn_afresh(slot, row, reward, weight)
+        if arm < 0:
             return
-        q = self.arms.product(slot, columns, values)
-        surprise = reward - float(values @ self.arms.coefficients(slot)[columns])
+        columns, values, _ = checked_entries(row, self.width)
+        if self.discount < 1.0:
+            before = self._contribution(arm)
+            self.arms.learn(arm, row, reward, weight)
+            self._exchange([(1.0, self._contribution(arm)), (-1.0, before)])
+            return
+        q = self.arms.product(arm, columns, values)
+        residual = reward - float(values @ self.arms.coefficients(arm)[columns])
         factor = math.sqrt(weight / (1.0 + weight * max(float(values @ q[columns]), 0.0)))
-        self.arms.learn(slot, row, reward, weight)
+        self.arms.learn(arm, row, reward, weight)
         q *= self.ridge * factor
-        self.common.learn(0, Row.of(np.arange(self.width), q, self.width, self.width), factor * surprise)
+        self.shared.learn(0, Row.of(np.arange(self.width), q, self.width, self.width), factor * residual)
 
-    def _learn_afresh(self, slot: int, row: Row, reward: float, weight: float) -> None:
-        """Learn a row where all of the arm changes with it, so that beta's regression changes in full."""
-        before = self._passed_up(slot)
-        self.arms.learn(slot, row, reward, weight)
-        self._exchange([(1.0, self._passed_up(slot)), (-1.0, before)])
+    def forget(self, arm: int) -> None:
+        """Drop the arm-specific part; what beta has learned from the arm cannot be told apart."""
+        self.arms.forget(arm)
 
-    def reset(self, slot: int) -> None:
-        """Let an arm forget what it has of its own; what beta has learned from it cannot be told apart."""
-        self.arms.reset(slot)
-
-    def absorb(self, other: HybridBank, pairs: Iterable[tuple[int, int]]) -> None:
-        """Add what another bank has learned; what beta has from an arm of both is worked out anew."""
-        ours, theirs = self.arms, other.arms
-        changes = [(1.0, other._all_passed_up())]
-        for slot, other_slot in pairs:
-            changes += [(-1.0, self._passed_up(slot)), (-1.0, other._passed_up(other_slot))]
-            ours.absorb(theirs, [(slot, other_slot)])
-            changes.append((1.0, self._passed_up(slot)))
+    def merge(self, other: Self, pairs: Iterable[tuple[int, int]]) -> None:
+        """Add what another model has learned; what beta has from an arm of both is computed afresh."""
+        changes = [(1.0, other._all_contributions())]
+        for arm, theirs in pairs:
+            changes += [(-1.0, self._contribution(arm)), (-1.0, other._contribution(theirs))]
+            self.arms.merge(other.arms, [(arm, theirs)])
+            changes.append((1.0, self._contribution(arm)))
         self._exchange(changes)
 
-    def add_rows(self, sums: RowSums, pairs: Iterable[tuple[int, int]]) -> None:
-        """Learn rows that have been summed up; what beta has from an arm is worked out anew."""
+    def learn_equations(self, equations: NormalEquations, pairs: Iterable[tuple[int, int]]) -> None:
+        """Learn rows that have been summed; what beta has from an arm is computed afresh."""
         changes = []
-        for slot, theirs in pairs:
-            changes.append((-1.0, self._passed_up(slot)))
-            self.arms.add_rows(sums, [(slot, theirs)])
-            changes.append((1.0, self._passed_up(slot)))
+        for arm, theirs in pairs:
+            changes.append((-1.0, self._contribution(arm)))
+            self.arms.learn_equations(equations, [(arm, theirs)])
+            changes.append((1.0, self._contribution(arm)))
         self._exchange(changes)
 
-    def draw(self, rows: Rows, slots: Ints, rng: np.random.Generator) -> Floats:
-        """Draw how far off each mean is, in units of its width; what is unsure of beta is so for all arms."""
-        root = np.linalg.cholesky(self.common.inverse_of(0))
+    def slots_in_equations(self, arms: Ints) -> Ints:
+        """Return the slots of normal equations in which rows of arms are summed."""
+        return arms
+
+    def sample(self, rows: Rows, arms: Ints, rng: np.random.Generator) -> Floats:
+        """Draw how far each mean is off, in widths; the uncertainty of beta is shared by all arms."""
+        root = np.linalg.cholesky(self.shared.inverse_of(0))
         betas = (root @ rng.standard_normal((self.width, rows.n_users))).T
-        _, lift, own_variance, common_variance = self._score(rows, slots, np.ascontiguousarray(betas))
-        own = np.sqrt(own_variance) * rng.standard_normal(own_variance.shape)
-        return in_units(own + lift, np.sqrt(own_variance + common_variance))
+        scores = self._score(rows, arms, np.ascontiguousarray(betas))
+        variance = scores[ARM_VARIANCE]
+        deviation = np.sqrt(variance) * rng.standard_normal(variance.shape) + scores[LIFT]
+        return in_widths(deviation, np.sqrt(variance + scores[SHARED_VARIANCE]))
 
     def beta(self) -> Floats:
-        """Give the coefficients that all arms have in common."""
-        return self.common.coefficients(0)
+        """Return the coefficients that all arms share."""
+        return self.shared.coefficients(0)
 
-    def coefficients(self, slot: int) -> Floats:
-        """Give beta + theta_a; beta alone for a slot that holds nothing."""
-        if not 0 <= slot < self.arms.n_slots:
+    def coefficients(self, arm: int) -> Floats:
+        """Return beta + theta_a; beta alone for an arm that has learned nothing."""
+        if not 0 <= arm < self.arms.n_slots:
             return self.beta()
-        return self.arms.coefficients(slot) + self.ridge * self.arms.inverse_of(slot) @ self.beta()
+        return self.arms.coefficients(arm) + self.ridge * self.arms.inverse_of(arm) @ self.beta()
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """Give the state as arrays."""
-        banks = {"arms": self.arms, "common": self.common}
-        return {f"{which}.{name}": array for which, bank in banks.items() for name, array in bank.arrays().items()}
+        """Return the state as arrays."""
+        parts = {"arms": self.arms, "shared": self.shared}
+        return {f"{which}.{name}": array for which, part in parts.items() for name, array in part.arrays().items()}
 
     def restore(self, arrays: dict[str, NDArray[Any]]) -> None:
-        """Take the state from arrays that `arrays` gave."""
-        for which, bank in (("arms.", self.arms), ("common.", self.common)):
-            bank.restore({n.removeprefix(which): array for n, array in arrays.items() if n.startswith(which)})
+        """Restore what `arrays` returned."""
+        for which, part in (("arms.", self.arms), ("shared.", self.shared)):
+            part.restore({n.removeprefix(which): array for n, array in arrays.items() if n.startswith(which)})
 
-    def _inverse(self) -> Floats:
-        """Give A0^-1 as a lower triangle."""
-        return self.common._inverse(0)
+    def _contribution(self, arm: int) -> tuple[Floats, Floats]:
+        """Return what an arm adds to A0 and b0."""
+        lost = identity(self.width) - self.ridge * self.arms._inverse(arm)
+        return self.ridge * lost, self.ridge * self.arms.coefficients(arm)
 
-    def _passed_up(self, slot: int) -> tuple[Floats, Floats]:
-        """Give what an arm adds to A0 and b0."""
-        taken = identity(self.width) - self.ridge * self.arms._inverse(slot)
-        return self.ridge * taken, self.ridge * self.arms.coefficients(slot)
-
-    def _all_passed_up(self) -> tuple[Floats, Floats]:
-        """Give what all arms, forgotten ones too, have added to A0 and b0."""
-        if not self.common.n_slots:
-            return self._passed_up(self.arms.n_slots)
-        return self.common._gram(0) - self.ridge * identity(self.width), self.common.moment[0]
+    def _all_contributions(self) -> tuple[Floats, Floats]:
+        """Return what all arms, forgotten ones too, have added to A0 and b0."""
+        if not self.shared.n_slots:
+            return self._contribution(self.arms.n_slots)
+        return self.shared._gram(0) - self.ridge * identity(self.width), self.shared.moment[0]
 
     def _exchange(self, changes: list[tuple[float, tuple[Floats, Floats]]]) -> None:
-        """Add to A0 and b0, or take away, and solve for beta afresh."""
-        gram, moment = (sum(sign * change[i] for sign, change in changes) for i in (0, 1))
-        self.common.add_sums(0, np.asarray(gram), np.asarray(moment))
+        """Add to A0 and b0, or subtract, and solve for beta afresh."""
+        if changes:
+            gram, moment = (sum(sign * change[i] for sign, change in changes) for i in (0, 1))
+            self.shared.add_sums(0, np.asarray(gram), np.asarray(moment))

@@ -1,39 +1,102 @@
-"""Rewards that are clicks, or anything between a lowest and a highest: logistic regression, one row at a time.
+"""Logistic regression, one row at a time: for clicks, or any reward between a lowest and a highest.
 
-The chance of a click is `sigmoid(theta.x)`. What is known of theta is kept as a normal distribution,
-`N(theta, A^-1)`, in the same A and b as a ridge regression has. A row moves theta to
+The probability of a click is `sigmoid(theta.x)`. The belief about theta is a normal distribution, `N(theta, A^-1)`, with
+the same A and b as a ridge regression. A row moves theta to
 
     argmin  1/2 (theta - before)' A (theta - before) - log likelihood of the row
 
-and A grows by `mu' x x'`, with mu' = mu (1 - mu) at the new theta. This is the update of Faury et al. 2022
-(Jointly Efficient and Optimal Algorithms for Logistic Bandits), and of Chapelle and Li 2011 with a full matrix in
-place of its diagonal. The new theta differs from the old one along A^-1 x alone, so that it takes one equation in
-one unknown; and it is what a ridge regression learns from a row of weight mu' and a suitable reward.
+and A grows by `mu' x x'`, with mu' = mu (1 - mu) at the new theta. This is the update of Faury et al. 2022 (Jointly
+Efficient and Optimal Algorithms for Logistic Bandits), and that of Chapelle and Li 2011 with a full matrix in place of
+its diagonal. The new theta differs from the old one along A^-1 x alone, so it takes one equation in one unknown; and it
+is what a ridge regression learns from a row of weight mu' with a suitable reward.
 """
 
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Iterable
+from typing import Any, Self
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-from fairbandits.models.kernels import split_rows
-from fairbandits.models.rows import Row, SparseRows, checked_entries
+from fairbandits.jit import helper, kernel
+from fairbandits.models.disjoint import DisjointModel
+from fairbandits.models.hybrid import HybridModel
+from fairbandits.models.kernels.layouts import Floats, Ints
+from fairbandits.models.kernels.split_rows import single_row
+from fairbandits.models.reward_model import RewardModel
+from fairbandits.models.rows import Row, Rows, SparseRows, checked_entries
+from fairbandits.models.shared import SharedModel
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-
-# A row of which the outcome was certain still counts for something; by less, its reward would leave the range of
-# a float64.
+# A row whose outcome was certain still counts for something; with less weight its reward would leave the range of a
+# float64.
 _LEAST_WEIGHT = 1e-9
 _MOST_STEPS = 100
 _EXACT = 1e-16
 
+LinearModel = DisjointModel | SharedModel | HybridModel
 
-@njit(cache=True, nogil=True)
+
+class LogisticModel(RewardModel):
+    """A linear model of the log-odds of the reward.
+
+    Parameters
+    ----------
+    model : DisjointModel, SharedModel or HybridModel
+        The model of the log-odds.
+    reward_range : tuple of two floats
+        The rewards of probability 0 and 1.
+    """
+
+    order_dependent = True
+    mergeable = True
+
+    def __init__(self, model: LinearModel, reward_range: tuple[float, float]) -> None:
+        super().__init__(model.width)
+        self.model = model
+        self._low, self._high = (float(bound) for bound in reward_range)
+
+    def score(self, rows: Rows, arms: Ints) -> tuple[Floats, Floats]:
+        """Predict for every user and arm: the expected reward, and its rise for one standard deviation of theta.x."""
+        return to_rewards(*self.model.score(rows, arms), self._low, self._high)
+
+    def learn(self, arm: int, row: Row, reward: float) -> None:
+        """Learn the reward of an arm with a context."""
+        if arm < 0 and not isinstance(self.model, SharedModel):
+            return
+        entries = checked_entries(row, self.width)
+        alone = SparseRows(1, 1, self.width, single_row(*entries))
+        z, width = self.model.score(alone, np.array([arm]))
+        share = (reward - self._low) / (self._high - self._low)
+        self.model.learn(arm, row, *working_row(z.item(), width.item() ** 2, share))
+
+    def forget(self, arm: int) -> None:
+        """Drop what is known of an arm."""
+        self.model.forget(arm)
+
+    def merge(self, other: Self, pairs: Iterable[tuple[int, int]]) -> None:
+        """Add what another model has learned."""
+        self.model.merge(other.model, pairs)  # type: ignore[arg-type]
+
+    def sample(self, rows: Rows, arms: Ints, rng: np.random.Generator) -> Floats:
+        """Draw how far each mean is off, in widths."""
+        return self.model.sample(rows, arms, rng)
+
+    def coefficients(self, arm: int) -> Floats:
+        """Return the coefficients of the log-odds."""
+        return self.model.coefficients(arm)
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Return the state as arrays."""
+        return self.model.arrays()
+
+    def restore(self, arrays: dict[str, NDArray[Any]]) -> None:
+        """Restore what `arrays` returned."""
+        self.model.restore(arrays)
+
+
+@helper()
 def _sigmoid(z: float) -> float:
     if z >= 0.0:
         return 1.0 / (1.0 + math.exp(-z))
@@ -41,9 +104,9 @@ def _sigmoid(z: float) -> float:
     return e / (1.0 + e)
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def working_row(z: float, variance: float, reward: float) -> tuple[float, float]:
-    """Find what a ridge regression must learn to do the logistic step: a reward, and a weight.
+    """Compute the reward and the weight with which a ridge regression makes the logistic step.
 
     Parameters
     ----------
@@ -64,7 +127,7 @@ def working_row(z: float, variance: float, reward: float) -> tuple[float, float]
         else:
             lo = t
         step = excess / (1.0 + variance * mu * (1.0 - mu))
-        # Newton's steps where they shrink; where they swing to and fro, half of what is left.
+        # Newton's step where it shrinks; where steps oscillate, half of the bracket.
         if not lo <= t - step <= hi or 2.0 * abs(step) > before:
             step = t - 0.5 * (lo + hi)
         before = abs(step)
@@ -77,25 +140,17 @@ def working_row(z: float, variance: float, reward: float) -> tuple[float, float]
     return after + t / weight, weight
 
 
-def look(bank: Any, slots: Ints | None, row: Row) -> tuple[float, float]:
-    """Look up theta.x and x' A^-1 x of a row that is going to be learned, by the model of its arm."""
-    entries = checked_entries(row, bank.width)
-    alone = SparseRows(1, 1, bank.width, split_rows.one_row(*entries))
-    mean, width = bank.score(alone, slots)
-    return mean.item(), width.item() ** 2
-
-
-@njit(cache=True, nogil=True)
+@kernel()
 def to_rewards(z: Floats, width: Floats, low: float, high: float) -> tuple[Floats, Floats]:
-    """Take theta.x and its width to the scale of rewards: `mu = sigmoid(z)`, and `sigmoid(z + width) - mu`.
+    """Map theta.x and its width to the scale of rewards: `mu = sigmoid(z)`, and `sigmoid(z + width) - mu`.
 
-    So `mean + width` is the reward one standard deviation up, and never beyond the highest reward.
+    So `mean + width` is the reward one standard deviation up, never above the highest reward.
     """
     mean, up = np.empty(z.shape), np.empty(z.shape)
     for i in range(len(z)):
         for j in range(z.shape[1]):
             mean[i, j] = low + (high - low) * _sigmoid(z[i, j])
-            # By the tail on its own side: near 1 the difference of two sigmoids has no digits left.
+            # Computed from the smaller tail: near 1 the difference of two sigmoids has no digits left.
             if z[i, j] > 0.0:
                 rise = _sigmoid(-z[i, j]) - _sigmoid(-z[i, j] - width[i, j])
             else:

@@ -1,48 +1,57 @@
-"""Which model predicts the rewards: a small description, of which regressions are made."""
+"""Which model predicts the rewards: a description, from which reward models are built."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
-from typing import Any
-
-import numpy as np
+from collections.abc import Mapping
+from typing import Any, Protocol
 
 from fairbandits.models import feature_maps
-from fairbandits.models.disjoint import ArmBank
-from fairbandits.models.feature_maps import MapError
-from fairbandits.models.hybrid import HybridBank
-from fairbandits.models.ridge import RidgeBank
+from fairbandits.models.disjoint import DisjointModel
+from fairbandits.models.feature_maps import FeatureMapError
+from fairbandits.models.hybrid import HybridModel
+from fairbandits.models.logistic import LinearModel, LogisticModel
+from fairbandits.models.reward_model import RewardModel, ZeroModel
+from fairbandits.models.rows import Rows
+from fairbandits.models.shared import SharedModel
+from fairbandits.parameters import Parameters, number, one_of, parameter
 
-KINDS = ("disjoint", "shared", "hybrid")
-LINKS = ("identity", "logistic")
-DTYPES = ("float64", "float32")
-
-Bank = RidgeBank | HybridBank
+_CLASSES: dict[str, type[LinearModel]] = {"disjoint": DisjointModel, "shared": SharedModel, "hybrid": HybridModel}
 
 
-@dataclass(frozen=True, repr=False, eq=False)
-class Model:
-    """How rewards are predicted. Every policy takes one as `model`, or a word that names its kind.
+class ModelBuilder(Protocol):
+    """What policies make of their parameter `model`."""
 
-    Parameters
-    ----------
-    kind : {"disjoint", "shared", "hybrid"}
-        One regression for each arm, or one for all arms, or both at once: a part that all arms have in common
-        plus a part for each (Li et al. 2010).
-    link : {"identity", "logistic"}
-        The reward is `theta.x`; or `sigmoid(theta.x)`, stretched to the policy's `reward_range`: for clicks and
-        other rewards that are yes or no. An arm that has learned nothing then stands in the middle of the range.
-    discount : float
-        Forgetting, for rewards that drift: what is left of the weight of a reward when the regression that learned
-        it learns another, above 0. 1 forgets nothing; 0.99 looks back over about 100 rewards. Rewards are counted
-        by regression: for each arm, or together where the model is shared (Russac et al. 2019 have the latter).
-        Then the order of rewards counts, and merging two policies adds up what either still remembers.
-    feature_map : fitted transformer, optional
-        Applied to every context before anything else sees it, for curved rewards: anything with scikit-learn's
-        `transform`. Decisions then hold the mapped context, which is what is learned. It is not written
-        to files: give it to `load`, which checks that it is the same.
-    dtype : {"float64", "float32"}
-        How A^-1 is kept. As float32 it takes half the memory, and scores are right to about six digits.
+    @property
+    def order_dependent(self) -> bool:
+        """Whether the same rewards in another order lead to other predictions."""
+        ...
+
+    @property
+    def is_additive(self) -> bool:
+        """Whether rewards can be summed up before they are learned."""
+        ...
+
+    @property
+    def width(self) -> int | None:
+        """The number of columns that contexts must have; None for any."""
+        ...
+
+    def transform(self, rows: Rows) -> Rows:
+        """Transform contexts before anything else sees them."""
+        ...
+
+    def build(self, width: int, ridge: float, reward_range: tuple[float, float]) -> RewardModel:
+        """Return a reward model that has learned nothing."""
+        ...
+
+
+def _check_feature_map(_: str, value: Any) -> None:
+    if value is not None:
+        feature_maps.check_map(value)
+
+
+class Model(Parameters):
+    """How rewards are predicted. Every policy takes one as `model`, or a word for its kind.
 
     Examples
     --------
@@ -53,84 +62,135 @@ class Model:
     LinUCB(model=Model(kind='shared', link='logistic', discount=0.999))
     """
 
-    kind: str = "disjoint"
-    link: str = "identity"
-    discount: float = 1.0
-    feature_map: Any = None
-    dtype: str = "float64"
+    _frozen = True
 
-    def __post_init__(self) -> None:
-        for name, known in (("kind", KINDS), ("link", LINKS), ("dtype", DTYPES)):
-            if getattr(self, name) not in known:
-                raise ValueError(f"{name} must be one of {', '.join(known)}; got {getattr(self, name)!r}")
-        discount = self.discount
-        is_number = isinstance(discount, int | float | np.integer | np.floating) and not isinstance(discount, bool)
-        if not (is_number and 0.0 < discount <= 1.0):
-            raise ValueError(
-                f"discount must be a number above 0 and at most 1; got {discount!r}. 1 forgets nothing"
-            )
-        if self.feature_map is not None:
-            feature_maps.check_map(self.feature_map)
+    kind: str = parameter(
+        default="disjoint",
+        check=one_of(*_CLASSES),
+        doc='"disjoint": one regression for each arm. "shared": one for all arms. "hybrid": a part that all arms share plus '
+        "a part for each (Li et al. 2010).",
+    )
+    link: str = parameter(
+        default="identity",
+        check=one_of("identity", "logistic"),
+        doc='"identity": the expected reward is `theta.x`. "logistic": it is `sigmoid(theta.x)`, scaled to the policy\'s '
+        "`reward_range`, for clicks and other binary rewards; an arm that has learned nothing is then predicted in the "
+        "middle of the range.",
+    )
+    discount: float = parameter(
+        default=1.0,
+        check=number(above=0.0, at_most=1.0),
+        doc="Forgetting, for rewards that drift: the factor by which the weight of a reward shrinks when its regression "
+        "learns another. 1 forgets nothing; 0.99 looks back over about 100 rewards. Rewards are counted by regression: "
+        "per arm, or together for the shared model (as in Russac et al. 2019). With forgetting the order of rewards "
+        "matters, and merging two policies adds up what either still remembers.",
+    )
+    feature_map: Any = parameter(
+        default=None,
+        check=_check_feature_map,
+        doc="A fitted transformer with scikit-learn's `transform`, applied to every context, for rewards that are not "
+        "linear. Decisions then hold the mapped context, which is what is learned. It is not saved with a policy: pass "
+        "it to `load`, which checks that it is the same.",
+    )
+    dtype: str = parameter(
+        default="float64",
+        check=one_of("float64", "float32"),
+        doc="How A^-1 is stored. As float32 it takes half the memory, and scores are right to about six digits.",
+    )
 
-    def bank(self, width: int, ridge: float) -> Bank:
-        """Make the regressions, which have learned nothing."""
-        how = width, ridge, self.dtype, float(self.discount)
-        banks: dict[str, type[Bank]] = {"disjoint": ArmBank, "shared": RidgeBank, "hybrid": HybridBank}
-        return banks[self.kind](*how)
+    def build(self, width: int, ridge: float, reward_range: tuple[float, float]) -> RewardModel:
+        """Return a reward model that has learned nothing."""
+        model = _CLASSES[self.kind](width, ridge, self.dtype, float(self.discount))
+        return LogisticModel(model, reward_range) if self.link == "logistic" else model
 
     @property
     def order_dependent(self) -> bool:
         """Whether the same rewards in another order lead to other predictions."""
         return self.discount < 1.0 or self.link == "logistic"
 
+    @property
+    def is_additive(self) -> bool:
+        """Whether rewards can be summed up before they are learned."""
+        return not self.order_dependent
+
+    @property
+    def width(self) -> int | None:
+        """The number of columns that contexts must have; None for any."""
+        return None if self.feature_map is None else feature_maps.width_of(self.feature_map)
+
+    def transform(self, rows: Rows) -> Rows:
+        """Apply the feature map, if there is one."""
+        return rows if self.feature_map is None else feature_maps.mapped(self.feature_map, rows)
+
     def to_dict(self) -> dict[str, Any]:
-        """Give it as plain values; of a feature map, what tells whether another one is the same."""
-        plain = {field.name: getattr(self, field.name) for field in fields(self)}
+        """Return the parameters as JSON values; of a feature map, its name and a fingerprint."""
+        values = self.get_params()
         if self.feature_map is not None:
-            plain["feature_map"] = {
-                "name": type(self.feature_map).__name__,
-                "fingerprint": feature_maps.fingerprint(self.feature_map),
-            }
-        return plain | {"discount": float(self.discount)}
+            fingerprint = feature_maps.fingerprint(self.feature_map)
+            values["feature_map"] = {"name": type(self.feature_map).__name__, "fingerprint": fingerprint}
+        return values | {"discount": float(self.discount)}
 
     @classmethod
-    def from_dict(cls, plain: dict[str, Any], feature_map: Any = None) -> Model:
-        """Make it of what `to_dict` gave, and of its feature map where it had one."""
-        known = plain.get("feature_map")
+    def from_dict(cls, values: Mapping[str, Any], feature_map: Any = None) -> Model:
+        """Return the model of which `to_dict` returned the values, given its feature map where it had one."""
+        known = values.get("feature_map")
         if known is None:
             if feature_map is not None:
-                raise MapError("it was saved without a feature map; load it without one")
-            return cls(**plain)
+                raise FeatureMapError("it was saved without a feature map; load it without one")
+            return cls(**values)
         if feature_map is None:
-            raise MapError(f"it was saved with a feature map, a {known['name']}; pass it as feature_map=...")
-        model = cls(**plain | {"feature_map": feature_map})
-        if feature_maps.fingerprint(feature_map) != known["fingerprint"]:
-            raise MapError(
-                f"it was saved with another feature map, a {known['name']} that gives other numbers; pass that one"
+            raise FeatureMapError(
+                f"it was saved with a feature map, a {known['name']}; pass it as feature_map=..."
             )
+        model = cls(**{**values, "feature_map": feature_map})
+        if feature_maps.fingerprint(feature_map) != known["fingerprint"]:
+            raise FeatureMapError(f"it was saved with another feature map, a {known['name']} with other output")
         return model
 
+    def __sklearn_clone__(self) -> Model:
+        """Return the model itself: it does not change, and a clone of its feature map would not be fitted."""
+        return self
+
     def __eq__(self, other: object) -> bool:
-        """Two models are equal that predict alike, also where their feature maps are copies."""
+        """Compare by prediction: copies of a feature map are equal."""
         return isinstance(other, Model) and (self is other or self.to_dict() == other.to_dict())
 
     def __hash__(self) -> int:
         return hash((self.kind, self.link, float(self.discount), self.dtype))
 
-    def __repr__(self) -> str:
-        given = (
-            f"{field.name}={getattr(self, field.name)!r}"
-            for field in fields(self)
-            if getattr(self, field.name) != field.default
-        )
-        return f"Model({', '.join(given)})"
+
+class _NoModel:
+    """For policies that need no prediction."""
+
+    order_dependent = False
+    is_additive = True
+    width = None
+
+    def transform(self, rows: Rows) -> Rows:
+        return rows
+
+    def build(self, width: int, ridge: float, reward_range: tuple[float, float]) -> RewardModel:
+        return ZeroModel(width)
 
 
-_BY_WORD = {kind: Model(kind) for kind in KINDS}
+class _Custom(_NoModel):
+    """A class that derives from `RewardModel`."""
+
+    is_additive = False
+
+    def __init__(self, model: type[RewardModel]) -> None:
+        self._model = model
+        self.order_dependent = model.order_dependent
+
+    def build(self, width: int, ridge: float, reward_range: tuple[float, float]) -> RewardModel:
+        return self._model(width)
 
 
-def as_model(model: Any) -> Model:
-    """Take a model as policies do: a word, or a Model.
+_BY_WORD: dict[str, Model] = {kind: Model(kind=kind) for kind in _CLASSES}
+
+
+def as_model(model: Any) -> ModelBuilder:
+    """Return the builder of reward models for a policy's parameter `model`.
 
     Examples
     --------
@@ -141,4 +201,11 @@ def as_model(model: Any) -> Model:
         return _BY_WORD[model]
     if isinstance(model, Model):
         return model
-    raise ValueError(f"model must be one of {', '.join(KINDS)}, or a fairbandits.Model; got {model!r}")
+    if model is None:
+        return _NoModel()
+    if isinstance(model, type) and issubclass(model, RewardModel):
+        return _Custom(model)
+    raise ValueError(
+        f"model must be one of {', '.join(_CLASSES)}, a fairbandits.Model, or a class derived from RewardModel, "
+        f"got {model!r}"
+    )

@@ -1,51 +1,49 @@
-"""A bank of ridge regressions that learn one row at a time."""
+"""Ridge regressions that learn one row at a time."""
 
 from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Iterable
-from typing import Any
+from collections.abc import Iterable
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fairbandits.models.array_pool import Pool
-from fairbandits.models.kernels import ridge_learning
+from fairbandits.models.array_pool import ArrayPool
 from fairbandits.models.kernels.cholesky import checked_invert, identity, solve, unpacked
-from fairbandits.models.kernels.shared_scoring import score_shared, score_shared_full
-from fairbandits.models.kernels.triangles import (
+from fairbandits.models.kernels.layouts import (
     AFRESH,
     FIRST_STEP,
-    GROW_UP,
-    GROWN,
     LEARNED,
+    MATRICES,
     N_STEPS,
+    NEEDS_MATRICES,
     OUTSIDE,
-    times,
+    Floats,
+    Ints,
+    RidgeState,
 )
-from fairbandits.models.normal_equations import RowSums
-from fairbandits.models.rows import Row, Rows, SparseRows, checked_entries, refuse_outside
-from fairbandits.models.threads import over_arms
+from fairbandits.models.kernels.ridge_learning import add_observation, learn_row
+from fairbandits.models.kernels.triangles import multiply
+from fairbandits.models.normal_equations import NormalEquations
+from fairbandits.models.reward_model import RewardModel
+from fairbandits.models.rows import Row, Rows, checked_entries, refuse_outside
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-
-# Each rank-one update adds a rounding error of about one unit in the last place of the largest entry of
-# A^-1; a thousand of them leave eight good digits even where a direction has been seen 100,000 times.
+# Each rank-one update adds a rounding error of about one unit in the last place of the largest entry of A^-1; a
+# thousand of them leave eight good digits even where a direction has been seen 100,000 times.
 _REFRESH_EVERY = 1000
 # For wide models a refresh (d^3) must not cost more than the updates (d^2) between two of them.
 _REFRESH_EVERY_WIDTHS = 4
 # One update divides A^-1 along x by 1 + leverage, and loses as many digits there as that number has.
-_REFRESH_LEVERAGE = 1e5
+MOST_LEVERAGE = 1e5
 
 
-class RidgeBank:
-    """Ridge regressions of one width, each in a slot: `A = ridge * I + sum x x'`, `b = sum r x`.
+class RidgeRegressions(RewardModel):
+    """Ridge regressions of one width, each in a slot: `A = ridge * I + sum w x x'`, `b = sum w r x`.
 
-    A^-1 and theta are kept by rank-one updates and computed afresh from A and b before rounding shows. A slot that
-    has learned nothing takes no matrices. This is the shared model, of which all arms have slot 0; `ArmBank` has a
-    slot for each arm.
+    A^-1 and theta follow by rank-one updates, and are computed afresh from A and b before rounding shows. A slot that
+    has learned nothing has no matrices.
 
     Parameters
     ----------
@@ -54,280 +52,261 @@ class RidgeBank:
     ridge : float
         The ridge penalty, > 0.
     dtype : {"float64", "float32"}
-        How A^-1 is kept. As float32 it takes half the memory, and scores are right to about six digits; A and b,
-        from which it is computed afresh, are float64 always.
+        How A^-1 is stored. As float32 it takes half the memory, and scores are right to about six digits; A and b, from
+        which it is computed afresh, are always float64.
     discount : float
-        What is left of the weight of a row when its slot learns another: `A = ridge * I + sum d^k x x'` and
+        Factor by which the weight of a row shrinks when its slot learns another: `A = ridge * I + sum d^k x x'` and
         `b = sum d^k r x`, k rows ago. Below 1 every row is learned by solving afresh, d^3 instead of d^2.
-
-    Examples
-    --------
-    >>> from fairbandits.models import RidgeBank, as_rows
-    >>> bank = RidgeBank(width=2, ridge=1.0)
-    >>> rows = as_rows([[1.0, 0.0]])
-    >>> bank.learn(0, rows.row(0, 0), reward=1.0)
-    >>> mean, width = bank.score(rows)
-    >>> mean.item(), round(width.item(), 6)
-    (0.5, 0.707107)
     """
 
-    # What every slot has: where its model is, b, theta, log det A, how many rows it learned, and how many since
-    # A^-1 was last computed afresh.
+    mergeable = True
+
+    # Per slot: where its matrices are, b, theta, log det A, rows learned, and rows since A^-1 was computed afresh.
     _ARRAYS = ("where", "moment", "theta", "log_det", "rows_learned", "since_refresh")
 
-    _kernel: Callable[..., int] = staticmethod(ridge_learning.learn_row)
-
     def __init__(self, width: int, ridge: float, dtype: str = "float64", discount: float = 1.0) -> None:
-        self.width = width
+        super().__init__(width)
         self.ridge = ridge
         self.dtype = dtype
         self.discount = discount
-        self.where: Ints = np.empty((0, FIRST_STEP), np.int64)
+        self.where: Ints = np.empty((0, FIRST_STEP + self._most_steps()), np.int64)
         self.moment: Floats = np.empty((0, width))
         self.theta: Floats = np.empty((0, width))
         self.log_det: Floats = np.empty(0)
         self.rows_learned: Ints = np.empty(0, np.int64)
         self.since_refresh: Ints = np.empty(0, np.int64)
-        self._grown = self._pool()
-        self._tie_up()
+        self._matrices = self._matrix_pool()
         self._refresh_every = max(_REFRESH_EVERY, _REFRESH_EVERY_WIDTHS * width)
-
-    def _pool(self) -> Pool:
-        """Make the places of matrices, which are lower triangles: A and A^-1."""
-        triangle = (self.width * (self.width + 1) // 2,)
-        return Pool({"gram": (triangle, np.float64), "inverse": (triangle, self.dtype)})
-
-    def _tie_up(self) -> None:
-        """Put together what the kernels take, whenever an array is a new one."""
-        self._state: tuple[Any, ...] = self.where, self.theta, self._grown["inverse"]
-        self._all_state = *self._state, self._grown["gram"], *self._sums
+        self._collect()
 
     @property
-    def _sums(self) -> tuple[Any, ...]:
-        return self.moment, self.log_det, self.rows_learned, self.since_refresh
+    def order_dependent(self) -> bool:  # type: ignore[override]
+        """Whether the same rewards in another order lead to other predictions."""
+        return self.discount < 1.0
+
+    def _most_steps(self) -> int:
+        return 0
+
+    def _matrix_pool(self) -> ArrayPool:
+        """Return the pool of matrices, packed triangles: A and A^-1."""
+        triangle = (self.width * (self.width + 1) // 2,)
+        return ArrayPool({"gram": (triangle, np.float64), "inverse": (triangle, self.dtype)})
+
+    def _collect(self) -> None:
+        """Collect the arrays that kernels take, whenever one of them is replaced."""
+        pool = self._matrices
+        self._state: tuple[Any, ...] = tuple(
+            RidgeState(
+                self.where,
+                self.theta,
+                pool["inverse"],
+                pool["gram"],
+                self.moment,
+                self.log_det,
+                self.rows_learned,
+                self.since_refresh,
+            )
+        )
 
     @property
     def n_slots(self) -> int:
-        """How many slots have memory."""
+        """The number of slots that have memory."""
         return len(self.theta)
 
-    def score(self, rows: Rows, slots: Ints | None = None) -> tuple[Floats, Floats]:
-        """Predict for every user and arm: the mean reward, and the width `sqrt(x' A^-1 x)`.
+    def score(self, rows: Rows, arms: Ints) -> tuple[Floats, Floats]:
+        """Predict for every user and arm: for models that derive from this."""
+        raise NotImplementedError
 
-        Parameters
-        ----------
-        rows : Rows
-            For each user one row per arm.
-        slots : None
-            All arms have the model of slot 0.
+    def _repair(self, rows: Rows, slots: Ints, width: Floats) -> None:
+        """Compute widths that are NaN from A itself: rounding has made their variances negative."""
+        root_of = functools.cache(self.root_of)
+        for user, arm in np.argwhere(np.isnan(width)).tolist():
+            width[user, arm] = np.linalg.norm(root_of(int(slots[arm])) @ rows.row(user, arm).dense())
 
-        Returns
-        -------
-        mean, width : arrays of shape (n_users, n_arms)
-        """
-        check_slots(rows, slots, self.width)
-        mean = np.empty((rows.n_users, rows.n_arms))
-        width = np.empty((rows.n_users, rows.n_arms))
-        if self._fill(rows, slots, mean, width):
-            # Variances came out negative: that is rounding, so take these from A itself.
-            root_of = functools.cache(self.root_of)
-            for slot, user, arm in broken_down(slots, np.isnan(width)):
-                width[user, arm] = np.linalg.norm(root_of(slot) @ rows.row(user, arm).dense())
-        return mean, width
+    # -- learning --------------------------------------------------------------------------------------
 
-    def _fill(self, rows: Rows, slots: Ints | None, mean: Floats, width: Floats) -> int:
-        """Fill mean and width; give how many broke down, their widths NaN."""
-        if slots is not None:
-            raise ValueError("all arms have one model here; name no slots")
-        model = self.coefficients(0), self._inverse(0), mean, width
-        work = rows.n_users * rows.n_arms * rows.width
-        if isinstance(rows, SparseRows):
-            return over_arms(score_shared, (rows.parts, *model), rows.n_arms, work)
-        return over_arms(score_shared_full, (rows.matrix, *model), rows.n_arms, work * rows.width // 2)
-
-    def draw(self, rows: Rows, slots: Ints | None, rng: np.random.Generator) -> Floats:
-        """Draw how far off each mean is, in widths: normal, and correlated where arms share a model."""
-        drawn = rows.times(self.root_of(0).T @ rng.standard_normal((rows.n_users, self.width)).T)
-        return in_units(drawn, self.score(rows, slots)[1])
-
-    def learn(self, slot: int, row: Row, reward: float, weight: float = 1.0) -> None:
-        """Learn one row in a slot, as if it had come `weight` times; where it is refused, nothing changes.
+    def learn(self, arm: int, row: Row, reward: float, weight: float = 1.0) -> None:
+        """Learn a row in the slot of an arm, as if it had come `weight` times; where it is refused, nothing changes.
 
         Raises
         ------
         ValueError
-            Where A would no longer be positive definite to float64: very large columns that are nearly copies
-            of each other.
+            Where A would no longer be positive definite in float64: very large columns that are nearly copies of each
+            other.
         """
         if row.width != self.width:
-            raise ValueError(f"the row is {row.width} wide; expected {self.width}")
-        if slot >= self.n_slots:
-            self._grow(slot + 1)
+            raise ValueError(f"row must be {self.width} wide, got {row.width}")
+        if arm >= len(self.theta):
+            self._add_slots(arm + 1)
         if self.discount < 1.0:
-            self._learn_afresh(slot, row, reward, weight)
+            self._learn_afresh(arm, row, reward, weight)
             return
-        while (outcome := self._learn(slot, row, reward, weight)) != LEARNED:
+        while (outcome := self._update(arm, row, reward, weight)) != LEARNED:
             if outcome == OUTSIDE:
                 refuse_outside(self.width)
             if outcome == AFRESH:
-                self._learn_afresh(slot, row, reward, weight)
+                self._learn_afresh(arm, row, reward, weight)
                 return
-            self._make_room(slot, outcome)
+            self._allocate(arm, outcome)
 
-    def _learn(self, slot: int, row: Row, reward: float, weight: float) -> int:
-        how = _REFRESH_LEVERAGE, self._refresh_every, self.ridge
-        return self._kernel(row.parts, row.user, row.arm, reward, weight, self._all_state, slot, *how)
+    def _update(self, slot: int, row: Row, reward: float, weight: float) -> int:
+        """Update A^-1 and theta by a row; return what came of it."""
+        at = tuple(row.parts), row.user, row.arm, reward, weight
+        return learn_row(*at, self._state, slot, MOST_LEVERAGE, self._refresh_every, self.ridge)
 
-    def _make_room(self, slot: int, outcome: int) -> None:
-        """Give a slot what it needs to learn a row."""
-        if outcome == GROW_UP:
-            self._grow_up(slot)
+    def _allocate(self, slot: int, outcome: int) -> None:
+        """Allocate what a slot needs to learn a row."""
+        if outcome == NEEDS_MATRICES:
+            self._add_matrices(slot)
 
-    def _grow_up(self, slot: int) -> int:
-        """Give a slot its matrices, where it has none; give their place."""
-        if not self._is_grown(slot):
+    def _add_matrices(self, slot: int) -> int:
+        """Allocate the matrices of a slot that has none; return their place."""
+        if not self._has_matrices(slot):
             gram, inverse = self._gram(slot), self._inverse(slot)
-            self.where[slot, GROWN] = place = self._grown.take()
-            self._grown["gram"][place] = gram
-            self._put(slot, inverse)
-            self._tie_up()
-        return int(self.where[slot, GROWN])
+            self.where[slot, MATRICES] = place = self._matrices.take()
+            self._matrices["gram"][place] = gram
+            self._write_inverse(slot, inverse)
+            self._collect()
+        return int(self.where[slot, MATRICES])
 
-    def _put(self, slot: int, inverse: Floats) -> None:
-        """Write A^-1 of a slot down, which has a theta that goes with it."""
-        self._grown["inverse"][self.where[slot, GROWN]] = inverse
+    def _write_inverse(self, slot: int, inverse: Floats) -> None:
+        self._matrices["inverse"][self.where[slot, MATRICES]] = inverse
 
-    def _is_grown(self, slot: int) -> bool:
-        return 0 <= slot < self.n_slots and bool(self.where[slot, GROWN] >= 0)
-
-    def _gram(self, slot: int) -> Floats:
-        """Give A of a slot as a lower triangle; not a copy where it is kept as such."""
-        if self._is_grown(slot):
-            return np.asarray(self._grown["gram"][self.where[slot, GROWN]])
-        return self.ridge * identity(self.width)
-
-    def _inverse(self, slot: int) -> Floats:
-        """Give A^-1 of a slot as a lower triangle; not a copy where it is kept as such."""
-        if self._is_grown(slot):
-            return np.asarray(self._grown["inverse"][self.where[slot, GROWN]])
-        return identity(self.width) / self.ridge
+    def _has_matrices(self, slot: int) -> bool:
+        return 0 <= slot < self.n_slots and bool(self.where[slot, MATRICES] >= 0)
 
     def _learn_afresh(self, slot: int, row: Row, reward: float, weight: float) -> None:
-        """Learn one row by solving anew, on copies until it has succeeded."""
-        columns, values, n_common = checked_entries(row, self.width)
+        """Learn a row by solving afresh, on copies until that has succeeded."""
+        columns, values, n_shared = checked_entries(row, self.width)
         gram, moment = self._gram(slot).copy(), self.moment[slot].copy()
         if self.discount < 1.0:
-            # The ridge does not fade: without it A would become singular in directions that come no more.
+            # The ridge does not fade: without it A would become singular in directions that no longer occur.
             gram = self.discount * gram + (1.0 - self.discount) * self.ridge * identity(self.width)
             moment *= self.discount
-        ridge_learning.add_row(columns, values, reward, weight, gram, moment)
-        self._solve(slot, gram, moment, 1, (columns[n_common:], values[n_common:]))
+        add_observation(columns, values, reward, weight, gram, moment)
+        self._solve(slot, gram, moment, 1, (columns[n_shared:], values[n_shared:]))
 
     def _solve(
-        self, slot: int, gram: Floats, moment: Floats, n_rows: int, own: tuple[Ints, Floats] | None = None
+        self, slot: int, gram: Floats, moment: Floats, n_rows: int, part: tuple[Ints, Floats] | None = None
     ) -> None:
-        """Let a slot have A and b, to which n rows came; where they cannot be solved, nothing changes."""
-        solution = solve(gram, moment)
-        place = self._grow_up(slot)
-        self._grown["gram"][place], self.moment[slot] = gram, moment
+        """Set A and b of a slot, which gained n rows; where they cannot be solved, nothing changes."""
+        inverse, theta, log_det = solve(gram, moment)
+        place = self._add_matrices(slot)
+        self._matrices["gram"][place], self.moment[slot] = gram, moment
         self.rows_learned[slot] += n_rows
-        if own is not None:
-            self._keep_part(slot, *own)
-        self._take(slot, *solution)
-
-    def _keep_part(self, slot: int, columns: Ints, values: Floats) -> None:
-        """Note the part of a row that is an arm's own: for banks that make use of it."""
-
-    def coefficients(self, slot: int) -> Floats:
-        """Give theta of a slot, also of one that holds nothing."""
-        return self.theta[slot].copy() if 0 <= slot < self.n_slots else np.zeros(self.width)
-
-    def log_det_of(self, slot: int) -> float:
-        """Give log det A of a slot, also of one that holds nothing."""
-        return float(self.log_det[slot]) if slot < self.n_slots else self.width * math.log(self.ridge)
-
-    def root_of(self, slot: int) -> Floats:
-        """Give M with A^-1 = M' M of a slot, from A itself, also of one that holds nothing."""
-        root, _, _ = checked_invert(self._gram(slot), self.width)
-        return root
-
-    def inverse_of(self, slot: int) -> Floats:
-        """Give A^-1 of a slot, also of one that holds nothing."""
-        return unpacked(self._inverse(slot), self.width)
-
-    def gram_of(self, slot: int) -> Floats:
-        """Give A of a slot, also of one that holds nothing."""
-        return unpacked(self._gram(slot), self.width)
-
-    def product(self, slot: int, columns: Ints, values: Floats) -> Floats:
-        """Give A^-1 x of a slot, also of one that holds nothing."""
-        return times(self._inverse(slot), columns, values, self.width)
-
-    def _take(self, slot: int, inverse: Floats, theta: Floats, log_det: float) -> None:
-        """Let a slot, which has matrices, have what was computed afresh."""
+        if part is not None:
+            self._set_part(slot, *part)
         self.theta[slot] = theta
         self.log_det[slot] = log_det
         self.since_refresh[slot] = 0
-        self._put(slot, inverse)
+        self._write_inverse(slot, inverse)
 
-    def reset(self, slot: int) -> None:
-        """Let a slot forget all that it has learned."""
-        if slot < self.n_slots:
-            if self._is_grown(slot):
-                self._give_back(int(self.where[slot, GROWN]))
-            self._blank(slice(slot, slot + 1))
-
-    def _give_back(self, place: int) -> None:
-        self._grown.give_back(place)
-
-    def absorb(self, other: RidgeBank, pairs: Iterable[tuple[int, int]]) -> None:
-        """Add what another bank has learned, slot by slot: pairs of a slot of ours and one of theirs."""
-        for slot, other_slot in pairs:
-            self._absorb(slot, other, other_slot)
-
-    def _absorb(self, slot: int, other: RidgeBank, other_slot: int) -> None:
-        """Add what a slot of another bank has learned: A and b are sums, so they add up."""
-        if other._is_grown(other_slot):
-            gram = other._gram(other_slot) - self.ridge * identity(self.width)
-            self.add_sums(slot, gram, other.moment[other_slot], int(other.rows_learned[other_slot]))
+    def _set_part(self, slot: int, columns: Ints, values: Floats) -> None:
+        """Note the arm part of the last row: for models that make use of it."""
 
     def add_sums(self, slot: int, gram: Floats, moment: Floats, n_rows: int = 1) -> None:
         """Add to A and b of a slot, and solve afresh."""
         if slot >= self.n_slots:
-            self._grow(slot + 1)
+            self._add_slots(slot + 1)
         self._solve(slot, self._gram(slot) + gram, self.moment[slot] + moment, n_rows)
 
-    def add_rows(self, sums: RowSums, pairs: Iterable[tuple[int, int]]) -> None:
-        """Learn rows that have been summed up, slot by slot: pairs of a slot of ours and one of theirs."""
+    def learn_equations(self, equations: NormalEquations, pairs: Iterable[tuple[int, int]]) -> None:
+        """Learn rows that have been summed: pairs of an arm here and its number in the equations."""
         for slot, theirs in pairs:
-            self.add_sums(slot, sums.gram[theirs], sums.moment[theirs], int(sums.count[theirs]))
+            self.add_sums(slot, equations.gram[theirs], equations.moment[theirs], int(equations.count[theirs]))
+
+    def slots_in_equations(self, arms: Ints) -> Ints:
+        """Return the slots of normal equations in which rows of arms are summed."""
+        return arms
+
+    def merge(self, other: Self, pairs: Iterable[tuple[int, int]]) -> None:
+        """Add what other regressions have learned: pairs of a slot here and one there."""
+        for slot, theirs in pairs:
+            self._merge_slot(slot, other, theirs)
+
+    def _merge_slot(self, slot: int, other: Self, other_slot: int) -> None:
+        # A and b are sums, so they add up.
+        if other._has_matrices(other_slot):
+            gram = other._gram(other_slot) - self.ridge * identity(self.width)
+            self.add_sums(slot, gram, other.moment[other_slot], int(other.rows_learned[other_slot]))
+
+    def forget(self, arm: int) -> None:
+        """Empty the slot of an arm."""
+        if 0 <= arm < self.n_slots:
+            if self._has_matrices(arm):
+                self._free_matrices(int(self.where[arm, MATRICES]))
+            self._clear(slice(arm, arm + 1))
+
+    def _free_matrices(self, place: int) -> None:
+        self._matrices.give_back(place)
+
+    # -- reading; a slot that holds nothing has A = ridge * I ------------------------------------------
+
+    def coefficients(self, arm: int) -> Floats:
+        """Return theta of an arm."""
+        return self.theta[arm].copy() if 0 <= arm < self.n_slots else np.zeros(self.width)
+
+    def log_det_of(self, slot: int) -> float:
+        """Return log det A of a slot."""
+        return float(self.log_det[slot]) if slot < self.n_slots else self.width * math.log(self.ridge)
+
+    def root_of(self, slot: int) -> Floats:
+        """Return M with A^-1 = M' M of a slot, computed from A itself."""
+        root, _, _ = checked_invert(self._gram(slot), self.width)
+        return root
+
+    def inverse_of(self, slot: int) -> Floats:
+        """Return A^-1 of a slot."""
+        return unpacked(self._inverse(slot), self.width)
+
+    def gram_of(self, slot: int) -> Floats:
+        """Return A of a slot."""
+        return unpacked(self._gram(slot), self.width)
+
+    def product(self, slot: int, columns: Ints, values: Floats) -> Floats:
+        """Return A^-1 x of a slot."""
+        return multiply(self._inverse(slot), columns, values, self.width)
+
+    def _gram(self, slot: int) -> Floats:
+        """Return A of a slot as a packed triangle; not a copy where it is stored as one."""
+        if self._has_matrices(slot):
+            return np.asarray(self._matrices["gram"][self.where[slot, MATRICES]])
+        return self.ridge * identity(self.width)
+
+    def _inverse(self, slot: int) -> Floats:
+        """Return A^-1 of a slot as a packed triangle; not a copy where it is stored as one."""
+        if self._has_matrices(slot):
+            return np.asarray(self._matrices["inverse"][self.where[slot, MATRICES]])
+        return identity(self.width) / self.ridge
+
+    # -- state -----------------------------------------------------------------------------------------
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """Give the state as arrays, without the slots at the end that hold nothing."""
+        """Return the state as arrays, without empty slots at the end."""
         learned = np.flatnonzero(self.rows_learned)
         used = int(learned[-1]) + 1 if learned.size else 0
-        return {name: getattr(self, name)[:used] for name in self._ARRAYS} | self._grown.used()
+        return {name: getattr(self, name)[:used] for name in self._ARRAYS} | self._matrices.used()
 
     def restore(self, arrays: dict[str, NDArray[Any]]) -> None:
-        """Take the state from arrays that `arrays` gave."""
-        # The kernels do not check their indices, so nothing wrong must reach them.
+        """Restore what `arrays` returned."""
+        # Kernels do not check their indices, so nothing wrong must reach them.
         self._check(arrays)
-        self._take_over(arrays)
-        self._tie_up()
+        self._copy_in(arrays)
+        self._collect()
 
-    def _take_over(self, arrays: dict[str, NDArray[Any]]) -> None:
+    def _copy_in(self, arrays: dict[str, NDArray[Any]]) -> None:
         """Copy arrays that have been checked."""
-        places = arrays["where"][:, GROWN]
-        self._grown.restore(arrays, places[places != -1].tolist())
+        places = arrays["where"][:, MATRICES]
+        self._matrices.restore(arrays, places[places != -1].tolist())
         for name in self._ARRAYS:
             setattr(self, name, np.array(arrays[name]))
 
     def _check(self, arrays: dict[str, NDArray[Any]]) -> None:
-        """Refuse arrays that cannot be the state of a bank."""
+        """Raise ValueError for arrays that cannot be the state of these regressions."""
         check_shapes(arrays, {name: getattr(self, name) for name in self._ARRAYS})
-        check_shapes(arrays, self._grown.arrays)
+        check_shapes(arrays, self._matrices.arrays)
 
-    def _grow(self, n_slots: int) -> None:
+    def _add_slots(self, n_slots: int) -> None:
         """Make room for at least n_slots, by doubling: the cost per slot stays constant."""
         old = self.n_slots
         new = max(n_slots, 2 * old)
@@ -336,10 +315,10 @@ class RidgeBank:
             grown = np.zeros((new, *array.shape[1:]), array.dtype)
             grown[:old] = array
             setattr(self, name, grown)
-        self._tie_up()
-        self._blank(slice(old, new))
+        self._collect()
+        self._clear(slice(old, new))
 
-    def _blank(self, slots: slice) -> None:
+    def _clear(self, slots: slice) -> None:
         for name in self._ARRAYS:
             getattr(self, name)[slots] = 0
         self.where[slots] = -1
@@ -347,26 +326,14 @@ class RidgeBank:
         self.log_det[slots] = self.width * np.log(self.ridge)
 
 
-def check_slots(rows: Rows, slots: Ints | None, width: int) -> None:
-    """Refuse rows that do not fit their models: kernels do not check."""
-    if rows.width != width or (slots is not None and slots.size != rows.n_arms):
-        raise ValueError(f"{rows.n_arms} arm(s), {rows.width} wide, do not fit these slots, {width} wide")
-
-
 def check_shapes(arrays: dict[str, NDArray[Any]], ours: dict[str, NDArray[Any]]) -> None:
-    """Refuse arrays that are not of one length, or not in the shape and type of ours."""
+    """Raise ValueError for arrays that are not of one length, or not of the shape and type of ours."""
     n = len(arrays[next(iter(ours))])
     for name, array in ours.items():
         if arrays[name].shape != (n, *array.shape[1:]) or arrays[name].dtype != array.dtype:
             raise ValueError(f"{name} has shape {arrays[name].shape} and type {arrays[name].dtype}")
 
 
-def in_units(deviations: Floats, width: Floats) -> Floats:
+def in_widths(deviations: Floats, width: Floats) -> Floats:
     """Divide deviations by their widths; where there is no width there is no deviation."""
     return np.divide(deviations, width, out=np.zeros(width.shape), where=width > 0.0)
-
-
-def broken_down(slots: Ints | None, broken: NDArray[np.bool_]) -> Iterable[tuple[int, int, int]]:
-    """Name what has broken down: slot, user, arm."""
-    for user, arm in np.argwhere(broken).tolist():
-        yield (0 if slots is None else int(slots[arm])), user, arm

@@ -11,16 +11,18 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
-# Handing work to another thread and waiting for it takes some 60 microseconds, in which one thread does about this
-# many multiplications; with less than several times that to do, more threads only cost.
-_PER_THREAD = 400_000
+# Handing work to another thread and waiting for it takes some 60 microseconds, in which one thread does about 400,000
+# multiplications. A thread is used only for several times that: estimates of work are rough, and a thread must pay.
+_PER_THREAD = 2_000_000
+#: With less work than this, in multiplications, a call uses one thread.
+LEAST_WORK = 2 * _PER_THREAD
 
 _alone: ContextVar[bool] = ContextVar("alone", default=False)
 
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Use no other threads: for work that is itself one of many pieces."""
+    """Use no other threads within the block: for work that is itself one of many parallel tasks."""
     before = _alone.set(True)
     try:
         yield
@@ -34,16 +36,16 @@ def over_arms(kernel: Callable[..., int], args: tuple[Any, ...], n_arms: int, wo
     Parameters
     ----------
     kernel : callable
-        Takes `args`, the first arm and the one behind the last; returns a count, and the counts add up. It
-        must let go of the interpreter, and no two arms may have anything in common that it writes to.
+        Takes `args`, the first arm and the one after the last; returns a count, and the counts add up. It must release
+        the GIL, and must not write anything that two arms share.
     args : tuple
-        What the kernel takes first.
+        The kernel's first arguments.
     n_arms : int
-        How many arms there are.
+        Number of arms.
     work : int
-        About how many multiplications that is.
+        About how many multiplications that takes.
     """
-    if work < 2 * _PER_THREAD or n_threads() < 2 or n_arms < 2 or _alone.get():
+    if work < LEAST_WORK or n_threads() < 2 or n_arms < 2 or _alone.get():
         return kernel(*args, 0, n_arms)
     n = min(n_threads(), work // _PER_THREAD, n_arms)
     edges = [n_arms * i // n for i in range(n + 1)]
@@ -53,7 +55,7 @@ def over_arms(kernel: Callable[..., int], args: tuple[Any, ...], n_arms: int, wo
 
 @functools.cache
 def n_threads() -> int:
-    """How many threads a call may use: the cores that this process has, or what OMP_NUM_THREADS says."""
+    """Return how many threads a call may use: the cores of this process, or OMP_NUM_THREADS."""
     said = os.environ.get("OMP_NUM_THREADS", "")
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return min(int(said), cores) if said.isdecimal() and int(said) else cores

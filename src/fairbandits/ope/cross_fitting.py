@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from fairbandits.logs.encoder import Features
-from fairbandits.models import RidgeBank, RowSums, as_rows
+from fairbandits.models import NormalEquations, RidgeRegressions, as_rows
 from fairbandits.models.kernels.cholesky import unpacked
 
 Floats = NDArray[np.float64]
@@ -43,11 +43,11 @@ class CrossFittedModel:
 
     def __init__(self, n_arms: int, width: int, folds: int = 5, ridge: float = 1.0) -> None:
         self.n_arms, self.width, self.folds, self.ridge = n_arms, width, folds, ridge
-        self._sums = [RowSums(width) for _ in range(folds)]
+        self._sums = [NormalEquations(width) for _ in range(folds)]
         # What White's sandwich is filled with: the same sums, each row times how far off its prediction was.
-        self._noted = RowSums(width)
+        self._noted = NormalEquations(width)
         self._theta: Floats = np.zeros((folds, n_arms, width))
-        self._bank = RidgeBank(width, ridge)
+        self._bank = RidgeRegressions(width, ridge)
 
     @staticmethod
     def bytes_needed(n_arms: int, width: int, folds: int) -> int:
@@ -76,13 +76,13 @@ class CrossFittedModel:
             others = self._learned_from(number for number in range(self.folds) if number != fold)
             self._theta[fold] = [others.coefficients(arm) for arm in range(self.n_arms)]
 
-    def _learned_from(self, folds: Iterable[int]) -> RidgeBank:
-        both = RowSums(self.width)
+    def _learned_from(self, folds: Iterable[int]) -> RidgeRegressions:
+        both = NormalEquations(self.width)
         for fold in folds:
             every = np.arange(len(self._sums[fold].count))
-            both.absorb(self._sums[fold], every, every)
-        bank = RidgeBank(self.width, self.ridge)
-        bank.add_rows(both, ((arm, arm) for arm in range(len(both.count))))
+            both.merge(self._sums[fold], every, every)
+        bank = RidgeRegressions(self.width, self.ridge)
+        bank.learn_equations(both, ((arm, arm) for arm in range(len(both.count))))
         return bank
 
     def predict(self, features: Features, fold: Ints) -> Floats:

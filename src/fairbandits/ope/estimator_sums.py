@@ -14,10 +14,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
-from fairbandits.models.kernels.triangles import FAST
+from fairbandits.jit import kernel
 from fairbandits.ope.value_estimate import ValueEstimate
 
 Floats = NDArray[np.float64]
@@ -144,7 +143,7 @@ class EstimatorSums:
         return ValueEstimate(float(value), math.sqrt(variance), skew, freedom, confidence)
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@kernel(reorder_sums=True)
 def _add_rows(
     cells: Ints,
     above: Floats,

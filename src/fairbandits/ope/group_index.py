@@ -61,7 +61,7 @@ class GroupIndex:
         """Give the cells of rows: an array of shape (n_rows, 1 + attributes), -1 where a group is not known."""
         cells = np.full((n_rows, 1 + len(self._places)), ALL)
         for column, (attribute, places) in enumerate(self._places.items(), start=1):
-            cells[:, column] = group[attribute].renumbered(places)
+            cells[:, column] = group[attribute].recoded(places)
         return cells
 
     def as_groups(self, cells: Ints) -> list[dict[str, Label]]:

@@ -85,7 +85,7 @@ def piece_of(chunks: Sequence[Chunk], survey: LogSurvey, uniform: bool) -> LogRo
     piece = LogRows(
         np.arange(chunk.first_row, chunk.first_row + len(chunk)),
         survey.split.judges(chunk),
-        chunk.arm.renumbered(survey.places),
+        chunk.arm.recoded(survey.places),
         chunk.reward,
         propensity,
         survey.cells.of(chunk.group, len(chunk)),

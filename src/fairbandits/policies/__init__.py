@@ -1,22 +1,21 @@
-"""Which arm? A linear model, a fairness term, and a rule to pick."""
+"""Policies: a reward model, a fairness term and a picker."""
 
-from fairbandits.policies.base import Policy, Predictions
 from fairbandits.policies.batch_learning import SufficientStatistics
 from fairbandits.policies.counterfactual_linucb import CounterfactualLinUCB
-from fairbandits.policies.decision import Decision, Scores
 from fairbandits.policies.decisions import Decisions
 from fairbandits.policies.epsilon_greedy import EpsilonGreedy
 from fairbandits.policies.equal_regret_linucb import EqualRegretLinUCB
 from fairbandits.policies.even_linucb import EvenLinUCB
 from fairbandits.policies.fair_linucb import FairLinUCB
-from fairbandits.policies.linear_policy import LinearPolicy
 from fairbandits.policies.lints import LinTS
 from fairbandits.policies.linucb import LinUCB
 from fairbandits.policies.max_min_linucb import MaxMinLinUCB
 from fairbandits.policies.naive_linucb import NaiveLinUCB
-from fairbandits.policies.policy_files import PolicyFileError
+from fairbandits.policies.persistence import PolicyFileError
+from fairbandits.policies.picker import GreedyPicker, Picker
+from fairbandits.policies.policy import Policy, Predictions
 from fairbandits.policies.primal_dual_linucb import PrimalDualLinUCB
-from fairbandits.policies.slate import Slate
+from fairbandits.policies.records import Decision, Scores, Slate
 from fairbandits.policies.twins import twin_rewards
 from fairbandits.policies.uniform import Uniform
 
@@ -28,11 +27,12 @@ __all__ = [
     "EqualRegretLinUCB",
     "EvenLinUCB",
     "FairLinUCB",
+    "GreedyPicker",
     "LinTS",
     "LinUCB",
-    "LinearPolicy",
     "MaxMinLinUCB",
     "NaiveLinUCB",
+    "Picker",
     "Policy",
     "PolicyFileError",
     "Predictions",

@@ -1,8 +1,8 @@
-"""What a log teaches a policy: decisions that somebody else made, many at once."""
+"""Learning logged decisions, many at once."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
@@ -12,25 +12,26 @@ from numpy.typing import NDArray
 from fairbandits.arms import ArmIndex, as_arm
 from fairbandits.categorical import Categorical
 from fairbandits.fairness import GroupKey, GroupRewards, as_group
-from fairbandits.models import Rows, RowSums, as_rows, check_width
+from fairbandits.models import NormalEquations, Rows, as_rows, check_width
+from fairbandits.policies.persistence import check_same_parameters
 
 if TYPE_CHECKING:
-    from fairbandits.policies.choosing import Choosing
+    from fairbandits.policies.policy import Policy
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 
 class SufficientStatistics:
-    """What decisions of a log teach a policy, summed up: lessons of two parts of a log add up to those of both.
+    """What a policy learns from logged decisions, summed up: statistics of two parts of a log add up.
 
-    For each arm A and b before anything is solved, for each group its rewards. A policy learns them by
-    `learn_statistics`, and is then the one that has learned decision after decision.
+    For each arm A and b before anything is solved, for each group its rewards. A policy that learns them by
+    `learn_statistics` is the one that has learned decision after decision.
 
     Parameters
     ----------
     policy : Policy
-        The policy that is to learn them, which says how contexts are prepared. It stays as it is.
+        The policy that is to learn them, which determines how contexts are transformed. It does not change.
 
     Examples
     --------
@@ -39,20 +40,22 @@ class SufficientStatistics:
     >>> from fairbandits.categorical import Categorical
     >>> from fairbandits.policies import SufficientStatistics
     >>> policy = LinUCB(random_state=0)
-    >>> lessons = SufficientStatistics(policy)
-    >>> lessons.add([[1.0, 0.0], [1.0, 1.0]], Categorical(np.array([0, 0]), ["a"]), np.array([0.5, 1.0]), {})
-    >>> policy.learn_statistics(lessons)
+    >>> statistics = SufficientStatistics(policy)
+    >>> arms = Categorical(np.array([0, 0]), ["a"])
+    >>> statistics.add([[1.0, 0.0], [1.0, 1.0]], arms, np.array([0.5, 1.0]), {})
+    >>> policy.learn_statistics(statistics)
     >>> policy.rounds_learned, policy.coefficients("a").round(3).tolist()
     (2, [0.4, 0.3])
     """
 
-    def __init__(self, policy: Choosing) -> None:
+    def __init__(self, policy: Policy) -> None:
         self.policy = policy
         self.arms = ArmIndex()
         self.groups = GroupRewards(policy.reward_range, self.arms)
-        self.sums: RowSums | None = None
+        self.equations: NormalEquations | None = None
         self.rounds = 0
         self.width: int | None = None
+        self._model: Any = None
 
     def add(self, contexts: Any, arms: Categorical, rewards: Floats, groups: Mapping[str, Categorical]) -> None:
         """Add decisions.
@@ -64,64 +67,111 @@ class SufficientStatistics:
         arms : Categorical
             The arm that was picked.
         rewards : array of shape (n_decisions,)
-            What it gave.
+            Its reward.
         groups : mapping of str to Categorical
             By attribute, the user's group.
         """
         rows = as_logged_rows(self.policy, contexts, rewards)
-        at = arms.renumbered({arm: self.arms.claim(as_arm(arm)) for _, arm in arms.first_rows()})
-        if self.policy._pooled is not None:
-            self._summed(rows.width).add(rows, np.zeros_like(at) if self.policy._pooled else at, rewards)
+        at = arms.recoded({arm: self.arms.claim(as_arm(arm)) for _, arm in arms.first_rows()})
+        slots_in_equations = self._slots_in_equations(rows.width)
+        if slots_in_equations is not None:
+            self._equations_for(rows.width).add(rows, slots_in_equations(at), rewards)
         self.groups.record_many(rewards, groups, at)
         self.rounds += len(rewards)
         self.width = rows.width
 
     def __add__(self, other: SufficientStatistics) -> SufficientStatistics:
         both = SufficientStatistics(self.policy)
-        both._absorb(self)
-        both._absorb(other)
+        both._merge(self)
+        both._merge(other)
         return both
 
-    def _absorb(self, other: SufficientStatistics) -> None:
+    def _merge(self, other: SufficientStatistics) -> None:
         check_width(other.width or 0, self.width if other.width else None)
         self.groups.merge(other.groups)
-        if other.sums is not None:
-            self._summed(other.sums.width).absorb(other.sums, *other.places(self.arms))
+        if other.equations is not None:
+            ours, theirs = other.numbers_in(self.arms)
+            slots: Any = self._slots_in_equations(other.equations.width)
+            pairs = np.unique(np.column_stack([slots(ours), slots(theirs)]), axis=0)
+            self._equations_for(other.equations.width).merge(other.equations, pairs[:, 0], pairs[:, 1])
         self.rounds += other.rounds
         self.width = self.width or other.width
 
-    def places(self, arms: ArmIndex) -> tuple[Ints, Ints]:
-        """Give the regressions of an index of arms that learn these sums, and which of the sums each learns."""
-        if self.policy._pooled:
-            return np.zeros(1, np.int64), np.zeros(1, np.int64)
+    def numbers_in(self, arms: ArmIndex) -> tuple[Ints, Ints]:
+        """Return the numbers of the arms in another index, and in this one."""
         ours = [arms.claim(arm) for arm in self.arms.rows]
         return np.array(ours, np.int64), np.array(list(self.arms.rows.values()), np.int64)
 
-    def _summed(self, width: int) -> RowSums:
-        if self.sums is None:
-            self.sums = RowSums(width)
-        return self.sums
+    def _equations_for(self, width: int) -> NormalEquations:
+        if self.equations is None:
+            self.equations = NormalEquations(width)
+        return self.equations
+
+    def _slots_in_equations(self, width: int) -> Callable[[Ints], Ints] | None:
+        """Return which slots of the equations rows of arms belong to; None for a policy without a model."""
+        if self._model is None:
+            self._model = self.policy._builder.build(width, 1.0, (0.0, 1.0))
+        return getattr(self._model, "slots_in_equations", None)
 
 
-def as_logged_rows(policy: Choosing, contexts: Any, rewards: Floats) -> Rows:
-    """Check contexts and rewards of logged decisions, and prepare the contexts as the policy does."""
+def learn_statistics(policy: Policy, statistics: SufficientStatistics) -> None:
+    """Learn decisions that have been summed up; see `Policy.learn_statistics`."""
+    if not policy.is_additive:
+        raise ValueError(
+            f"statistics need a model for which the order of rewards does not matter, got {policy!r}; use learn_logged"
+        )
+    check_same_parameters(policy, statistics.policy)
+    if statistics.width is None:
+        return
+    check_width(statistics.width, policy._learned_width())
+    model: Any = policy._model_for(statistics.width)
+    ours, theirs = statistics.numbers_in(policy._arms)
+    if statistics.equations is not None:
+        model.learn_equations(statistics.equations, zip(ours.tolist(), theirs.tolist(), strict=True))
+    policy.groups.merge(statistics.groups)
+    policy.rounds_learned += statistics.rounds
+
+
+def learn_logged(
+    policy: Policy, contexts: Any, arms: Categorical, rewards: Floats, groups: Mapping[str, Categorical]
+) -> None:
+    """Learn logged decisions in their order; see `Policy.learn_logged`."""
+    if policy.is_additive:
+        statistics = SufficientStatistics(policy)
+        statistics.add(contexts, arms, rewards, groups)
+        learn_statistics(policy, statistics)
+        return
+    rows = as_logged_rows(policy, contexts, rewards)
+    ids = [as_arm(arm) for arm in arms.labels]
+    for i, (code, reward, key) in enumerate(
+        zip(arms.codes, rewards, _group_keys(groups, len(rewards)), strict=True)
+    ):
+        arm = policy._update(ids[code], rows.row(i, 0), float(reward))
+        policy.groups.record(float(reward), key, arm)
+        policy.rounds_learned += 1
+
+
+def as_logged_rows(policy: Policy, contexts: Any, rewards: Floats) -> Rows:
+    """Check contexts and rewards of logged decisions, and transform the contexts as the policy does."""
     low, high = policy.reward_range
     outside = ~((rewards >= low) & (rewards <= high))
     if outside.any():
         raise ValueError(
-            f"reward must lie in [{low:g}, {high:g}]; got {rewards[outside][0]!r}. "
-            "Rescale it, or declare the range: reward_range=(lowest, highest)"
+            f"reward must lie in [{low:g}, {high:g}], got {rewards[outside][0]!r}; "
+            "rescale it, or declare its range: reward_range=(lowest, highest)"
         )
     if len(rewards) != np.shape(contexts)[0]:
-        raise ValueError(f"got {len(rewards)} reward(s) for {np.shape(contexts)[0]} context(s); give one for each")
-    return policy._prepare(as_rows(contexts, policy._width, len(rewards)))
+        raise ValueError(
+            f"rewards must be one per context, got {len(rewards)} for {np.shape(contexts)[0]} context(s)"
+        )
+    return policy.transform(as_rows(contexts, policy._expected_width(), len(rewards)))
 
 
-def group_keys(groups: Mapping[str, Categorical], n: int) -> list[GroupKey]:
-    """Give the groups of each of n users as policies write them down: pairs of attribute and value."""
+def _group_keys(groups: Mapping[str, Categorical], n: int) -> list[GroupKey]:
+    """Return the groups of each of n users in their canonical form."""
     columns = []
-    for name, coded in groups.items():
+    for name, column in groups.items():
         # The last entry is for users of unknown group, whose code is -1.
-        pairs = [*(as_group({name: label}) for label in coded.labels), ()]
-        columns.append([pairs[code] for code in coded.codes.tolist()])
+        pairs = [*(as_group({name: label}) for label in column.labels), ()]
+        columns.append([pairs[code] for code in column.codes.tolist()])
     return [tuple(chain.from_iterable(each)) for each in zip(*columns, strict=True)] if columns else [()] * n

@@ -3,55 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
 from fairbandits.contexts.columns import check_columns, column_numbers
-from fairbandits.models import Model, Rows, as_rows
-from fairbandits.policies.base import Predictions, Term
+from fairbandits.models import Rows, as_rows
+from fairbandits.parameters import number, parameter
 from fairbandits.policies.linucb import LinUCB
-from fairbandits.policies.parameters import as_number
+from fairbandits.policies.policy import Predictions, Term
 
 
 class CounterfactualLinUCB(LinUCB):
-    """LinUCB on those arms that are predicted to give a user and the user's twin the same reward.
+    """LinUCB on the arms that are predicted to give a user and the user's twin the same reward.
 
-    The twin is the same user with another value of the sensitive attribute: the columns of `swap` change places,
-    those of `flip` are turned over. An arm is kept if the two predicted rewards differ by at most `tolerance`;
-    the others rank behind all that are kept, those with smaller differences first. Where none is kept, the arm
-    with the smallest difference is picked. Users of unknown group are served as by LinUCB.
+    The twin is the same user with another value of the sensitive attribute: the columns of `swap` are exchanged, those of
+    `flip` negated. An arm is kept if the two predicted rewards differ by at most `tolerance`; the others rank behind all
+    that are kept, those with smaller differences first. Where none is kept, the arm with the smallest difference is
+    chosen. Users of unknown group are served as by LinUCB.
 
-    A filter on individual, not group fairness: Kusner, Loftus, Russell, Silva: Counterfactual Fairness, NIPS
-    2017; Huang, Zhang, Wu: Achieving Counterfactual Fairness for Causal Bandit, AAAI 2022 (F-UCB). Theirs know
-    the causal graph; here, as for all twins of this library, what the sensitive attribute brings about elsewhere
-    stays.
-
-    Parameters
-    ----------
-    swap : sequence of pairs
-        The columns to exchange, such as `[("sex=Female", "sex=Male")]`: by number, or by name where `columns`
-        names them.
-    flip : sequence of int or str
-        The columns of 0 and 1 to turn over, such as whether an arm matches the user.
-    columns : sequence of str, optional
-        The names of the columns of the contexts.
-    alpha : float or "theory"
-        How much being unsure counts, as in `LinUCB`.
-    tolerance : float
-        How far apart the predicted rewards of a user and the twin may be, not below 0.
-    ridge : float
-        The ridge penalty, > 0.
-    model : {"disjoint", "shared", "hybrid"} or Model
-        One regression for each arm, one for all arms, or both; a `Model` says more.
-    delta : float
-        With `alpha="theory"`: the probability that any interval of any round fails.
-    theta_norm : float
-        With `alpha="theory"`: a bound on the Euclidean norm of the true coefficients.
-    reward_range : tuple of two floats
-        The lowest and highest reward; anything outside is refused.
-    random_state : int, numpy Generator or None
-        Where the randomness of ties comes from.
+    This is a filter on individual, not group fairness: Kusner, Loftus, Russell, Silva: Counterfactual Fairness, NIPS 2017;
+    Huang, Zhang, Wu: Achieving Counterfactual Fairness for Causal Bandit, AAAI 2022 (F-UCB). Theirs know the causal graph;
+    here, as for all twins of this library, what the sensitive attribute causes elsewhere stays.
 
     Examples
     --------
@@ -63,68 +35,63 @@ class CounterfactualLinUCB(LinUCB):
     'music'
     """
 
-    def __init__(
-        self,
-        swap: Sequence[tuple[int | str, int | str]] = (),
-        flip: Sequence[int | str] = (),
-        columns: Sequence[str] | None = None,
-        alpha: float | str = 0.5,
-        tolerance: float = 0.01,
-        ridge: float = 1.0,
-        model: str | Model = "disjoint",
-        delta: float = 0.05,
-        theta_norm: float = 1.0,
-        reward_range: tuple[float, float] = (0.0, 1.0),
-        random_state: Any = None,
-    ) -> None:
-        self.swap = swap
-        self.flip = flip
-        self.columns = columns
-        self.tolerance = tolerance
-        # Of the contexts that are being scored: a feature map leaves no columns to change.
-        self._twins: Rows | None = None
-        super().__init__(alpha, ridge, model, delta, theta_norm, reward_range, random_state)
+    swap: Sequence[tuple[int | str, int | str]] = parameter(
+        default=(),
+        doc='Pairs of columns to exchange, such as `[("sex=Female", "sex=Male")]`: by number, or by name if `columns` names '
+        "them.",
+    )
+    flip: Sequence[int | str] = parameter(
+        default=(), doc="Columns of 0 and 1 to negate, such as whether an arm matches the user."
+    )
+    columns: Sequence[str] | None = parameter(default=None, doc="The names of the columns of the contexts.")
+    tolerance: float = parameter(
+        default=0.01,
+        check=number(at_least=0.0),
+        doc="The largest difference between the predicted rewards of a user and the twin.",
+    )
 
     def terms(self, predictions: Predictions) -> tuple[Term, Term]:
-        """Add alpha times the width, and what puts arms behind that treat twins differently."""
+        """Return alpha times the width, and what ranks arms behind that treat twins differently."""
         exploration = self.alpha_now() * predictions.width
-        if self._twins is None:
+        twins = self._twins(predictions.contexts)
+        if twins is None:
             return exploration, 0.0
-        twin, _ = self._predict(self._twins, predictions.rows)
-        self._twins = None
-        apart = np.abs(predictions.mean - twin)
+        twin_mean, _ = predictions.model.score(self.transform(twins), predictions.arms)
+        difference = np.abs(predictions.mean - twin_mean)
         score = predictions.mean + exploration
-        behind = score.min(axis=1, keepdims=True) - 1.0 - apart
+        behind = score.min(axis=1, keepdims=True) - 1.0 - difference
         is_known = np.array([[bool(group)] for group in predictions.groups])
-        return exploration, np.where(is_known & (apart > self.tolerance), behind - score, 0.0)
+        return exploration, np.where(is_known & (difference > self.tolerance), behind - score, 0.0)
 
-    def _prepare(self, rows: Rows) -> Rows:
+    def _twins(self, rows: Rows) -> Rows | None:
+        """Return the contexts of the users' twins; None where nothing is exchanged."""
         swapped, flipped = self._numbers()
         check_columns("swap", swapped, self.columns, rows.width)
         check_columns("flip", flipped, self.columns, rows.width)
-        self._twins = None
-        if swapped or flipped:
-            twins = np.array(rows.toarray())
-            twins[:, swapped[::2] + swapped[1::2]] = twins[:, swapped[1::2] + swapped[::2]]
-            twins[:, flipped] = 1.0 - twins[:, flipped]
-            self._twins = super()._prepare(as_rows(twins, rows.width, rows.n_users))
-        return super()._prepare(rows)
+        if not (swapped or flipped):
+            return None
+        twins = np.array(rows.toarray())
+        twins[:, swapped[::2] + swapped[1::2]] = twins[:, swapped[1::2] + swapped[::2]]
+        twins[:, flipped] = 1.0 - twins[:, flipped]
+        return as_rows(twins, rows.width, rows.n_users)
 
     def _numbers(self) -> tuple[list[int], list[int]]:
-        """Find the columns to exchange, pair after pair, and those to turn over."""
+        """Return the columns to exchange, pair after pair, and those to negate."""
         swapped = column_numbers("swap", [column for pair in self.swap for column in pair], self.columns)
         return swapped, column_numbers("flip", self.flip, self.columns)
 
-    def _check_params(self) -> None:
-        super()._check_params()
-        as_number("tolerance", self.tolerance, least=0.0)
-        if isinstance(self.flip, str) or isinstance(self.columns, str):
-            raise ValueError("flip and columns take lists of columns; put a single name into a list")
+    def _check_together(self) -> None:
+        super()._check_together()
+        for name in ("flip", "columns"):
+            if isinstance(getattr(self, name), str):
+                raise ValueError(f"{name} must be a list of columns, got {getattr(self, name)!r}")
         for pair in self.swap:
             if isinstance(pair, str) or not isinstance(pair, Sequence | np.ndarray) or len(pair) != 2:
-                raise ValueError(f"swap takes pairs of columns, such as [(0, 1)]; got {pair!r} in {self.swap!r}")
+                raise ValueError(
+                    f"swap must have pairs of columns, such as [(0, 1)], got {pair!r} in {self.swap!r}"
+                )
         swapped, flipped = self._numbers()
         changed = swapped + flipped
-        for number in changed:
-            if changed.count(number) > 1:
-                raise ValueError(f"column {number} stands twice in swap and flip; change every column once")
+        for column in changed:
+            if changed.count(column) > 1:
+                raise ValueError(f"swap and flip must have each column once, got column {column} twice")

@@ -12,31 +12,32 @@ from numpy.typing import NDArray
 from fairbandits.arms import ArmId
 from fairbandits.fairness import GroupKey
 from fairbandits.models import Rows
-from fairbandits.models.kernels.split_rows import take_rows
-from fairbandits.policies.decision import Decision, Scores
+from fairbandits.models.kernels.split_rows import copy_rows
+from fairbandits.policies.picker import Pick
+from fairbandits.policies.records import Decision, Scores
 
 
 class Decisions(Sequence[Decision]):
-    """What `choose_many` decided: a sequence of decisions, each of which is written when it is asked for.
+    """The result of `choose_many`: a sequence of decisions, each of which is made when it is asked for.
 
-    A record for each of ten thousand users takes longer to write than the decision itself; who needs the arms
-    alone reads `picked`. All of it is kept while this is; a decision taken out can be kept alone.
+    A record for each of ten thousand users takes longer to write than the decision itself; `picked` has the arms alone. A
+    decision that is taken out can be kept without the others.
 
     Attributes
     ----------
     indices : array of int, shape (n_users,)
-        The place of each user's arm among those on offer.
+        The index of each user's arm among those on offer.
     probability : list
         The probability with which each was picked, or None.
     scores : Scores
-        The scores of all arms, one line per user.
+        The scores of all arms, one row per user.
     arms : sequence of ids
         The arms that were on offer.
     """
 
     def __init__(
         self,
-        picks: list[tuple[int, float | None]],
+        picks: list[Pick],
         scores: Scores,
         rows: Rows,
         groups: tuple[GroupKey, ...],
@@ -48,8 +49,8 @@ class Decisions(Sequence[Decision]):
         self.probability = [probability for _, probability in picks]
         self.scores = scores
         self.arms = offered
-        kept: tuple[Rows, NDArray[np.int64]] = rows.picked(self.indices)
-        self._rows, self._places = kept
+        held: tuple[Rows, NDArray[np.int64]] = rows.picked(self.indices)
+        self._rows, self._places = held
         self._groups = groups
         self._policy = policy
         self._first = first
@@ -60,10 +61,11 @@ class Decisions(Sequence[Decision]):
         return [self.arms[index] for index in self.indices.tolist()]
 
     def contexts(self) -> list[tuple[list[int], list[float], int]]:
-        """Give the context of each user's arm: its columns, their values, how many of the first all arms share."""
-        starts, columns, values, n_common = (part.tolist() for part in take_rows(self._rows.parts, self._places))
+        """Return the context of each user's arm: columns, values, and how many of the first all arms share."""
+        arrays = copy_rows(tuple(self._rows.parts), self._places)
+        starts, columns, values, n_shared = (array.tolist() for array in arrays)
         edges = itertools.pairwise(starts)
-        return [(columns[lo:hi], values[lo:hi], n) for (lo, hi), n in zip(edges, n_common, strict=True)]
+        return [(columns[lo:hi], values[lo:hi], n) for (lo, hi), n in zip(edges, n_shared, strict=True)]
 
     def __len__(self) -> int:
         return len(self.indices)

@@ -1,29 +1,32 @@
-"""Linear Thompson sampling (Agrawal and Goyal 2013): a yardstick."""
+"""Linear Thompson sampling (Agrawal and Goyal 2013): a baseline."""
 
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
-from numba import njit
+from numpy.typing import NDArray
 
+from fairbandits.fairness import GroupKey
+from fairbandits.jit import helper, kernel
 from fairbandits.models import Model, as_model
-from fairbandits.policies.base import Floats, Predictions, Term
-from fairbandits.policies.decision import Scores
-from fairbandits.policies.linear_policy import LinearPolicy
-from fairbandits.policies.parameters import as_number
-from fairbandits.policies.picker import TIE, pick_best, pick_best_in_order, share_of_best
+from fairbandits.parameters import number, parameter
+from fairbandits.policies.picker import GREEDY, TIE, Pick, Picker, pick_best, share_of_best
+from fairbandits.policies.policy import Policy, Predictions, Term
+from fairbandits.policies.records import Scores
+
+Floats = NDArray[np.float64]
 
 # Beyond this many standard deviations a normal density is 0 to sixteen digits.
 _REACH = 8.5
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(16)
 _TOLERANCE = 1e-9
 _NARROW = 0.2
-# Spreads that are further apart leave the range of a float64 where one is measured in the other.
+# Spreads that differ by more leave the range of a float64 when one is measured in units of the other.
 _NOTHING = 1e-150
-# The normal distribution and its density on a grid: between its points cubics are right to eleven digits, and take
-# a tenth of the time. Beyond its ends the distribution is 0 or 1.
+# The normal distribution and its density on a grid: between its points cubics are right to eleven digits, and take a
+# tenth of the time. Beyond its ends the distribution is 0 or 1.
 _FAR, _PER_UNIT = 7.0, 128
 _GRID = np.linspace(-_FAR, _FAR, int(2 * _FAR) * _PER_UNIT + 1)
 _BELOW = np.array([0.5 * math.erfc(-z / math.sqrt(2.0)) for z in _GRID])
@@ -31,25 +34,57 @@ _SLOPE = np.exp(-0.5 * _GRID**2) / math.sqrt(2.0 * math.pi) / _PER_UNIT
 _DEEPEST = 40
 
 
-class LinTS(LinearPolicy):
-    """Draw coefficients from what is believed of them, `N(theta, (alpha^2) A^-1)`, and pick the best arm for them.
-
-    With the disjoint model the arms are independent, and the probability of a pick is an integral over one
-    variable that is computed to nine digits. With a shared or hybrid model it has no closed form, and decisions
-    carry `probability=None`. With the logistic link, draws are normal on the scale of rewards.
+class ThompsonPicker(Picker):
+    """Pick the arm whose draw is the highest.
 
     Parameters
     ----------
     alpha : float
-        The scale of the draws, not below 0.
-    ridge : float
-        The ridge penalty, > 0.
-    model : {"disjoint", "shared", "hybrid"} or Model
-        One regression for each arm, one for all arms, or both; a `Model` says more.
-    reward_range : tuple of two floats
-        The lowest and highest reward; anything outside is refused.
-    random_state : int, numpy Generator or None
-        Where the randomness comes from.
+        Scale of the draws.
+    is_independent : bool
+        Whether the draws of arms are independent: the probability of a pick then is an integral over one variable.
+    """
+
+    def __init__(self, alpha: float, is_independent: bool) -> None:
+        self.alpha = alpha
+        self.is_independent = is_independent
+
+    def probabilities(self, scores: Scores, groups: Sequence[GroupKey]) -> Floats | None:
+        """Return the probability that each arm's draw is the highest; None where models are shared."""
+        if self.alpha == 0.0:
+            return share_of_best(scores.total)
+        if not self.is_independent:
+            return None
+        return np.array(
+            [
+                [probability_of_best(index, mean, sd) for index in range(mean.size)]
+                for mean, sd in zip(scores.mean, self.alpha * scores.width, strict=True)
+            ]
+        )
+
+    def pick(self, scores: Scores, group: GroupKey, rng: np.random.Generator) -> Pick:
+        """Pick the arm whose draw is the highest."""
+        index, share = pick_best(scores.total, rng)
+        if self.alpha == 0.0:
+            return index, share
+        if not self.is_independent:
+            return index, None
+        return index, probability_of_best(index, scores.mean, self.alpha * scores.width)
+
+    def slate(
+        self, scores: Scores, k: int, group: GroupKey, rng: np.random.Generator
+    ) -> tuple[list[int], float | None]:
+        """Pick the arms whose draws are the highest; the probability of their order has no closed form."""
+        picked, share = GREEDY.slate(scores, k, group, rng)
+        return picked, share if self.alpha == 0.0 else None
+
+
+class LinTS(Policy):
+    """Draw coefficients from the belief about them, `N(theta, alpha^2 A^-1)`, and choose the best arm for them.
+
+    With the disjoint model the arms are independent, and the probability of a pick is an integral over one variable that
+    is computed to nine digits. With a shared or hybrid model it has no closed form, and decisions have
+    `probability=None`. With the logistic link, draws are normal on the scale of rewards.
 
     Examples
     --------
@@ -59,52 +94,18 @@ class LinTS(LinearPolicy):
     0.5
     """
 
-    def __init__(
-        self,
-        alpha: float = 0.5,
-        ridge: float = 1.0,
-        model: str | Model = "disjoint",
-        reward_range: tuple[float, float] = (0.0, 1.0),
-        random_state: Any = None,
-    ) -> None:
-        self.alpha = alpha
-        super().__init__(ridge, model, reward_range, random_state)
+    alpha: float = parameter(default=0.5, check=number(at_least=0.0), doc="Scale of the draws.")
 
     def terms(self, predictions: Predictions) -> tuple[Term, Term]:
-        """Add what the draw makes of the predicted reward."""
-        return self.alpha * predictions.width * self.draws(predictions), 0.0
+        """Return the deviation of the drawn reward from the predicted one, and nothing for fairness."""
+        drawn = predictions.model.sample(predictions.rows, predictions.arms, self._rng)
+        return self.alpha * predictions.width * drawn, 0.0
 
-    def pick(self, scores: Scores, rng: np.random.Generator) -> tuple[int, float | None]:
-        """Pick the arm whose draw is best."""
-        index, share = pick_best(scores.total, rng)
-        if self.alpha == 0.0:
-            return index, share
-        if as_model(self.model).kind != "disjoint":
-            return index, None
-        return index, probability_of_best(index, scores.mean, self.alpha * scores.width)
-
-    def chances(self, scores: Scores) -> Floats | None:
-        """Give the probability that an arm's draw is the best; None where models are shared."""
-        if self.alpha == 0.0:
-            return share_of_best(scores.total)
-        if as_model(self.model).kind != "disjoint":
-            return None
-        spread = self.alpha * scores.width
-        return np.array(
-            [
-                [probability_of_best(index, mean, sd) for index in range(mean.size)]
-                for mean, sd in zip(scores.mean, spread, strict=True)
-            ]
-        )
-
-    def pick_slate(self, scores: Scores, k: int, rng: np.random.Generator) -> tuple[list[int], float | None]:
-        """Pick the arms whose draws are best; the probability of their order has no closed form."""
-        picked, share = pick_best_in_order(scores.total, k, rng)
-        return picked, share if self.alpha == 0.0 else None
-
-    def _check_params(self) -> None:
-        super()._check_params()
-        as_number("alpha", self.alpha, least=0.0)
+    @property
+    def picker(self) -> Picker:
+        """The rule that picks the highest draw."""
+        model = as_model(self.model)
+        return ThompsonPicker(self.alpha, isinstance(model, Model) and model.kind == "disjoint")
 
 
 def probability_of_best(index: int, mean: Floats, sd: Floats) -> float:
@@ -115,7 +116,7 @@ def probability_of_best(index: int, mean: Floats, sd: Floats) -> float:
     >>> round(probability_of_best(0, np.array([1.0, 0.0]), np.array([1.0, 1.0])), 6)
     0.76025
     """
-    # Arms without spread stand at their means: the best of them is a floor, and a tie if there are several.
+    # Arms without spread are at their means: the best of them is a floor, and a tie if there are several.
     fixed = sd <= _NOTHING * sd.max()
     sure = mean[fixed].max(initial=-np.inf)
     level = TIE * max(1.0, abs(sure)) if fixed.any() else 0.0
@@ -145,9 +146,14 @@ def _highest_first(m: Floats, s: Floats) -> tuple[Floats, Floats]:
     return m[order], s[order]
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _all_below(z: float, m: Floats, s: Floats) -> float:
-    """Give the probability that all of several normal variables lie below z, the highest first."""
+    return _below(z, m, s)
+
+
+@helper()
+def _below(z: float, m: Floats, s: Floats) -> float:
+    """Return the probability that all of several normal variables lie below z, the highest first."""
     product = 1.0
     for i in range(m.size):
         x = (z - m[i]) / s[i]
@@ -157,9 +163,9 @@ def _all_below(z: float, m: Floats, s: Floats) -> float:
     return product
 
 
-@njit(cache=True, nogil=True)
+@helper()
 def _normal(x: float) -> float:
-    """Give the probability that a standard normal variable lies below x."""
+    """Return the probability that a standard normal variable lies below x."""
     if x <= -_FAR:
         return 0.0
     place = (x + _FAR) * _PER_UNIT
@@ -173,17 +179,17 @@ def _normal(x: float) -> float:
     return value
 
 
-@njit(cache=True, nogil=True)
+@helper()
 def _panel(a: float, b: float, m: Floats, s: Floats) -> float:
-    """Integrate the standard normal density times `_all_below` from a to b by Gauss's rule."""
+    """Integrate the standard normal density times `_below` from a to b by Gauss's rule."""
     area = 0.0
     for i in range(_NODES.size):
         z = 0.5 * (a + b) + 0.5 * (b - a) * _NODES[i]
-        area += _WEIGHTS[i] * math.exp(-0.5 * z * z) * _all_below(z, m, s)
+        area += _WEIGHTS[i] * math.exp(-0.5 * z * z) * _below(z, m, s)
     return 0.5 * (b - a) * area / math.sqrt(2.0 * math.pi)
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _integrate(edges: Floats, m: Floats, s: Floats) -> float:
     """Halve panels until both halves together agree with the whole."""
     total = 0.0

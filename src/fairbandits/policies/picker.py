@@ -1,76 +1,135 @@
-"""The rule: highest score, ties broken at random."""
+"""Pickers: the rule that turns scores into a choice."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-from fairbandits.policies.decision import Scores
+from fairbandits.fairness import GroupKey
+from fairbandits.jit import helper, kernel
+from fairbandits.models.kernels.layouts import ZERO
+from fairbandits.policies.records import Scores
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-Pick = Callable[[Scores, np.random.Generator], tuple[int, float | None]]
+#: The index of the picked arm, and the probability with which it was picked; None without a closed form.
+Pick = tuple[int, float | None]
 
-# Scores that are equal on paper differ in their last digits in a computer, by an amount that depends on
-# the order of the sums. What is closer than this is a tie.
+# Scores that are equal on paper differ in their last digits in a computer, by the order of the sums. What is closer than
+# this, relative to the best score, is a tie: no policy may prefer an arm for the order in which its sums were added.
 TIE = 1e-10
 
 
-@njit(cache=True, nogil=True)
-def count_best(total: Floats) -> tuple[int, int, float]:
-    """Find the first of the best arms, how many there are, and the score from which an arm is among them."""
-    best = total[0]
-    for score in total:
-        best = max(best, score)
-    bar = best - TIE * max(1.0, abs(best))
-    first = -1
-    count = 0
-    for i in range(total.size):
-        if total[i] >= bar:
-            count += 1
-            if first < 0:
-                first = i
-    return first, count, bar
+class Picker(ABC):
+    """The rule that turns the scores of arms into a choice.
+
+    A custom picker defines `probabilities`; picks and slates then follow. Return it from a policy's `picker` property.
+    """
+
+    @abstractmethod
+    def probabilities(self, scores: Scores, groups: Sequence[GroupKey]) -> Floats | None:
+        """Return the probability of picking each arm, (n_users, n_arms); None without a closed form.
+
+        Parameters
+        ----------
+        scores : Scores
+            With one row per user.
+        groups : sequence
+            The group of each user, as pairs of attribute and value.
+        """
+
+    def pick(self, scores: Scores, group: GroupKey, rng: np.random.Generator) -> Pick:
+        """Pick an arm for one user, whose scores have one entry per arm."""
+        each = self.probabilities(scores.as_batch(), (group,))
+        if each is None:
+            raise NotImplementedError(f"{type(self).__name__} must define pick, as it has no closed form")
+        index = int(rng.choice(each.shape[1], p=each[0]))
+        return index, float(each[0, index])
+
+    def pick_many(self, scores: Scores, groups: Sequence[GroupKey], rng: np.random.Generator) -> list[Pick]:
+        """Pick an arm for each of many users."""
+        return [self.pick(scores.user(user), group, rng) for user, group in enumerate(groups)]
+
+    def slate(
+        self, scores: Scores, k: int, group: GroupKey, rng: np.random.Generator
+    ) -> tuple[list[int], float | None]:
+        """Pick k arms in order; return their indices and the probability of just these in just this order.
+
+        By default each is picked among those that are left, as `pick` picks one.
+        """
+        left = np.arange(scores.total.size)
+        picked: list[int] = []
+        probability: float | None = 1.0
+        for _ in range(k):
+            index, chance = self.pick(scores.at(left), group, rng)
+            picked.append(int(left[index]))
+            probability = None if probability is None or chance is None else probability * chance
+            left = np.delete(left, index)
+        return picked, probability
 
 
-@njit(cache=True, nogil=True)
-def count_best_of_many(total: Floats) -> tuple[Ints, Ints, Floats]:
-    """Do as `count_best` does, for each line."""
-    n_users = len(total)
-    first, count, bar = np.empty(n_users, np.int64), np.empty(n_users, np.int64), np.empty(n_users)
-    for user in range(n_users):
-        first[user], count[user], bar[user] = count_best(total[user])
-    return first, count, bar
+class GreedyPicker(Picker):
+    """Pick the highest score; ties are broken at random.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> scores = Scores(*(np.array([0.7, 0.1, 0.7]) for _ in range(5)))
+    >>> index, probability = GreedyPicker().pick(scores, (), rng)
+    >>> index in (0, 2), probability
+    (True, 0.5)
+    """
+
+    def probabilities(self, scores: Scores, groups: Sequence[GroupKey]) -> Floats | None:
+        """Return the share of each arm in the ties for the highest score."""
+        return share_of_best(scores.total)
+
+    def pick(self, scores: Scores, group: GroupKey, rng: np.random.Generator) -> Pick:
+        """Pick one of the arms with the highest score."""
+        return pick_best(scores.total, rng)
+
+    def pick_many(self, scores: Scores, groups: Sequence[GroupKey], rng: np.random.Generator) -> list[Pick]:
+        """Pick for each of many users, as `pick` does for one after the other."""
+        counted = zip(*(part.tolist() for part in _count_best_of_many(scores.total)), strict=True)
+        return [
+            (first, 1.0) if count == 1 else _among_best(scores.total[user], first, count, bar, rng)
+            for user, (first, count, bar) in enumerate(counted)
+        ]
+
+    def slate(
+        self, scores: Scores, k: int, group: GroupKey, rng: np.random.Generator
+    ) -> tuple[list[int], float | None]:
+        """Pick the k arms with the highest scores, the highest first."""
+        left = scores.total.copy()
+        picked, probability = [], 1.0
+        for _ in range(k):
+            index, chance = pick_best(left, rng)
+            picked.append(index)
+            probability *= chance
+            left[index] = -np.inf
+        return picked, probability
+
+
+GREEDY = GreedyPicker()
 
 
 def pick_best(total: Floats, rng: np.random.Generator) -> tuple[int, float]:
-    """Pick one of the best arms at random; return it and the probability with which it was picked.
+    """Pick one of the best arms at random; return its index and the probability with which it was picked.
 
     Examples
     --------
     >>> pick_best(np.array([0.1, 0.7, 0.3]), np.random.default_rng(0))
     (1, 1.0)
-    >>> index, probability = pick_best(np.array([0.7, 0.1, 0.7]), np.random.default_rng(0))
-    >>> index in (0, 2), probability
-    (True, 0.5)
     """
-    return _among_best(total, *count_best(total), rng)
-
-
-def pick_best_of_many(total: Floats, rng: np.random.Generator) -> list[tuple[int, float | None]]:
-    """Pick one of the best arms for each of many users, as `pick_best` does for one after the other."""
-    counted = zip(*(part.tolist() for part in count_best_of_many(total)), strict=True)
-    return [
-        (first, 1.0) if count == 1 else _among_best(total[user], first, count, bar, rng)
-        for user, (first, count, bar) in enumerate(counted)
-    ]
+    first, count, bar = _count_best(total)
+    return (first, 1.0) if count == 1 else _among_best(total, first, count, bar, rng)
 
 
 def share_of_best(total: Floats) -> Floats:
-    """Give the probability with which `pick_best` picks each arm, for each of many users.
+    """Return the probability with which `pick_best` picks each arm, for each of many users.
 
     Examples
     --------
@@ -79,48 +138,47 @@ def share_of_best(total: Floats) -> Floats:
            [0.5, 0. , 0.5]])
     """
     if not np.isfinite(total).all():
-        raise ValueError("scores must be finite numbers. Look at what the policy's terms return")
-    _, count, bar = count_best_of_many(total)
+        raise ValueError("scores must be finite; look at what the policy's terms return")
+    _, count, bar = _count_best_of_many(total)
     return (total >= bar[:, None]) / count[:, None]
-
-
-def pick_best_in_order(total: Floats, k: int, rng: np.random.Generator) -> tuple[list[int], float]:
-    """Pick the k best arms, the best first; return them and the probability with which they came in this order.
-
-    Examples
-    --------
-    >>> pick_best_in_order(np.array([0.1, 0.7, 0.3]), 2, np.random.default_rng(0))
-    ([1, 2], 1.0)
-    >>> pick_best_in_order(np.array([0.7, 0.1, 0.7]), 3, np.random.default_rng(0))
-    ([2, 0, 1], 0.5)
-    """
-    left = total.copy()
-    picked, probability = [], 1.0
-    for _ in range(k):
-        index, chance = pick_best(left, rng)
-        picked.append(index)
-        probability *= chance
-        left[index] = -np.inf
-    return picked, probability
-
-
-def pick_in_turn(pick: Pick, scores: Scores, k: int, rng: np.random.Generator) -> tuple[list[int], float | None]:
-    """Pick k arms one after the other, each among those that are left, by any rule to pick one."""
-    left = np.arange(scores.total.size)
-    picked: list[int] = []
-    probability: float | None = 1.0
-    for _ in range(k):
-        index, chance = pick(scores.at(left), rng)
-        picked.append(int(left[index]))
-        probability = None if probability is None or chance is None else probability * chance
-        left = np.delete(left, index)
-    return picked, probability
 
 
 def _among_best(total: Floats, first: int, count: int, bar: float, rng: np.random.Generator) -> tuple[int, float]:
     if count == 1:
         return first, 1.0
     if count == 0 or not np.isfinite(bar):
-        raise ValueError(f"scores must be finite numbers; got {total}. Look at what the policy's terms return")
+        raise ValueError(f"scores must be finite, got {total}; look at what the policy's terms return")
     nth = rng.integers(count)
     return int(np.flatnonzero(total >= bar)[nth]), 1.0 / count
+
+
+@helper()
+def _find_best(total: Floats, user: int) -> tuple[int, int, float]:
+    """Find the first of the best arms, how many there are, and the score from which an arm is among them."""
+    best = total[user, 0]
+    for i in range(total.shape[1]):
+        if total[user, i] > best or total[user, i] != total[user, i]:  # noqa: PLR0124
+            best = total[user, i]
+    bar = best - TIE * (abs(best) if abs(best) > 1.0 else 1.0)
+    first = -1
+    count = 0
+    for i in range(total.shape[1]):
+        if total[user, i] >= bar:
+            count += 1
+            if first < 0:
+                first = i
+    return first, count, bar
+
+
+@kernel()
+def _count_best(total: Floats) -> tuple[int, int, float]:
+    return _find_best(total.reshape(1, -1), ZERO)
+
+
+@kernel()
+def _count_best_of_many(total: Floats) -> tuple[Ints, Ints, Floats]:
+    n_users = len(total)
+    first, count, bar = np.empty(n_users, np.int64), np.empty(n_users, np.int64), np.empty(n_users)
+    for user in range(n_users):
+        first[user], count[user], bar[user] = _find_best(total, user)
+    return first, count, bar

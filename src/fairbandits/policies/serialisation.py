@@ -1,4 +1,4 @@
-"""Parameters and randomness as plain values that JSON can hold, and back."""
+"""Parameters and random generators as JSON values."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fairbandits.models import MapError, Model
+from fairbandits.models import FeatureMapError, Model, RewardModel
 
 # What a file may name; anything else in its place is refused.
 _BIT_GENERATORS = {
@@ -17,69 +17,77 @@ _BIT_GENERATORS = {
 
 
 def as_generator(random_state: Any) -> np.random.Generator:
-    """Make a generator of what scikit-learn calls a random state."""
+    """Return a NumPy generator for a seed or a generator."""
     try:
         return np.random.default_rng(random_state)
     except (TypeError, ValueError):
         raise ValueError(
-            f"random_state must be None, a whole number or a numpy Generator; got {random_state!r}"
+            f"random_state must be None, an integer or a NumPy generator, got {random_state!r}"
         ) from None
 
 
 def rng_to_dict(rng: np.random.Generator) -> dict[str, Any]:
-    """Give the state of a generator."""
-    plain: dict[str, Any] = _plain(rng.bit_generator.state)
-    return plain
+    """Return the state of a generator."""
+    state: dict[str, Any] = _to_json(rng.bit_generator.state)
+    return state
 
 
-def rng_from_dict(plain: dict[str, Any]) -> np.random.Generator:
-    """Make the generator that was in a state."""
-    bits = _BIT_GENERATORS[plain["bit_generator"]]()
-    bits.state = plain  # type: ignore[assignment]  # numpy checks it
+def rng_from_dict(state: dict[str, Any]) -> np.random.Generator:
+    """Return the generator in a state."""
+    bits = _BIT_GENERATORS[state["bit_generator"]]()
+    bits.state = state  # type: ignore[assignment]  # numpy checks it
     return np.random.Generator(bits)
 
 
 def params_to_dict(params: dict[str, Any]) -> dict[str, Any]:
-    """Give parameters; a generator is left out, since the state of the randomness is kept anyway."""
+    """Return parameters as JSON values; a generator is left out, because the state of the randomness is saved anyway."""
     return {
-        name: _plain(value)
+        name: _to_json(value)
         for name, value in params.items()
         if name != "random_state" or value is None or isinstance(value, int | np.integer)
     }
 
 
-def params_from_dict(plain: dict[str, Any], feature_map: Any = None) -> dict[str, Any]:
-    """Make parameters of what `params_to_dict` gave, and of the feature map, which no file holds."""
-    params = {name: _from_plain(value, feature_map) for name, value in plain.items()}
+def params_from_dict(values: dict[str, Any], feature_map: Any = None) -> dict[str, Any]:
+    """Return the parameters of which `params_to_dict` returned the values, given their feature map."""
+    params = {name: _from_json(value, feature_map) for name, value in values.items()}
     if feature_map is not None and not any(isinstance(value, Model) for value in params.values()):
-        raise MapError("it was saved without a feature map; load it without one")
+        raise FeatureMapError("it was saved without a feature map; load it without one")
     return params
 
 
-def _from_plain(value: Any, feature_map: Any) -> Any:
-    if isinstance(value, dict) and set(value) == {"tuple"}:
-        return tuple(_from_plain(entry, feature_map) for entry in value["tuple"])
-    if isinstance(value, list):
-        return [_from_plain(entry, feature_map) for entry in value]
-    if isinstance(value, dict) and set(value) == {"model"}:
-        return Model.from_dict(value["model"], feature_map)
-    return value
-
-
-def part(arrays: dict[str, NDArray[Any]], prefix: str) -> dict[str, NDArray[Any]]:
-    """Take the arrays whose names begin with a prefix, and take the prefix off."""
+def with_prefix(arrays: dict[str, NDArray[Any]], prefix: str) -> dict[str, NDArray[Any]]:
+    """Return the arrays whose names begin with a prefix, without the prefix."""
     return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
 
 
-def _plain(value: Any) -> Any:
+def _from_json(value: Any, feature_map: Any) -> Any:
+    if isinstance(value, list):
+        return [_from_json(entry, feature_map) for entry in value]
+    if isinstance(value, dict) and set(value) == {"tuple"}:
+        return tuple(_from_json(entry, feature_map) for entry in value["tuple"])
+    if isinstance(value, dict) and set(value) == {"model"}:
+        return Model.from_dict(value["model"], feature_map)
+    if isinstance(value, dict) and set(value) == {"reward_model"}:
+        if value["reward_model"] not in RewardModel.kinds:
+            raise FeatureMapError(
+                f"its reward model {value['reward_model']!r} is not defined here; import the module that defines it"
+            )
+        return RewardModel.kinds[value["reward_model"]]
+    return value
+
+
+def _to_json(value: Any) -> Any:
     if isinstance(value, dict):
-        return {key: _plain(entry) for key, entry in value.items()}
+        return {key: _to_json(entry) for key, entry in value.items()}
     if isinstance(value, np.ndarray | np.generic):
         return value.tolist()
     if isinstance(value, Model):
         return {"model": value.to_dict()}
+    if isinstance(value, type):
+        return {"reward_model": f"{value.__module__}.{value.__qualname__}"}
     if isinstance(value, tuple):
-        return {"tuple": [_plain(entry) for entry in value]}  # JSON knows lists alone
+        return {"tuple": [_to_json(entry) for entry in value]}  # JSON has lists alone
     if isinstance(value, list):
-        return [_plain(entry) for entry in value]
+        return [_to_json(entry) for entry in value]
     return value

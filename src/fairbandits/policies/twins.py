@@ -1,4 +1,4 @@
-"""What a policy makes of users, and of the same users with another value of the sensitive attribute."""
+"""Predicted rewards of users and of their twins, who have another value of the sensitive attribute."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from fairbandits.arms import ArmId
 from fairbandits.fairness import Group
-from fairbandits.policies.decision import Scores
 from fairbandits.policies.picker import share_of_best
+from fairbandits.policies.records import Scores
 
 Floats = NDArray[np.float64]
 
@@ -34,19 +34,19 @@ def twin_rewards(
     twin_groups: Sequence[Group] | None = None,
     arms: Sequence[ArmId] | None = None,
 ) -> tuple[Floats, Floats]:
-    """Predict what users get from the arms with the highest scores, and what their twins would get.
+    """Predict the rewards of users from the arms with the highest scores, and those of their twins.
 
-    Hand both to `fairbandits.IndividualGaps`, which sums up how far they are apart.
+    `fairbandits.IndividualGaps` summarises their gaps.
 
     Parameters
     ----------
     policy : Policy, or anything with its `score`
-        A policy that draws its scores, such as `LinTS`, is asked for one draw each.
+        A policy with random scores, such as `LinTS`, draws once for each.
     contexts : what `choose_many` takes
-        Of the users: an offer of a `Catalogue`, an array of shape (n_users, n_arms, n_features), or matrices.
+        The users' contexts: an offer of a `Catalogue`, an array of shape (n_users, n_arms, n_features), or matrices.
     twins : the same
-        Of the same users with another value of the sensitive attribute: with its columns changed, and all that is
-        computed from them, such as whether an arm matches.
+        The contexts of the same users with another value of the sensitive attribute: with its columns changed, and all
+        that is computed from them, such as whether an arm matches.
     groups, twin_groups : sequence, optional
         The groups of the users and of their twins.
     arms : sequence of str or int, optional
@@ -55,7 +55,7 @@ def twin_rewards(
     Returns
     -------
     own, twin : arrays of shape (n_users,)
-        The predicted rewards; the mean over the arms that are best together where there are several.
+        The predicted rewards; the mean over ties for the highest score.
 
     Examples
     --------
@@ -73,14 +73,12 @@ def twin_rewards(
     """
     ours, theirs = policy.score(contexts, groups, arms), policy.score(twins, twin_groups, arms)
     if len(ours.total) != len(theirs.total):
-        raise ValueError(
-            f"contexts are of {len(ours.total)} user(s), twins of {len(theirs.total)}; give each user one twin"
-        )
+        raise ValueError(f"twins must be one per user, got {len(theirs.total)} for {len(ours.total)} user(s)")
     return reward_of_best(ours.total, ours.mean), reward_of_best(theirs.total, theirs.mean)
 
 
 def reward_of_best(total: Floats, reward: Floats) -> Floats:
-    """Give each user's reward from the arm with the highest score; the mean where several are best.
+    """Return each user's reward from the arm with the highest score; the mean over ties.
 
     Examples
     --------

@@ -1,22 +1,34 @@
-"""Any arm at random: the lowest yardstick."""
+"""Uniformly random arms: the lowest baseline."""
 
 from __future__ import annotations
 
-import numpy as np
+from collections.abc import Sequence
+from typing import Any
 
-from fairbandits.policies.base import Floats, Policy, Predictions, Term
-from fairbandits.policies.decision import Scores
+import numpy as np
+from numpy.typing import NDArray
+
+from fairbandits.fairness import GroupKey
+from fairbandits.policies.picker import Pick, Picker
+from fairbandits.policies.policy import Policy, Predictions, Term
+from fairbandits.policies.records import Scores
+
+
+class UniformPicker(Picker):
+    """Pick any arm, each with the same probability."""
+
+    def probabilities(self, scores: Scores, groups: Sequence[GroupKey]) -> NDArray[np.float64]:
+        """Return the same probability for every arm."""
+        return np.full(scores.total.shape, 1.0 / scores.total.shape[1])
+
+    def pick(self, scores: Scores, group: GroupKey, rng: np.random.Generator) -> Pick:
+        """Pick any arm."""
+        n = scores.total.size
+        return int(rng.integers(n)), 1.0 / n
 
 
 class Uniform(Policy):
-    """Pick any arm, each with the same probability. Learns nothing but who got what.
-
-    Parameters
-    ----------
-    reward_range : tuple of two floats
-        The lowest and highest reward; anything outside is refused.
-    random_state : int, numpy Generator or None
-        Where the randomness comes from.
+    """Choose any arm, each with the same probability. It learns nothing but the groups' rewards.
 
     Examples
     --------
@@ -25,15 +37,15 @@ class Uniform(Policy):
     0.25
     """
 
+    # It has no model, and so not the parameters of one.
+    model: Any = None
+    ridge: Any = 1.0
+
     def terms(self, predictions: Predictions) -> tuple[Term, Term]:
-        """Add nothing: all arms score the same."""
+        """Return nothing: all arms score the same."""
         return 0.0, 0.0
 
-    def pick(self, scores: Scores, rng: np.random.Generator) -> tuple[int, float | None]:
-        """Pick any arm."""
-        n = scores.total.size
-        return int(rng.integers(n)), 1.0 / n
-
-    def chances(self, scores: Scores) -> Floats:
-        """Give every arm the same."""
-        return np.full(scores.total.shape, 1.0 / scores.total.shape[1])
+    @property
+    def picker(self) -> Picker:
+        """The rule that picks any arm."""
+        return UniformPicker()

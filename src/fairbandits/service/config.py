@@ -174,7 +174,7 @@ class Config(ConfigPart):
         policy = as_policy(self.policy, None, known)
         if tuple(policy.get_params()["reward_range"]) != known["reward_range"]:
             raise ValueError("the range of rewards is said in [reward], not in the policy's parameters")
-        if policy.notes_more:
+        if policy.records():
             raise ValueError(
                 f"{type(policy).__name__} learns from more than a log of decisions and rewards holds, so that its "
                 "state does not follow from the log; take another policy"

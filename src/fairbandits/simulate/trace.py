@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairbandits.fairness import metrics
-from fairbandits.fairness.groups import PLAIN
+from fairbandits.fairness.groups import DEFAULT_ATTRIBUTE
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -126,15 +126,13 @@ class Trace:
         """
         rounds = self.in_part(part)
         found = {"utility_loss": metrics.utility_loss(rounds.best, rounds.reward)}
-        differences = {
-            name: metrics.reward_difference(rounds.reward, groups) for name, groups in rounds.group.items()
-        }
+        differences = {name: metrics.reward_gap(rounds.reward, groups) for name, groups in rounds.group.items()}
         found["reward_difference"] = max(differences.values(), default=0.0)
         worst = [metrics.worst_off_reward(rounds.reward, groups) for groups in rounds.group.values()]
         # An attribute of which nobody's value is known says nothing.
         found["worst_off_reward"] = min((w for w in worst if not np.isnan(w)), default=float("nan"))
         for attribute, groups in rounds.group.items():
-            label = "" if attribute == PLAIN else f"{attribute}_"
+            label = "" if attribute == DEFAULT_ATTRIBUTE else f"{attribute}_"
             if label:
                 found[f"reward_difference_{attribute}"] = differences[attribute]
             means = metrics.group_means(rounds.reward, groups)

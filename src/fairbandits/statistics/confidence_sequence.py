@@ -1,18 +1,18 @@
-"""A confidence sequence for means: intervals that hold at all times at once.
+"""A confidence sequence for means: anytime-valid confidence intervals.
 
-An ordinary 95% interval is right 95% of the time for one look. Whoever watches a stream and acts the
-first time that an interval excludes zero will find "unfairness" in fair data sooner or later. A
-confidence sequence is wider by just so much that all looks together are wrong with probability 5%.
+A fixed-sample 95% confidence interval covers the truth with probability 95% at one look. Whoever watches a stream, and
+acts the first time an interval excludes zero, finds "unfairness" in fair data sooner or later. A confidence sequence is
+wider by just so much that all looks together fail with probability 5%.
 
 The one used here is the empirical Bernstein sequence with the gamma-exponential mixture (Howard, Ramdas,
 McAuliffe, Sekhon: Time-uniform, nonparametric, nonasymptotic confidence sequences, Annals of Statistics
-2021, Theorem 4 and Proposition 9). It asks only that rewards lie in a known range. They need not be
-independent or identically distributed, as those of a learning policy never are: what it covers is the
-average, over the rounds so far, of the reward that was to be expected in each.
+2021, Theorem 4 and Proposition 9). It assumes only that rewards lie in a known range. They need not be independent or
+identically distributed, as those of a learning policy never are. Its estimand is the average, over the rounds so far, of
+the conditional expectation of each reward.
 
 Its variance process is the sum of `(x_i - prediction_i)^2` with the mean of the earlier rewards as the
-prediction, which depends on their order. We put an upper bound on that sum that needs the count and the
-sum of squared deviations alone, so that records can be merged and the interval stays valid: with
+prediction, which depends on their order. Here it is bounded from above by the count and the sum of squared deviations
+alone, so that records can be merged and the interval stays valid: with
 `m2_i - m2_(i-1) = (1 - 1/i) (x_i - mean_(i-1))^2` the sum is at most `1/4 + m2 + min(m2, ln n)` for
 rewards in [0, 1].
 """
@@ -27,14 +27,14 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
-# The variance (in units of the squared range) at which the sequence is tightest: about 700 rewards with
-# the spread that the paper's have. Elsewhere it is a little wider, never wrong.
+# The variance (in units of the squared range) at which the sequence is tightest: about 700 rewards with the spread of the
+# paper's. Elsewhere it is a little wider, and valid.
 _TIGHTEST_AT = 20.0
 _MOST_STEPS = 50
 
 
 def confidence_radius(count: Any, m2: Any, confidence: float = 0.95, reward_range: float = 1.0) -> Floats:
-    """Give the half-width of the interval around a mean, valid at all times at once.
+    """Return the half-width of an anytime-valid confidence interval for a mean.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ def confidence_radius(count: Any, m2: Any, confidence: float = 0.95, reward_rang
     m2 : array-like
         Sum of their squared deviations from their mean.
     confidence : float
-        Probability with which the intervals of all times hold.
+        The confidence level, for all times at once.
     reward_range : float
         Highest minus lowest possible reward.
 
@@ -59,13 +59,13 @@ def confidence_radius(count: Any, m2: Any, confidence: float = 0.95, reward_rang
     array([0.691, 0.022, 0.002])
     """
     if not 0.0 < confidence < 1.0:
-        raise ValueError(f"confidence is a probability between 0 and 1, both excluded; got {confidence!r}")
+        raise ValueError(f"confidence must be a number above 0 and below 1, got {confidence!r}")
     n, squares = np.broadcast_arrays(np.asarray(count, float), np.asarray(m2, float) / reward_range**2)
     seen = n > 0
     n_seen, squares = n[seen], np.maximum(squares[seen], 0.0)
     variance = 0.25 + squares + np.minimum(squares, np.log(n_seen))
     radius = np.full(n.shape, float(reward_range))
-    # Both tails count: each gets half of what may fail.
+    # Each tail gets half of the error probability.
     radius[seen] = np.minimum(_boundary(variance, (1.0 - confidence) / 2.0) / n_seen, 1.0) * reward_range
     return radius
 
@@ -87,7 +87,7 @@ def _boundary(variance: Floats, error: float) -> Floats:
 
 
 def _log_mixture(s: Floats, v: Floats, error: float) -> tuple[Floats, Floats]:
-    """Evaluate the logarithm of the gamma-exponential mixture for rewards in [0, 1] (c = 1), and its slope."""
+    """Return the logarithm of the gamma-exponential mixture for rewards in [0, 1] (c = 1), and its slope."""
     # Imported where it is used: it is only needed when somebody asks for an interval.
     from scipy.special import gammainc, gammaln  # noqa: PLC0415
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from fairbandits.categorical import Categorical
-from fairbandits.fairness.groups import PLAIN
+from fairbandits.fairness.groups import DEFAULT_ATTRIBUTE, as_groups
 from fairbandits.policies import Decision, Policy, Slate
 from fairbandits.policies.serialisation import params_to_dict
 
@@ -246,12 +246,12 @@ def _check_probabilities_of_all_arms(make: _Subject) -> None:
     assert each.min() >= 0.0, "probabilities must not be negative"
     assert _close(each.sum(axis=1), np.ones(len(each))), "the probabilities of all arms must add up to 1"
     assert policy.checksum() == before, "probabilities must not change what was learned"
-    if policy.chances(policy.score(contexts, groups)) is not None:
+    if policy.picker.probabilities(policy.score(contexts, groups), as_groups(groups)) is not None:
         for user, decision in enumerate(policy.choose_many(contexts, groups)):
             stated = decision.probability
             assert stated is None or abs(each[user, decision.index] - stated) < 1e-9, (
-                f"an arm was picked with probability {stated:.3g}, but chances gives it "
-                f"{each[user, decision.index]:.3g}; override pick and chances together"
+                f"an arm was picked with probability {stated:.3g}, but the picker gives it "
+                f"{each[user, decision.index]:.3g}; pick and probabilities must agree"
             )
 
 
@@ -306,7 +306,7 @@ def _check_logged_is_learned(make: _Subject) -> None:
     arms = Categorical(np.arange(40, dtype=np.int32) % 4, [0, 1, 2, 3])
     sexes = Categorical(np.array([group == "male" for group in groups], np.int32), ["female", "male"])
     first = np.concatenate([each[:1] for each in contexts])
-    logged.learn_logged(first, arms, np.array(rewards), {PLAIN: sexes})
+    logged.learn_logged(first, arms, np.array(rewards), {DEFAULT_ATTRIBUTE: sexes})
     assert logged.rounds_learned == 40, "every decision of a log must be counted"
     _assert_alike(make, logged, decided, "decisions of a log must be learned as the policy's own are")
 

@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from numba import njit
 
 from fairbandits import Catalogue, LinUCB, NaiveLinUCB
-from fairbandits.models import ArmBank, RidgeBank, as_rows
+from fairbandits.models import DisjointModel, HybridModel, SharedModel, as_rows
 from fairbandits.models.kernels import blocks
-from fairbandits.models.kernels.vectors import LANES, add_weighted, set_products, take_outer, take_square
+from fairbandits.models.kernels.vectors import LANES, add_weighted, set_products, subtract_outer, subtract_square
 
 WIDTH, RIDGE = 9, 0.7
 CLOSE = {"rtol": 1e-9, "atol": 1e-9}
@@ -46,10 +46,10 @@ def sparse_contexts(rng, n_arms, kind):
     return contexts
 
 
-def assert_scores(bank, direct, contexts, arms):
+def assert_scores(model, direct, contexts, arms):
     # Arms that learned nothing have no slot.
-    slots = np.where(bank.rows_learned[arms] > 0, arms, -1) if bank.n_slots > max(arms) else np.array(arms)
-    mean, width = bank.score(as_rows(contexts), slots)
+    slots = np.where(model.rows_learned[arms] > 0, arms, -1) if model.n_slots > max(arms) else np.array(arms)
+    mean, width = model.score(as_rows(contexts), slots)
     expected = direct.score(contexts, arms)
     np.testing.assert_allclose(mean[0], expected[0], **CLOSE)
     np.testing.assert_allclose(width[0], expected[1], **CLOSE)
@@ -60,27 +60,27 @@ def assert_scores(bank, direct, contexts, arms):
 @settings(max_examples=25, deadline=None)
 def test_every_model_is_a_direct_solve(kind, seed, n_arms, rounds):
     rng = np.random.default_rng(seed)
-    bank, direct = ArmBank(WIDTH, RIDGE), Direct(n_arms)
+    model, direct = DisjointModel(WIDTH, RIDGE), Direct(n_arms)
     for number in range(rounds):
         contexts = sparse_contexts(rng, n_arms, kind)
         # A few arms learn most, so that their block is folded while others wait.
         arm, reward = int(rng.integers(n_arms) ** 2 / n_arms), rng.random()
-        bank.learn(arm, as_rows(contexts).row(0, arm), reward)
+        model.learn(arm, as_rows(contexts).row(0, arm), reward)
         direct.learn(arm, contexts[arm], reward)
         if rng.random() < 0.05:
             gone = int(rng.integers(n_arms))
-            bank.reset(gone)
+            model.forget(gone)
             direct.forget(gone)
         if number % 7 == 0:
-            again = ArmBank(WIDTH, RIDGE)
-            again.restore(bank.arrays())
-            bank = again
+            again = DisjointModel(WIDTH, RIDGE)
+            again.restore(model.arrays())
+            model = again
         if number % 3 == 0:
             offered = rng.permutation(n_arms)[: rng.integers(1, n_arms + 1)]
-            assert_scores(bank, direct, sparse_contexts(rng, n_arms, kind)[: len(offered)], offered)
-    for arm in range(min(n_arms, bank.n_slots)):
-        np.testing.assert_allclose(bank.inverse_of(arm), np.linalg.inv(direct.A[arm]), **CLOSE)
-        np.testing.assert_allclose(bank.coefficients(arm), np.linalg.solve(direct.A[arm], direct.b[arm]), **CLOSE)
+            assert_scores(model, direct, sparse_contexts(rng, n_arms, kind)[: len(offered)], offered)
+    for arm in range(min(n_arms, model.n_slots)):
+        np.testing.assert_allclose(model.inverse_of(arm), np.linalg.inv(direct.A[arm]), **CLOSE)
+        np.testing.assert_allclose(model.coefficients(arm), np.linalg.solve(direct.A[arm], direct.b[arm]), **CLOSE)
 
 
 def test_goes_on_to_the_bit_after_a_file_with_steps_that_wait(tmp_path):
@@ -88,7 +88,7 @@ def test_goes_on_to_the_bit_after_a_file_with_steps_that_wait(tmp_path):
     policy = LinUCB(random_state=0)
     for _ in range(120):
         policy.learn(policy.choose(sparse_contexts(rng, 11, "changing")), rng.random())
-    assert 0 < policy.bank.arrays()["pending"].max() < blocks.MOST_PENDING
+    assert 0 < policy.reward_model.arrays()["pending"].max() < blocks.MOST_PENDING
     policy.save(tmp_path / "policy")
     again = LinUCB.load(tmp_path / "policy")
     for _ in range(60):
@@ -100,12 +100,12 @@ def test_goes_on_to_the_bit_after_a_file_with_steps_that_wait(tmp_path):
 
 def test_arms_of_one_model_are_scored_alike():
     rng = np.random.default_rng(1)
-    bank, contexts = ArmBank(WIDTH, RIDGE), sparse_contexts(rng, 6, "staying")
+    model, contexts = DisjointModel(WIDTH, RIDGE), sparse_contexts(rng, 6, "staying")
     for i in range(20):
-        bank.learn(i % 3, as_rows(contexts).row(0, i % 3), 0.5)
-    together = bank.score(as_rows(contexts), np.array([2, 0, 2, 1, 0, 2]))
+        model.learn(i % 3, as_rows(contexts).row(0, i % 3), 0.5)
+    together = model.score(as_rows(contexts), np.array([2, 0, 2, 1, 0, 2]))
     for arm, slot in enumerate([2, 0, 2, 1, 0, 2]):
-        alone = bank.score(as_rows(contexts), np.array([slot] * 6))
+        alone = model.score(as_rows(contexts), np.array([slot] * 6))
         for one, other in zip(together, alone, strict=True):
             np.testing.assert_allclose(one[0, arm], other[0, arm], rtol=1e-12)
 
@@ -143,32 +143,31 @@ def test_columns_that_are_left_out_are_left_out_of_own_parts_too():
 
 def test_no_entry_lies_on_two_lines_of_the_cache():
     for dtype in ("float64", "float32"):
-        room = blocks.blank(3, WIDTH, dtype)
-        assert room.ctypes.data % 64 == 0
-        assert room.shape == (3, blocks.n_entries(WIDTH), LANES)
+        empty = blocks.empty_blocks(3, WIDTH, dtype)
+        assert empty.ctypes.data % 64 == 0
+        assert empty.shape == (3, 10 * 11 // 2 + 5 * 10, LANES)
 
 
-def test_banks_say_whose_models_they_have():
+def test_rows_that_do_not_fit_are_refused():
     rows = as_rows(np.ones((2, 3)))
-    with pytest.raises(ValueError, match="every arm has a model of its own here; name their slots"):
-        ArmBank(3, 1.0).score(rows)
-    with pytest.raises(ValueError, match="all arms have one model here; name no slots"):
-        RidgeBank(3, 1.0).score(rows, np.zeros(2, np.int64))
-    with pytest.raises(TypeError, match="an ArmBank absorbs another; got a RidgeBank"):
-        ArmBank(3, 1.0).absorb(RidgeBank(3, 1.0), [(0, 0)])
+    for model in (DisjointModel(4, 1.0), SharedModel(4, 1.0), HybridModel(4, 1.0)):
+        with pytest.raises(ValueError, match="rows must be 4 wide"):
+            model.score(rows, np.zeros(2, np.int64))
+    with pytest.raises(ValueError, match=r"with an arm each, got 3 and 1 arm\(s\)"):
+        DisjointModel(3, 1.0).score(rows, np.zeros(1, np.int64))
 
 
 @njit
 def call_all(table, places, weights, lo, hi, out):
     one, two, three = np.uint64(1), np.uint64(2), np.uint64(3)
     add_weighted(out, np.uint64(0), out, one, table, two, places, weights, lo, hi)
-    take_square(out, two, out, one, table, two, places, weights, lo, hi)
+    subtract_square(out, two, out, one, table, two, places, weights, lo, hi)
     set_products(out, three, table, one, table, three, hi - lo)
 
 
 @njit
 def call_outer(matrix, steps, columns):
-    take_outer(matrix, np.uint64(2), steps, np.uint64(1), columns[1], columns, np.uint64(2), 3, np.uint64(4))
+    subtract_outer(matrix, np.uint64(2), steps, np.uint64(1), columns[1], columns, np.uint64(2), 3, np.uint64(4))
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])

@@ -1,15 +1,16 @@
-"""Eight models side by side, so that vector units work on all of them at once.
+"""Regressions in blocks of eight arms (array of structures of arrays), so that vector units work on all eight at once.
 
-Models lie in blocks of eight: entry e of the model in lane l stands at `lanes[block, e, l]`, and one load brings
-that entry of all eight. It is a line of the cache, of which a model by itself would use an eighth. A model has
+Entry e of the regression in lane l stands at `blocks[block, e, l]`, and one load brings that entry of all eight: a
+line of the cache, of which a regression by itself would use an eighth. A regression has these entries:
 
-    the triangle of A^-1, d + 1 wide        theta, d + 1 long        a few steps, each d + 1 long
+    the packed triangle of A^-1, d + 1 wide        theta, d + 1 long        a few pending steps, each d + 1 long
 
-Column d stands for the arm's own part f, as if that were one feature with the value 1: A^-1 holds A^-1 f there,
-and theta holds theta.f, so that a context `u + f` has the entries of u and one more, however many f has.
+Column d stands for the arm part f of the contexts, as if f were one feature with the value 1: A^-1 holds A^-1 f there,
+and theta holds theta.f. A context `u + f` then has the entries of u and one more, however many f has.
 
-A row that is learned takes a rank-one matrix s s' off A^-1. It is kept as a step s, and all steps of a block are
-taken off in one pass over its memory, for which learning would wait otherwise, once a lane has `MOST_PENDING`.
+A row that is learned subtracts a rank-one matrix s s' from A^-1. It waits as a pending step s; all pending steps of a
+block are subtracted in one pass over its memory, which learning would have to wait for otherwise, once a regression
+has `MOST_PENDING` of them.
 """
 
 from __future__ import annotations
@@ -17,80 +18,81 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-from fairbandits.models.kernels.triangles import FAST, GROWN, Floats, Ints, dot
-from fairbandits.models.kernels.vectors import LANES, take_outer
+from fairbandits.jit import helper, kernel
+from fairbandits.models.kernels.layouts import MATRICES, ZERO, Columns, Floats, Ints
+from fairbandits.models.kernels.vectors import LANE_BITS, LANE_MASK, LANES, subtract_outer
 
 MOST_PENDING = 4
+_CACHE_LINE = 64
 
 
-def n_entries(width: int) -> int:
-    """Give how many entries a model has."""
-    return (width + 1) * (width + 2) // 2 + (1 + MOST_PENDING) * (width + 1)
-
-
-def blank(n_blocks: int, width: int, dtype: Any) -> NDArray[Any]:
-    """Make room for blocks of models, such that no entry lies on two lines of the cache."""
-    shape, line = (n_blocks, n_entries(width), LANES), 64
+def empty_blocks(n_blocks: int, width: int, dtype: Any) -> NDArray[Any]:
+    """Return blocks of zeros, such that no entry lies on two lines of the cache."""
+    n_entries = (width + 1) * (width + 2) // 2 + (1 + MOST_PENDING) * (width + 1)
+    shape = (n_blocks, n_entries, LANES)
     n_bytes = int(np.prod(shape)) * np.dtype(dtype).itemsize
-    raw = np.zeros(n_bytes + line, np.uint8)
-    first = -raw.ctypes.data % line
-    room: NDArray[Any] = raw[first : first + n_bytes].view(dtype).reshape(shape)
-    return room
+    raw = np.zeros(n_bytes + _CACHE_LINE, np.uint8)
+    first = -raw.ctypes.data % _CACHE_LINE
+    blocks: NDArray[Any] = raw[first : first + n_bytes].view(dtype).reshape(shape)
+    return blocks
 
 
-def taken_out(lanes: NDArray[Any], place: int, n_steps: int, d: int) -> tuple[Floats, NDArray[Any]]:
-    """Copy out the triangle of A^-1 of one model, from which its steps have not been taken off, and the steps."""
-    model = lanes[place // LANES, :, place % LANES]
-    steps = model[steps_at(d) :].reshape(MOST_PENDING, d + 1)
-    return model[: d * (d + 1) // 2].astype(np.float64), steps[:n_steps, :d]
+def inverse_and_steps(blocks: NDArray[Any], place: int, n_steps: int, d: int) -> tuple[Floats, NDArray[Any]]:
+    """Copy out A^-1 of one regression, from which its pending steps are not subtracted yet, and the steps."""
+    regression = blocks[place >> LANE_BITS, :, place & LANE_MASK]
+    steps = regression[-MOST_PENDING * (d + 1) :].reshape(MOST_PENDING, d + 1)
+    return regression[: d * (d + 1) // 2].astype(np.float64), steps[:n_steps, :d]
 
 
-@njit(cache=True, nogil=True, inline="always")
-def theta_at(d: int) -> int:
-    """Give the first entry of theta; the steps are behind it."""
+@helper()
+def theta_entry(d: int) -> int:
+    """Return the first entry of theta; the pending steps follow it, `theta_entry(d) + d + 1`."""
     return (d + 1) * (d + 2) // 2
 
 
-@njit(cache=True, nogil=True, inline="always")
-def steps_at(d: int) -> int:
-    """Give the first entry of the steps."""
-    return theta_at(d) + d + 1
+@helper()
+def find_blocks(slots: Ints, where: Ints, n_blocks: int, arm_from: int, arm_to: int) -> tuple[int, Ints, Ints]:
+    """Find the blocks that hold the regressions of arms, and the arm of each lane, -1 for none.
 
-
-@njit(cache=True, nogil=True)
-def deal(slots: Ints, where: Ints, n_blocks: int, arm_from: int, arm_to: int) -> tuple[Ints, Ints]:
-    """Find the blocks in which arms have their models, and which arm each lane is for, -1 for none.
-
-    Where two arms have one model, its block stands twice.
+    Returns the number of blocks, the blocks, and the arms. Where two arms have one regression, its block stands twice.
     """
-    # What is not written is garbage: a block has been met where what it says leads back to it.
+    # What is not written is garbage: a block has been met where what it holds leads back to it.
     met = np.empty(n_blocks, np.int64)
     blocks, arms = np.empty(arm_to - arm_from, np.int64), np.empty((arm_to - arm_from, LANES), np.int64)
     found = 0
-    for a in range(arm_from, arm_to):
-        slot = slots[a]
-        if slot < 0 or slot >= len(where) or where[slot, GROWN] < 0:
+    for arm in range(arm_from, arm_to):
+        slot = slots[arm]
+        if slot < 0 or slot >= len(where) or where[slot, MATRICES] < 0:
             continue
-        block, lane = divmod(where[slot, GROWN], LANES)
-        at_ = met[block]
-        if not 0 <= at_ < found or blocks[at_] != block or arms[at_, lane] >= 0:
-            at_ = met[block] = found
-            blocks[at_] = block
+        block, lane = where[slot, MATRICES] >> LANE_BITS, where[slot, MATRICES] & LANE_MASK
+        at = met[block]
+        if not 0 <= at < found or blocks[at] != block or arms[at, lane] >= 0:
+            at = met[block] = found
+            blocks[at] = block
             for other in range(LANES):
-                arms[at_, other] = -1
+                arms[at, other] = -1
             found += 1
-        arms[at_, lane] = a
-    return blocks[:found], arms[:found]
+        arms[at, lane] = arm
+    return found, blocks, arms
 
 
-@njit(cache=True, nogil=True)
-def is_kept(
+@helper()
+def most_pending(pending: Ints, block: int) -> int:
+    """Return the largest number of pending steps of a regression of a block."""
+    most = 0
+    for place in range(block << LANE_BITS, (block + 1) << LANE_BITS):
+        if place < pending.size and pending[place] > most:
+            most = pending[place]
+    return most
+
+
+@helper()
+def has_part(
     columns: Ints, values: Floats, lo: int, hi: int, part_columns: Ints, part_values: Floats, place: int
 ) -> bool:
-    """Whether a row's own part is the one that is kept, entry by entry: callers look at its name first."""
+    """Return whether entries lo to hi are the arm part that column d stands for: callers compare names first."""
     different = hi - lo != part_columns[place, 0]
     for i in range(0 if different else hi - lo):
         different |= columns[lo + i] != part_columns[place, 1 + i]
@@ -98,127 +100,126 @@ def is_kept(
     return not different
 
 
-@njit(cache=True, nogil=True)
-def most_pending(pending: Ints, block: int) -> int:
-    """Give the number of steps of the lane of a block that has most."""
-    most = 0
-    for place in range(block * LANES, min((block + 1) * LANES, pending.size)):
-        most = max(most, pending[place])
-    return most
-
-
-@njit(cache=True, nogil=True, fastmath=FAST)
-def fold(lanes: Floats, pending: Ints, block: int, d: int) -> None:
-    """Take the steps of all lanes of a block off their A^-1."""
-    filled = _filled(lanes, block, most_pending(pending, block), d)
-    start = np.uint64(block * lanes.shape[1])
-    steps = start + np.uint64(steps_at(d))
-    for k in range(np.uint64(filled.size)):
+@helper()
+def subtract_pending(blocks: Floats, pending: Ints, block: int, d: int) -> None:
+    """Subtract the pending steps of all regressions of a block from their A^-1."""
+    n_filled, filled = _filled_columns(blocks, block, most_pending(pending, block), d)
+    start, one = np.uint64(block * blocks.shape[1]), np.uint64(1)
+    first = theta_entry(d) + d + 1
+    for k in range(np.uint64(n_filled)):
         i = filled[k]
-        line = start + i * (i + np.uint64(1)) // np.uint64(2)
-        take_outer(lanes, line, lanes, steps, i, filled, k + np.uint64(1), MOST_PENDING, np.uint64(d + 1))
-    for entry in range(steps_at(d), lanes.shape[1]):
+        row_start = start + i * (i + one) // np.uint64(2)
+        steps_from = start + np.uint64(first)
+        subtract_outer(blocks, row_start, blocks, steps_from, i, filled, k + one, MOST_PENDING, np.uint64(d + 1))
+    for entry in range(first, blocks.shape[1]):
         for lane in range(LANES):
-            lanes[block, entry, lane] = 0.0
-    for place in range(block * LANES, min((block + 1) * LANES, pending.size)):
-        pending[place] = 0
+            blocks[block, entry, lane] = 0.0
+    for place in range(block << LANE_BITS, (block + 1) << LANE_BITS):
+        if place < pending.size:
+            pending[place] = 0
 
 
-@njit(cache=True, nogil=True)
-def _filled(lanes: Floats, block: int, n_steps: int, d: int) -> NDArray[np.uint64]:
-    """Find the columns in which a step of a block is not zero: those of which no arm has learned are."""
+@helper()
+def _filled_columns(blocks: Floats, block: int, n_steps: int, d: int) -> tuple[int, Columns]:
+    """Find the columns in which a step of a block is not zero: in most, no arm has learned anything yet."""
     columns = np.empty(d + 1, np.uint64)
     found = 0
     for i in range(d + 1):
         is_filled = False
         for k in range(n_steps):
             for lane in range(LANES):
-                is_filled |= lanes[block, steps_at(d) + k * (d + 1) + i, lane] != 0.0
+                is_filled |= blocks[block, theta_entry(d) + (k + 1) * (d + 1) + i, lane] != 0.0
         columns[found] = i
         found += is_filled
-    return columns[:found]
+    return found, columns
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
-def product(lanes: Floats, block: int, lane: int, n_steps: int, columns: Ints, values: Floats, d: int) -> Floats:
-    """Compute A^-1 x of one model, d + 1 numbers, for an x of which the entries are given."""
-    out = np.zeros(d + 1)
-    model = lanes[block]
+@helper(reorder_sums=True)
+def multiply_inverse(
+    blocks: Floats, place: int, n_steps: int, columns: Ints, values: Floats, lo: int, hi: int, d: int, out: Floats
+) -> None:
+    """Compute A^-1 x of one regression, d + 1 numbers; x has entries lo to hi."""
+    block, lane = np.uint64(place >> LANE_BITS), np.uint64(place & LANE_MASK)
     one, width = np.uint64(1), np.uint64(d + 1)
-    for i in range(columns.size):
+    for j in range(width):
+        out[j] = 0.0
+    for i in range(lo, hi):
         c, v = np.uint64(columns[i]), values[i]
         entry = c * (c + one) // np.uint64(2)
         for j in range(c + one):
-            out[j] += v * model[entry + j, lane]
-        # The rest of the row stands in the column below the diagonal.
+            out[j] += v * blocks[block, entry + j, lane]
+        # The rest of the matrix's row stands in the column below the diagonal.
         entry += c
         for j in range(c + one, width):
             entry += j
-            out[j] += v * model[entry, lane]
-    step = np.uint64(steps_at(d))
+            out[j] += v * blocks[block, entry, lane]
+    step = np.uint64(theta_entry(d)) + width
     for _ in range(n_steps):
         along = 0.0
-        for i in range(columns.size):
-            along += values[i] * model[step + np.uint64(columns[i]), lane]
+        for i in range(lo, hi):
+            along += values[i] * blocks[block, step + np.uint64(columns[i]), lane]
         for j in range(width):
-            out[j] -= along * model[step + j, lane]
+            out[j] -= along * blocks[block, step + j, lane]
         step += width
-    return out
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
-def make_ready(lanes: Floats, block: int, lane: int, n_steps: int, columns: Ints, values: Floats, d: int) -> None:
-    """Let column d stand for an own part of which the entries are given: in A^-1 and in the steps."""
-    model = lanes[block]
-    line = d * (d + 1) // 2
-    q = product(lanes, block, lane, 0, columns, values, d)
-    q[d] = dot(q, np.uint64(0), columns, values, np.uint64(0), np.uint64(columns.size))
+@helper(reorder_sums=True)
+def set_part(
+    blocks: Floats, place: int, n_steps: int, columns: Ints, values: Floats, lo: int, hi: int, d: int
+) -> None:
+    """Let column d stand for the arm part with entries lo to hi: in A^-1 and in the pending steps."""
+    block, lane = place >> LANE_BITS, place & LANE_MASK
+    q = np.empty(d + 1)
+    multiply_inverse(blocks, place, ZERO, columns, values, lo, hi, d, q)
+    q[d] = 0.0
+    for i in range(lo, hi):
+        q[d] += values[i] * q[columns[i]]
+    row = d * (d + 1) // 2
     for j in range(d + 1):
-        model[line + j, lane] = q[j]
+        blocks[block, row + j, lane] = q[j]
     for k in range(n_steps):
-        step = steps_at(d) + k * (d + 1)
+        step = theta_entry(d) + (k + 1) * (d + 1)
         along = 0.0
-        for i in range(columns.size):
-            along += values[i] * model[step + columns[i], lane]
-        model[step + d, lane] = along
+        for i in range(lo, hi):
+            along += values[i] * blocks[block, step + columns[i], lane]
+        blocks[block, step + d, lane] = along
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
-def set_theta(lanes: Floats, block: int, lane: int, theta: Floats, columns: Ints, values: Floats) -> None:
-    """Write theta down, and theta.f behind it."""
-    model, d = lanes[block], theta.size
+@helper(reorder_sums=True)
+def set_theta(
+    blocks: Floats, place: int, theta: Floats, slot: int, columns: Ints, values: Floats, lo: int, hi: int
+) -> None:
+    """Write theta, and theta.f behind it, f being the arm part with entries lo to hi."""
+    block, lane, d = place >> LANE_BITS, place & LANE_MASK, theta.shape[1]
     for i in range(d):
-        model[theta_at(d) + i, lane] = theta[i]
-    own = dot(theta, np.uint64(0), columns, values, np.uint64(0), np.uint64(columns.size))
-    model[theta_at(d) + d, lane] = own
+        blocks[block, theta_entry(d) + i, lane] = theta[slot, i]
+    total = 0.0
+    for i in range(lo, hi):
+        total += values[i] * theta[slot, columns[i]]
+    blocks[block, theta_entry(d) + d, lane] = total
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
-def add_step(lanes: Floats, block: int, lane: int, n_steps: int, u: Floats, factor: float) -> None:
-    """Write one more step down, u times a factor, behind the n that there are."""
-    model, first = lanes[block], steps_at(u.size - 1) + n_steps * u.size
-    for i in range(u.size):
-        model[first + i, lane] = factor * u[i]
-
-
-@njit(cache=True, nogil=True)
-def put(
-    lanes: Floats,
+@kernel()
+def write_regression(
+    blocks: Floats,
     pending: Ints,
-    place: int,
-    inverse: Floats,
-    theta: Floats,
     part_columns: Ints,
     part_values: Floats,
+    theta: Floats,
+    place: int,
+    slot: int,
+    inverse: Floats,
 ) -> None:
-    """Write a model down that has been solved afresh: A^-1 and theta, and no steps."""
-    block, lane = divmod(place, LANES)
-    model, d = lanes[block], theta.size
+    """Write a regression that has been solved afresh: A^-1 and theta, and no pending steps."""
+    block, lane, d = place >> LANE_BITS, place & LANE_MASK, theta.shape[1]
     for entry in range(inverse.size):
-        model[entry, lane] = inverse[entry]
-    for entry in range(steps_at(d), len(model)):
-        model[entry, lane] = 0.0
+        blocks[block, entry, lane] = inverse[entry]
+    for entry in range(theta_entry(d) + d + 1, blocks.shape[1]):
+        blocks[block, entry, lane] = 0.0
     pending[place] = 0
-    columns, values = part_columns[1 : 1 + part_columns[0]], part_values[: part_columns[0]]
-    make_ready(lanes, block, lane, 0, columns, values, d)
-    set_theta(lanes, block, lane, theta, columns, values)
+    n = part_columns[place, 0]
+    columns, values = np.empty(n, np.int64), np.empty(n)
+    for i in range(n):
+        columns[i], values[i] = part_columns[place, 1 + i], part_values[place, i]
+    set_part(blocks, place, ZERO, columns, values, ZERO, n, d)
+    set_theta(blocks, place, theta, slot, columns, values, ZERO, n)

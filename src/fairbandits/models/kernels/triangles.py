@@ -1,13 +1,8 @@
-"""The compiled parts that scoring and learning share.
+"""Algebra on symmetric matrices that are stored as packed lower triangles, row after row.
 
-Symmetric matrices are kept as their lower triangles, row after row: half the memory, and memory is what a
-round waits for. Those of a bank lie in one block, so that one call scores all arms. A slot beyond the last, or
--1, stands for a model that has learned nothing: its A is ridge * I and takes no memory. A model that has learned
-little has no matrices either; `young` says what it has instead.
-
-Sums may be reordered by the compiler (`reassoc`), which is what lets it use vector units; NaN and infinities
-keep their meaning. Indices are unsigned where it counts: one that may be negative costs a branch at each access.
-Inner loops take no slices of arrays: each costs two atomic counts, more than the work on twenty numbers.
+Half the memory, and memory is what a round waits for. Indices are unsigned where it counts: one that may be negative
+costs a branch at each access. Inner loops take no slices of arrays: each costs two atomic counts, more than the work
+on twenty numbers.
 """
 
 from __future__ import annotations
@@ -15,90 +10,123 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-
-FAST = {"reassoc", "nsz", "contract"}
-
-# What stands in the line that says where a slot's model is: its place among the matrices, or -1 while it is young;
-# how many steps it has; and from there on the places of its steps.
-GROWN, N_STEPS, FIRST_STEP = 0, 1, 2
-
-# What came of learning a row: done; better solved afresh; refused, for it points outside of the matrix; to be
-# learned by a model that has grown up; wants a place for one more step. Nothing has changed where it is not done.
-LEARNED, AFRESH, OUTSIDE, GROW_UP, NO_PLACE = range(5)
+from fairbandits.jit import helper, kernel
+from fairbandits.models.kernels.layouts import Floats, Ints
 
 
-@njit(cache=True, nogil=True, inline="always")
-def at(i: int | np.uint64, j: int | np.uint64) -> np.uint64:
-    """Give the place of an entry in a lower triangle."""
-    high, low = np.uint64(max(i, j)), np.uint64(min(i, j))
-    return high * (high + np.uint64(1)) // np.uint64(2) + low
+@helper()
+def entry_of(i: int | np.uint64, j: int | np.uint64) -> np.uint64:
+    """Return the place of entry (i, j) in a packed triangle."""
+    row, column = np.uint64(i), np.uint64(j)
+    if row < column:
+        row, column = column, row
+    return row * (row + np.uint64(1)) // np.uint64(2) + column
 
 
-@njit(cache=True, nogil=True, inline="always")
+@helper()
 def root(variance: float) -> float:
-    """Take the square root; NaN where rounding has made a variance negative."""
+    """Return the square root, NaN where rounding has made a variance negative."""
     return math.sqrt(variance) if variance >= 0.0 else math.nan
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
-def times(triangle: Floats, columns: Ints, values: Floats, d: int) -> Floats:
-    """Multiply a symmetric matrix with a sparse vector."""
-    product = np.zeros(d)
-    for i in range(columns.size):
-        c = np.uint64(columns[i])
-        v = values[i]
-        start = c * (c + np.uint64(1)) // np.uint64(2)
-        row = triangle[start : start + c + np.uint64(1)]
-        for j in range(row.size):
-            product[j] += v * row[j]
-        # The rest of the row stands in the column below the diagonal.
-        place = start + c
-        for j in range(c + np.uint64(1), np.uint64(d)):
-            place += j
-            product[j] += v * triangle[place]
-    return product
-
-
-@njit(cache=True, nogil=True, fastmath=FAST)
+@helper(reorder_sums=True)
 def dot(x: Floats, start: np.uint64, columns: Ints, values: Floats, lo: np.uint64, hi: np.uint64) -> float:
-    """Multiply a part of a row with a vector that begins at `start`."""
+    """Multiply entries lo to hi of a sparse row with the vector that begins at `start` of x."""
     total = 0.0
     for i in range(lo, hi):
         total += values[i] * x[start + np.uint64(columns[i])]
     return total
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
-def dot_full(x: Floats, x_from: np.uint64, y: Floats, y_from: np.uint64, n: np.uint64) -> float:
-    """Multiply n numbers of a vector with n of another."""
+@helper(reorder_sums=True)
+def dot_dense(x: Floats, x_from: np.uint64, y: Floats, y_from: np.uint64, n: np.uint64) -> float:
+    """Multiply n numbers of one vector with n of another."""
     total = 0.0
     for i in range(n):
         total += x[x_from + i] * y[y_from + i]
     return total
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def is_inside(columns: Ints, d: int) -> bool:
-    """Whether all columns are among 0..d-1."""
+    """Return whether all columns are in 0..d-1."""
     outside = 0
     for i in range(columns.size):
         outside += columns[i] < 0 or columns[i] >= d
     return outside == 0
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@kernel(reorder_sums=True)
+def multiply(triangle: Floats, columns: Ints, values: Floats, d: int) -> Floats:
+    """Multiply a symmetric matrix with a sparse vector."""
+    product = np.zeros(d)
+    add_product(triangle, np.uint64(0), columns, values, np.uint64(0), np.uint64(columns.size), product)
+    return product
+
+
+@helper(reorder_sums=True)
+def add_product(
+    triangles: Floats,
+    start: np.uint64,
+    columns: Ints,
+    values: Floats,
+    lo: np.uint64,
+    hi: np.uint64,
+    product: Floats,
+) -> None:
+    """Add the product of the matrix that begins at `start` with entries lo to hi of a sparse vector."""
+    one = np.uint64(1)
+    for i in range(lo, hi):
+        c, v = np.uint64(columns[i]), values[i]
+        row = start + c * (c + one) // np.uint64(2)
+        for j in range(c + one):
+            product[j] += v * triangles[row + j]
+        # The rest of the matrix's row stands in the column below the diagonal.
+        entry = row + c
+        for j in range(c + one, np.uint64(product.size)):
+            entry += j
+            product[j] += v * triangles[entry]
+
+
+@kernel(reorder_sums=True)
 def add_outer(triangle: Floats, u: Floats, factor: float) -> None:
-    """Add u u' times a factor."""
-    start = 0
-    for i in range(u.size):
+    """Add u u' times a factor to a symmetric matrix."""
+    start = np.uint64(0)
+    for i in range(np.uint64(u.size)):
         scaled = factor * u[i]
         if scaled != 0.0:
-            row = triangle[start : start + i + 1]
-            for j in range(i + 1):
-                row[j] += scaled * u[j]
-        start += i + 1
+            for j in range(i + np.uint64(1)):
+                triangle[start + j] += scaled * u[j]
+        start += i + np.uint64(1)
+
+
+@helper(reorder_sums=True)
+def add_row(
+    columns: Ints,
+    values: Floats,
+    reward: float,
+    weight: float,
+    gram: Floats,
+    place: int,
+    moment: Floats,
+    slot: int,
+) -> None:
+    """Add a row to A and b of a regression: A += w x x', b += w r x."""
+    for i in range(columns.size):
+        value = weight * values[i]
+        moment[slot, columns[i]] += reward * value
+        for j in range(i + 1):
+            gram[place, entry_of(columns[i], columns[j])] += value * values[j]
+
+
+@helper(reorder_sums=True)
+def leverage_and_residual(
+    columns: Ints, values: Floats, u: Floats, theta: Floats, slot: int, reward: float, weight: float
+) -> tuple[float, float]:
+    """Compute the leverage w x' A^-1 x of a row, from u = A^-1 x, and the residual r - theta.x."""
+    leverage, residual = 0.0, reward
+    for i in range(columns.size):
+        leverage += weight * values[i] * u[columns[i]]
+        residual -= values[i] * theta[slot, columns[i]]
+    return leverage, residual

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from fairbandits.audit.log_sums import COUNT, SQUARES, TOTAL
 from fairbandits.audit.time_blocks import TimeBlocks
-from fairbandits.policies.policy_files import State
+from fairbandits.policies.persistence import PolicyState as State
 from fairbandits.service.config import Config
 from fairbandits.service.log.events import Decided, Entry, Rewarded
 from fairbandits.service.state.recommender import spread

@@ -16,7 +16,7 @@ from fairbandits.contexts import Offer
 from fairbandits.fairness import GroupKey
 from fairbandits.models import Row
 from fairbandits.policies import Policy
-from fairbandits.policies.policy_files import State
+from fairbandits.policies.persistence import PolicyState as State
 from fairbandits.service.config import Config
 from fairbandits.service.features import FeatureEncoder, some_values
 from fairbandits.service.log.events import ArmAdded, ArmRetired, ArmSet, Context, Decided, Entry, Rewarded
@@ -179,7 +179,7 @@ class Recommender:
     def snapshot(self) -> Callable[[], bytes]:
         """Take a copy of all of it, of which another thread can make what `restore` takes."""
         state = self.policy.state()
-        state.header["notes"] = {"service": self._rest()}
+        state.header["metadata"] = {"service": self._rest()}
         return state.to_bytes
 
     def restore(self, content: bytes) -> None:
@@ -189,7 +189,7 @@ class Recommender:
         fresh = self.config.make_policy()
         if repr(policy.set_params(random_state=None)) != repr(fresh):
             raise ValueError(f"the snapshot is of {policy!r}, not of {fresh!r}")
-        rest = json.loads(state.header["notes"]["service"])
+        rest = json.loads(state.header["metadata"]["service"])
         self.shelf.restore(rest["shelf"])
         self.policy, self.seq = policy, rest["seq"]
         self.decided, self.rewarded = rest["decided"], rest["rewarded"]

@@ -1,0 +1,133 @@
+"""Compiled loops: kernels are compiled when they are first called, and cached on disk.
+
+Numba's own cache looks at the file of a kernel, not at the files of the kernels it calls: after an update, code
+compiled from the old files would go on running. Here a cached kernel is used only while its own file and all of
+`models/kernels/` are what they were. So kernels may call kernels of their own file and of `models/kernels/`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import logging
+import time
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any, TypeVar, cast
+
+import numba
+from numba import njit
+from numba.core import config, event
+
+_log = logging.getLogger("fairbandits")
+
+Kernel = TypeVar("Kernel", bound=Callable[..., Any])
+
+#: Versions of Numba, the first and the last minor, with which the tests have been run. Whatever relies on Numba's
+#: inner workings (the vector intrinsics, the cache) is used with these alone.
+TESTED = ((0, 60), (0, 68))
+
+# Sums may be reordered, which is what lets the compiler use vector units; NaN and infinities keep their meaning.
+_REORDERED = {"reassoc", "nsz", "contract"}
+
+_KERNELS = Path(__file__).parent / "models" / "kernels"
+_PATIENCE = 2.0
+
+
+def is_tested() -> bool:
+    """Return whether the installed Numba is one of the versions that the tests have been run with."""
+    return TESTED[0] <= tuple(int(part) for part in numba.__version__.split(".")[:2]) <= TESTED[1]
+
+
+def kernel(*, reorder_sums: bool = False) -> Callable[[Kernel], Kernel]:
+    """Compile a function that Python calls; other threads run meanwhile.
+
+    Parameters
+    ----------
+    reorder_sums : bool
+        Whether the compiler may add up in another order, and so several numbers at once.
+    """
+
+    def compiled(function: Kernel) -> Kernel:
+        dispatcher: Any = njit(nogil=True, fastmath=_REORDERED if reorder_sums else False)(function)
+        if not config.DISABLE_JIT:
+            _enable_cache(dispatcher, function)
+        return cast(Kernel, dispatcher)
+
+    return compiled
+
+
+def helper(*, reorder_sums: bool = False) -> Callable[[Kernel], Kernel]:
+    """Compile a function that kernels call; it is cached as a part of these.
+
+    Python must not call it: it has no entry point for that, which saves a sixth of the time to compile, and a call
+    crashes the process (`tests/test_structure.py` looks for such calls). Constants among its arguments must be NumPy's (`np.int64(0)`): it is compiled once for each type, and a literal
+    number is a type of its own to Numba.
+    """
+
+    def compiled(function: Kernel) -> Kernel:
+        how = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+        return cast(Kernel, njit(nogil=True, fastmath=_REORDERED if reorder_sums else False, **how)(function))
+
+    return compiled
+
+
+def _enable_cache(dispatcher: Any, function: Callable[..., Any]) -> None:
+    if is_tested():
+        dispatcher._cache = _cache_of(function)
+    else:
+        dispatcher.enable_caching()
+
+
+def _cache_of(function: Callable[..., Any]) -> Any:
+    from numba.core.caching import FunctionCache, IndexDataCacheFile  # noqa: PLC0415
+
+    kernel_cache: Any = FunctionCache(function)
+    stamp = _stamp(inspect.getfile(function))
+    kernel_cache._cache_file = IndexDataCacheFile(
+        kernel_cache._cache_path, kernel_cache._impl.filename_base, source_stamp=stamp
+    )
+    return kernel_cache
+
+
+@cache
+def _stamp(path: str) -> str:
+    """Return a hash of all source code that kernels of a file are compiled from."""
+    digest = hashlib.sha256(numba.__version__.encode())
+    for source in [Path(path), *sorted(_KERNELS.glob("*.py"))]:
+        digest.update(source.read_bytes())
+    return digest.hexdigest()
+
+
+class _Notice(event.Listener):
+    """Log one line when compiling kernels takes long, so that nobody takes a first call for a hung one."""
+
+    def __init__(self) -> None:
+        self._depth = 0
+        self._began = self._spent = 0.0
+        self._is_told = False
+
+    def on_start(self, event: Any) -> None:
+        """Start the clock with the outermost kernel; kernels of other packages do not count."""
+        if self._depth or event.data["dispatcher"].py_func.__module__.startswith("fairbandits."):
+            if not self._depth:
+                self._began = time.monotonic()
+            self._depth += 1
+            self._look()
+
+    def on_end(self, event: Any) -> None:
+        """Stop the clock with the outermost kernel."""
+        if self._depth:
+            self._look()
+            self._depth -= 1
+            if not self._depth:
+                self._spent += time.monotonic() - self._began
+
+    def _look(self) -> None:
+        if not self._is_told and self._spent + time.monotonic() - self._began > _PATIENCE:
+            self._is_told = True
+            _log.warning("compiling kernels, once per installation ...")
+
+
+event.register("numba:compile", _Notice())

@@ -1,0 +1,109 @@
+"""The interface of reward models: expected rewards and their uncertainty."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairbandits.models.kernels.layouts import Floats, Ints
+from fairbandits.models.rows import Row, Rows
+
+
+class RewardModel(ABC):
+    """The expected reward of arms and its uncertainty, learned one observation at a time.
+
+    To use a custom model, derive a class and give it to a policy: `LinUCB(model=MyModel)`. The policy calls it with the
+    number of features when it sees the first contexts. Arms are numbered 0, 1, 2, ... by the policy; -1 stands for an
+    arm that has learned nothing. An arm that was forgotten gives its number to the next new one.
+
+    Parameters
+    ----------
+    width : int
+        Number of features.
+    """
+
+    #: Whether the same rewards in another order lead to other predictions.
+    order_dependent: ClassVar[bool] = True
+    #: Whether two models can be merged.
+    mergeable: ClassVar[bool] = False
+
+    kinds: ClassVar[dict[str, type[RewardModel]]] = {}
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        RewardModel.kinds[f"{cls.__module__}.{cls.__qualname__}"] = cls
+
+    def __init__(self, width: int) -> None:
+        self.width = width
+
+    @abstractmethod
+    def score(self, rows: Rows, arms: Ints) -> tuple[Floats, Floats]:
+        """Predict for every user and arm.
+
+        Parameters
+        ----------
+        rows : Rows
+            For each user one row per arm; `rows.toarray()` has the first user's first.
+        arms : array of int, shape (n_arms,)
+            The numbers of the arms.
+
+        Returns
+        -------
+        mean, width : arrays of shape (n_users, n_arms)
+            The expected rewards, and their uncertainty.
+        """
+
+    @abstractmethod
+    def learn(self, arm: int, row: Row, reward: float) -> None:
+        """Learn the reward of an arm with a context; raise ValueError if that is impossible, and change nothing.
+
+        The arm is -1 if it has been forgotten since it was chosen.
+        """
+
+    @abstractmethod
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Return all that was learned, as arrays."""
+
+    @abstractmethod
+    def restore(self, arrays: dict[str, NDArray[Any]]) -> None:
+        """Restore what `arrays` returned."""
+
+    def forget(self, arm: int) -> None:
+        """Drop what is known of an arm; a model that cannot tell arms apart keeps it."""
+
+    def merge(self, other: Self, pairs: Iterable[tuple[int, int]]) -> None:
+        """Add what another model has learned: pairs of an arm here and the same arm there."""
+        raise ValueError(f"policies with model={type(self).__name__} do not merge")
+
+    def sample(self, rows: Rows, arms: Ints, rng: np.random.Generator) -> Floats:
+        """Draw how far each mean is off, in widths: standard normal, (n_users, n_arms)."""
+        return rng.standard_normal((rows.n_users, rows.n_arms))
+
+
+class ZeroModel(RewardModel):
+    """A model that predicts 0 with certainty and learns nothing, for policies that need no prediction."""
+
+    order_dependent = False
+    mergeable = True
+
+    def score(self, rows: Rows, arms: Ints) -> tuple[Floats, Floats]:
+        """Return zeros."""
+        shape = (rows.n_users, rows.n_arms)
+        return np.zeros(shape), np.zeros(shape)
+
+    def learn(self, arm: int, row: Row, reward: float) -> None:
+        """Ignore a reward."""
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Return nothing."""
+        return {}
+
+    def restore(self, arrays: dict[str, NDArray[Any]]) -> None:
+        """Restore nothing."""
+
+    def merge(self, other: Self, pairs: Iterable[tuple[int, int]]) -> None:
+        """Add nothing."""

@@ -1,0 +1,74 @@
+"""The shared model: one ridge regression for all arms."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Self
+
+import numpy as np
+
+from fairbandits.models.kernels.layouts import Floats, Ints
+from fairbandits.models.kernels.shared_scoring import score_shared_dense, score_shared_sparse
+from fairbandits.models.normal_equations import NormalEquations
+from fairbandits.models.ridge import RidgeRegressions, in_widths
+from fairbandits.models.rows import Row, Rows, SparseRows
+from fairbandits.models.threads import over_arms
+
+
+class SharedModel(RidgeRegressions):
+    """One ridge regression for all arms: a `RidgeRegressions` that uses slot 0 alone.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fairbandits.models import SharedModel, as_rows
+    >>> model = SharedModel(width=2, ridge=1.0)
+    >>> rows = as_rows([[1.0, 0.0]])
+    >>> model.learn(0, rows.row(0, 0), reward=1.0)
+    >>> mean, width = model.score(rows, np.array([0]))
+    >>> mean.item(), round(width.item(), 6)
+    (0.5, 0.707107)
+    """
+
+    def score(self, rows: Rows, arms: Ints) -> tuple[Floats, Floats]:
+        """Predict for every user and arm: the expected reward, and the width `sqrt(x' A^-1 x)`."""
+        if rows.width != self.width:
+            raise ValueError(f"rows must be {self.width} wide, got {rows.width}")
+        mean, width = np.empty((2, rows.n_users, rows.n_arms))
+        model = self.coefficients(0), self._inverse(0), mean, width
+        work = rows.n_users * rows.n_arms * rows.width
+        if isinstance(rows, SparseRows):
+            broken = over_arms(score_shared_sparse, (tuple(rows.parts), *model), rows.n_arms, work)
+        else:
+            broken = over_arms(score_shared_dense, (rows.matrix, *model), rows.n_arms, work * rows.width // 2)
+        if broken:
+            self._repair(rows, np.zeros(rows.n_arms, np.int64), width)
+        return mean, width
+
+    def sample(self, rows: Rows, arms: Ints, rng: np.random.Generator) -> Floats:
+        """Draw how far each mean is off, in widths; arms are off together, as they share one theta."""
+        drawn = rows.times(self.root_of(0).T @ rng.standard_normal((rows.n_users, self.width)).T)
+        return in_widths(drawn, self.score(rows, arms)[1])
+
+    def learn(self, arm: int, row: Row, reward: float, weight: float = 1.0) -> None:
+        """Learn a row, whichever arm it is of."""
+        super().learn(0, row, reward, weight)
+
+    def forget(self, arm: int) -> None:
+        """Keep what was learned from an arm, as it cannot be told apart."""
+
+    def coefficients(self, arm: int) -> Floats:
+        """Return theta, the same for all arms."""
+        return super().coefficients(0)
+
+    def merge(self, other: Self, pairs: Iterable[tuple[int, int]]) -> None:
+        """Add what another model has learned."""
+        super().merge(other, [(0, 0)])
+
+    def learn_equations(self, equations: NormalEquations, pairs: Iterable[tuple[int, int]]) -> None:
+        """Learn rows that have been summed."""
+        super().learn_equations(equations, [(0, 0)])
+
+    def slots_in_equations(self, arms: Ints) -> Ints:
+        """Return slot 0 for all arms."""
+        return np.zeros_like(arms)

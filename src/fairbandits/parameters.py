@@ -1,0 +1,235 @@
+"""Parameters as scikit-learn has them, declared once: name, default, check and documentation in one place.
+
+    class LinUCB(Policy):
+        alpha: float = parameter(default=0.5, check=number(at_least=0.0), doc="Weight of the width in the score.")
+
+Every parameter is keyword-only, is checked whenever it is set, and becomes part of the class's documentation. Works with
+`sklearn.base.clone`, without importing scikit-learn.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+import textwrap
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, Self, dataclass_transform
+
+import numpy as np
+
+# Products of larger numbers with contexts leave the range of a float64.
+LARGEST = 1e50
+
+Check = Callable[[str, Any], object]
+
+
+class Parameter:
+    """A declared parameter: a class attribute that checks what is assigned to it.
+
+    It has no `__get__`, so that reading a parameter is as fast as reading any other attribute.
+    """
+
+    def __init__(self, default: Any, check: Check, doc: str, fixed: bool) -> None:
+        self.default = default
+        self.check = check
+        self.doc = doc
+        self.fixed = fixed
+        self.name = ""
+        self.kind = ""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+        self.kind = str(owner.__dict__.get("__annotations__", {}).get(name, ""))
+
+    def __set__(self, instance: Parameters, value: Any) -> None:
+        instance.set_params(**{self.name: value})
+
+
+def _anything(name: str, value: Any) -> None:
+    """Allow any value."""
+
+
+def parameter(*, default: Any, check: Check = _anything, doc: str = "", fixed: bool = False) -> Any:
+    """Declare a parameter of a class that derives from `Parameters`.
+
+    Parameters
+    ----------
+    default : any
+        What it is where it is not given.
+    check : callable, optional
+        Takes the name and a value, and raises ValueError if the value is not allowed.
+    doc : str, optional
+        Its documentation.
+    fixed : bool
+        Whether it may no longer change once something has been learned with it.
+    """
+    return Parameter(default, check, doc, fixed)
+
+
+@dataclass_transform(kw_only_default=True, field_specifiers=(parameter,))
+class Parameters:
+    """Base of everything that has declared parameters."""
+
+    _declared: ClassVar[Mapping[str, Parameter]] = {}
+    #: Whether parameters can be set after construction.
+    _frozen: ClassVar[bool] = False
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        names = [
+            name for base in cls.__mro__ for name, value in vars(base).items() if isinstance(value, Parameter)
+        ]
+        # A subclass that assigns something else to the name takes the parameter away.
+        found = {name: inspect.getattr_static(cls, name) for name in names}
+        cls._declared = {name: value for name, value in found.items() if isinstance(value, Parameter)}
+        if "__init__" in vars(cls):
+            raise TypeError(f"{cls.__name__} must declare its parameters with parameter(...), not in __init__")
+        cls.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+            [
+                inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=declared.default)
+                for name, declared in cls._declared.items()
+            ]
+        )
+        cls.__doc__ = _documented(cls)
+
+    def __init__(self, **given: Any) -> None:
+        for name, declared in self._declared.items():
+            self.__dict__[name] = given.pop(name, declared.default)
+        if given:
+            raise TypeError(f"{type(self).__name__}() got an unexpected keyword argument {next(iter(given))!r}")
+        self._check_all()
+        self._begin()
+
+    def _begin(self) -> None:
+        """Set up what is not a parameter, once the parameters have been checked."""
+
+    def _check_together(self) -> None:
+        """Check what depends on several parameters."""
+
+    def _has_learned(self) -> bool:
+        """Return whether something has been learned with the parameters."""
+        return False
+
+    def _changed(self, names: set[str]) -> None:
+        """Take note of parameters that have been set."""
+
+    def _check_all(self) -> None:
+        for name, declared in self._declared.items():
+            declared.check(name, self.__dict__[name])
+        self._check_together()
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the parameters by name; `deep` is there for scikit-learn and has no effect."""
+        return {name: self.__dict__[name] for name in self._declared}
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters; all are checked before the first one changes."""
+        for name in params:
+            if name not in self._declared:
+                raise ValueError(
+                    f"{name} is not a parameter of {type(self).__name__}; its parameters are "
+                    f"{', '.join(self._declared)}"
+                )
+        if self._frozen:
+            raise AttributeError(f"a {type(self).__name__} does not change; make a new one")
+        before = self.get_params()
+        # A seed that is set again starts the randomness again, so it always counts as changed.
+        changed = {n: value for n, value in params.items() if n == "random_state" or not _same(before[n], value)}
+        for name, value in changed.items():
+            if self._declared[name].fixed and self._has_learned():
+                raise ValueError(
+                    f"{name} cannot change after learning, got {value!r}; make a new {type(self).__name__}"
+                )
+        self.__dict__.update(changed)
+        try:
+            self._check_all()
+        except ValueError:
+            self.__dict__.update(before)
+            raise
+        self._changed(set(changed))
+        return self
+
+    def __repr__(self) -> str:
+        given = (
+            f"{name}={self.__dict__[name]!r}"
+            for name, declared in self._declared.items()
+            if not _same(self.__dict__[name], declared.default)
+        )
+        return f"{type(self).__name__}({', '.join(given)})"
+
+
+def number(
+    *,
+    at_least: float | None = None,
+    above: float | None = None,
+    at_most: float = LARGEST,
+    or_word: str | None = None,
+) -> Check:
+    """Return a check for numbers within bounds, or one word that stands for another choice.
+
+    Examples
+    --------
+    >>> number(at_least=0.0)("alpha", -1.0)
+    Traceback (most recent call last):
+        ...
+    ValueError: alpha must be a number of at least 0, got -1.0
+    """
+    rule = "a number"
+    if above is not None:
+        rule += f" above {above:g}"
+    if at_least is not None:
+        rule += f" of at least {at_least:g}"
+    if at_most < LARGEST:
+        rule += f" and at most {at_most:g}"
+    if or_word is not None:
+        rule += f' or "{or_word}"'
+
+    def check(name: str, value: Any) -> None:
+        if or_word is not None and isinstance(value, str) and value == or_word:
+            return
+        found = as_float(value)
+        is_low = (above is not None and found <= above) or (at_least is not None and found < at_least)
+        if is_low or not -LARGEST <= found <= at_most:
+            size = f" and at most {LARGEST:g} in size" if abs(found) > LARGEST else ""
+            raise ValueError(f"{name} must be {rule}{size}, got {value!r}")
+
+    return check
+
+
+def one_of(*choices: str) -> Check:
+    """Return a check for one of some words."""
+
+    def check(name: str, value: Any) -> None:
+        if not isinstance(value, str) or value not in choices:
+            raise ValueError(f"{name} must be one of {', '.join(choices)}, got {value!r}")
+
+    return check
+
+
+def as_float(value: Any) -> float:
+    """Return a number as a float; NaN for anything that is not a number."""
+    if isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool):
+        return float(value)
+    return math.nan
+
+
+def _same(a: Any, b: Any) -> bool:
+    if a is b:
+        return True
+    if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
+        return np.array_equal(a, b)
+    return type(a) is type(b) and bool(a == b)
+
+
+def _documented(cls: type[Parameters]) -> str:
+    """Return the docstring of a class with its parameters, before the first other section."""
+    doc = inspect.cleandoc(vars(cls).get("__doc__") or "")
+    if not cls._declared:
+        return doc
+    lines = ["Parameters", "----------"]
+    for name, declared in cls._declared.items():
+        lines.append(f"{name} : {declared.kind or 'any'}, default {declared.default!r}")
+        lines += textwrap.wrap(declared.doc, 108, initial_indent="    ", subsequent_indent="    ")
+    text = doc.split("\n")
+    at = next((i for i in range(1, len(text)) if text[i] and set(text[i]) == {"-"}), len(text) + 1) - 1
+    return "\n".join([*text[:at], *([""] if at == len(text) else []), *lines, "", *text[at:]]).rstrip() + "\n"

@@ -1,0 +1,251 @@
+"""Policies as files: arrays in safetensors, the rest as JSON in its header. Never a pickle."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairbandits.arms import ArmIndex
+from fairbandits.fairness import GroupRewards
+from fairbandits.models import FeatureMapError
+from fairbandits.policies.ledger import Ledger
+from fairbandits.policies.serialisation import (
+    params_from_dict,
+    params_to_dict,
+    rng_from_dict,
+    rng_to_dict,
+    with_prefix,
+)
+from fairbandits.storage import write_whole
+
+if TYPE_CHECKING:
+    from fairbandits.policies.policy import Policy
+
+FORMAT = "fairbandits-policy"
+VERSION = 4
+
+AnyPolicy = TypeVar("AnyPolicy", bound="Policy")
+
+
+class PolicyFileError(ValueError):
+    """A file that cannot be read as a policy."""
+
+
+@dataclass(frozen=True, eq=False)
+class PolicyState:
+    """A whole policy at one moment.
+
+    Attributes
+    ----------
+    header : dict
+        What is not an array, as JSON values.
+    arrays : dict of arrays
+        The arrays, by name.
+    """
+
+    header: dict[str, Any]
+    arrays: dict[str, NDArray[Any]]
+
+    def copy(self) -> PolicyState:
+        """Return a copy that does not change with the policy."""
+        return PolicyState(self.header, {name: array.copy() for name, array in self.arrays.items()})
+
+    def checksum(self) -> str:
+        """Return a hash of what has been learned; see `Policy.checksum`."""
+        learned = {name: self.header[name] for name in ("class", "arms", "groups", "rounds_learned")}
+        arrays = {name: array for name, array in self.arrays.items() if not name.startswith("ledger.")}
+        return _hash(json.dumps(learned, sort_keys=True), arrays)
+
+    def to_bytes(self) -> bytes:
+        """Return the content of a policy file."""
+        from safetensors.numpy import save  # noqa: PLC0415  (needed only here, and slow to import)
+
+        # Not ascontiguousarray, which would turn a scalar array into a vector.
+        arrays = {name: np.array(array, order="C") for name, array in self.arrays.items()}
+        text = json.dumps(self.header, sort_keys=True)
+        metadata = {"format": FORMAT, "version": str(VERSION), "header": text, "sha256": _hash(text, arrays)}
+        return save(arrays, metadata)
+
+    @classmethod
+    def from_bytes(cls, content: bytes, name: str = "the state") -> PolicyState:
+        """Read what `to_bytes` returned; raise PolicyFileError if it is damaged, or of another format or version."""
+        from safetensors import SafetensorError  # noqa: PLC0415
+        from safetensors.numpy import load  # noqa: PLC0415
+
+        try:
+            arrays = load(content)
+            length = int.from_bytes(content[:8], "little")
+            metadata = json.loads(content[8 : 8 + length]).get("__metadata__", {})
+        except (SafetensorError, ValueError, TypeError, KeyError, AttributeError) as error:
+            raise PolicyFileError(f"{name}: not a policy file, or truncated or damaged ({error})") from None
+        if metadata.get("format") != FORMAT:
+            raise PolicyFileError(f"{name}: a safetensors file, but not a saved fairbandits policy")
+        text = metadata.get("header", "")
+        version = metadata.get("version")
+        if version not in {str(VERSION), "3"}:
+            raise PolicyFileError(
+                f"{name}: policy file must have format version 3 or {VERSION}, got {version!r}; load it with the "
+                "fairbandits that saved it"
+            )
+        if metadata.get("sha256") != _hash(text, arrays):
+            raise PolicyFileError(f"{name}: its checksum does not match its content; restore the file from a copy")
+        state = cls(json.loads(text), arrays)
+        return _upgraded(state) if version == "3" else state
+
+
+def _upgraded(state: PolicyState) -> PolicyState:
+    """Return the state of a file of version 3 (fairbandits 0.1.0) in today's names."""
+    header = {("class" if name == "kind" else name): value for name, value in state.header.items()}
+    header["metadata"] = header.pop("notes", {})
+    header["records"] = {"regrets": header.pop("regrets")} if "regrets" in header else {}
+    arrays = {}
+    for name, array in state.arrays.items():
+        if name.startswith("bank."):
+            name = name.replace("bank.", "model.", 1).replace("model.common.", "model.shared.")
+            name = name.replace("model.lanes", "model.blocks")
+        arrays["records." + name if name.startswith("regrets.") else name] = array
+    return PolicyState(header, arrays)
+
+
+def write(path: str | os.PathLike[str], state: PolicyState) -> None:
+    """Write a policy file atomically."""
+    target = Path(path)
+    if not target.parent.is_dir():
+        raise PolicyFileError(f"{path}: its folder must exist; create it first")
+    write_whole(target, state.to_bytes())
+
+
+def read(path: str | os.PathLike[str]) -> PolicyState:
+    """Read a policy file."""
+    try:
+        content = Path(path).read_bytes()
+    except FileNotFoundError:
+        raise PolicyFileError(f"{path}: no such file") from None
+    except OSError as error:
+        raise PolicyFileError(f"{path}: cannot be read as a policy file ({error.strerror})") from None
+    return PolicyState.from_bytes(content, str(path))
+
+
+def _hash(text: str, arrays: dict[str, NDArray[Any]]) -> str:
+    digest = hashlib.sha256(text.encode())
+    for name in sorted(arrays):
+        array = arrays[name]
+        digest.update(f"\0{name}\0{array.dtype.str}\0{array.shape}\0".encode())
+        digest.update(array.tobytes())
+    return digest.hexdigest()
+
+
+def kind_of(cls: type) -> str:
+    """Return the name of a class in files: ours by name alone, wherever they move; others with their module."""
+    if cls.__module__.split(".")[0] == "fairbandits":
+        return cls.__qualname__
+    return f"{cls.__module__}.{cls.__qualname__}"
+
+
+def state_of(policy: Policy) -> PolicyState:
+    """Return the state of a policy; its arrays are not copies."""
+    records = policy.records()
+    header = {
+        "class": kind_of(type(policy)),
+        "params": params_to_dict(policy.get_params()),
+        "rng": rng_to_dict(policy._rng),
+        "arms": policy._arms.to_json(),
+        "ledger": policy._ledger.to_json(),
+        "groups": policy.groups.to_json(),
+        "records": {name: record.to_json() for name, record in records.items()},
+        "width": None if policy._model is None else policy._model.width,
+        "rounds_learned": policy.rounds_learned,
+        "metadata": policy.metadata,
+    }
+    parts: dict[str, dict[str, NDArray[Any]]] = {"groups": {**policy.groups.arrays()}}
+    parts["ledger"] = {**policy._ledger.arrays()}
+    parts |= {f"records.{name}": {**record.arrays()} for name, record in records.items()}
+    # Whether somebody has chosen before anything was learned makes no difference.
+    if policy.rounds_learned and policy._model is not None:
+        parts["model"] = policy._model.arrays()
+    return PolicyState(
+        header, {f"{part}.{name}": array for part, arrays in parts.items() for name, array in arrays.items()}
+    )
+
+
+def restore(policy: Policy, state: PolicyState) -> None:
+    """Restore a state into a policy that has the same parameters and has learned nothing."""
+    header, arrays = state.header, state.arrays
+    policy._rng = rng_from_dict(header["rng"])
+    policy._arms = ArmIndex.from_json(header["arms"])
+    policy._ledger = Ledger.restored(header["ledger"], with_prefix(arrays, "ledger."))
+    policy.groups = GroupRewards(policy.reward_range, policy._arms)
+    policy.groups.restore(header["groups"], with_prefix(arrays, "groups."))
+    for name, record in policy.records().items():
+        record.restore(header["records"][name], with_prefix(arrays, f"records.{name}."))
+    policy.rounds_learned = int(header["rounds_learned"])
+    policy.metadata = dict(header["metadata"])
+    if header["width"] is not None:
+        model = policy._model_for(int(header["width"]))
+        stored = with_prefix(arrays, "model.")
+        if stored:
+            model.restore(stored)
+
+
+def policy_from(state: PolicyState, cls: type[AnyPolicy], name: str, feature_map: Any) -> AnyPolicy:
+    """Return the policy of a state, of a class that derives from `cls`."""
+    header = state.header
+    try:
+        kind = cls if header["class"] == kind_of(cls) else cls.kinds[header["class"]]
+    except (KeyError, TypeError):
+        raise PolicyFileError(
+            f"{name}: its class {header.get('class')!r} is not defined here; import the module that defines it"
+        ) from None
+    if not issubclass(kind, cls):
+        raise PolicyFileError(
+            f"{name}: it must be a {cls.__name__}, got a {kind.__name__}; load it with its class"
+        )
+    try:
+        policy = kind(**params_from_dict(header["params"], feature_map))
+        restore(policy, state)
+    except FeatureMapError as error:
+        raise PolicyFileError(f"{name}: {error}") from None
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError, ArithmeticError) as error:
+        raise PolicyFileError(f"{name}: its parts do not fit together ({error!r}); save it again") from None
+    # Two policies may be loaded from one file: each numbers its decisions in an account of its own.
+    policy._ledger.open_account()
+    return policy
+
+
+def check_mergeable(policy: Policy, other: Policy) -> None:
+    """Raise ValueError unless two policies can be merged."""
+    check_same_parameters(policy, other)
+    widths = [each._model.width for each in (policy, other) if each._model is not None]
+    if len(set(widths)) > 1:
+        raise ValueError(
+            f"policies must have contexts of the same width to merge, got {widths[0]} and {widths[1]}"
+        )
+    for what in ("encoder", "catalogue"):
+        ours, theirs = policy.metadata.get(what), other.metadata.get(what)
+        if None not in (ours, theirs) and ours != theirs:
+            raise ValueError(
+                f"policies must be fitted with the same {what} to merge; fit one policy to a folder with both logs"
+            )
+    if policy._ledger.shares_history(other._ledger):
+        raise ValueError(
+            "policies must not share a past, which would count twice; merge policies that each started from nothing"
+        )
+
+
+def check_same_parameters(policy: Policy, other: Policy) -> None:
+    """Raise ValueError unless two policies are of the same class and have the same parameters."""
+    if type(other) is not type(policy):
+        raise ValueError(
+            f"policies must be of the same class, got {type(policy).__name__} and {type(other).__name__}"
+        )
+    ours, theirs = (params_to_dict(each.get_params()) | {"random_state": None} for each in (policy, other))
+    if ours != theirs:
+        different = [name for name in ours if ours[name] != theirs[name]]
+        raise ValueError(f"policies must have the same parameters, got different {', '.join(different)}")

@@ -1,0 +1,680 @@
+"""Policies: which arm to choose, and what to learn from its reward.
+
+A policy is composed of a reward model, a picker, the group record and the ledger of decisions. An algorithm derives from
+`Policy` and defines one thing, `terms`: what exploration and fairness add to the predicted reward.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairbandits.arms import ArmId, ArmIndex, as_arm
+from fairbandits.categorical import Categorical
+from fairbandits.contexts import Offer
+from fairbandits.fairness import Group, GroupKey, GroupRewards, as_group, as_groups
+from fairbandits.fairness.group_rewards import as_range, as_reward
+from fairbandits.fairness.groups import DEFAULT_ATTRIBUTE
+from fairbandits.models import Model, RewardModel, Row, Rows, as_model, as_rows, check_width, stack_rows
+from fairbandits.parameters import Parameters, number, parameter
+from fairbandits.policies import batch_learning, persistence
+from fairbandits.policies.batch_learning import SufficientStatistics
+from fairbandits.policies.decisions import Decisions
+from fairbandits.policies.ledger import Account, Ledger
+from fairbandits.policies.picker import GREEDY, Picker
+from fairbandits.policies.records import (
+    Decision,
+    DecisionDraft,
+    Reward,
+    Scores,
+    Slate,
+    as_slate_rewards,
+    as_slate_size,
+)
+from fairbandits.policies.serialisation import as_generator
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Term = Floats | float
+
+# Dividing by less leaves the range of a float64.
+_SMALLEST_RIDGE = 1e-50
+
+
+@dataclass(slots=True, eq=False)
+class Predictions:
+    """What a policy's `terms` see of a round, for one user or many.
+
+    Attributes
+    ----------
+    mean, width : arrays of shape (n_users, n_arms)
+        The predicted reward, and its uncertainty.
+    groups : tuple
+        The group of each user, as pairs of attribute and value.
+    arms : array of int, shape (n_arms,)
+        The numbers of the arms on offer in the group record; -1 for an arm without rewards.
+    contexts : Rows
+        The contexts as they were given.
+    rows : Rows
+        The contexts as the model sees them, transformed.
+    model : RewardModel
+        The model that predicted.
+    """
+
+    mean: Floats
+    width: Floats
+    groups: tuple[GroupKey, ...]
+    arms: Ints
+    contexts: Rows
+    rows: Rows
+    model: RewardModel
+
+
+class Policy(Parameters):
+    """The base of all policies: derive from it, and define `terms`.
+
+    Attributes
+    ----------
+    groups : GroupRewards
+        The rewards of each group so far.
+    rounds_learned : int
+        The number of decisions that have been learned.
+    metadata : dict
+        JSON values that are saved with the policy: how its contexts are encoded, for example.
+
+    Examples
+    --------
+    >>> from fairbandits import Policy
+    >>> class Greedy(Policy):
+    ...     def terms(self, predictions):
+    ...         return 0.0, 0.0  # nothing for exploration, nothing for fairness
+    >>> Greedy(ridge=2.0)
+    Greedy(ridge=2.0)
+    """
+
+    kinds: ClassVar[dict[str, type[Policy]]] = {}
+
+    ridge: float = parameter(
+        default=1.0, check=number(above=_SMALLEST_RIDGE), doc="The ridge penalty.", fixed=True
+    )
+    model: str | Model | type[RewardModel] | None = parameter(
+        default="disjoint",
+        check=lambda _, value: as_model(value),
+        doc='"disjoint" (a regression for each arm), "shared" (one for all arms) or "hybrid" (both); a `Model` for more '
+        "options; or a class derived from `RewardModel`.",
+        fixed=True,
+    )
+    reward_range: tuple[float, float] = parameter(
+        default=(0.0, 1.0),
+        check=lambda name, value: as_range(value, name),
+        doc="The lowest and the highest reward; anything outside is refused.",
+        fixed=True,
+    )
+    random_state: Any = parameter(
+        default=None,
+        check=lambda _, value: as_generator(value),
+        doc="Seed or NumPy generator for ties and random draws.",
+    )
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        Policy.kinds[persistence.kind_of(cls)] = cls
+
+    def _begin(self) -> None:
+        self._rng = as_generator(self.random_state)
+        self._builder = as_model(self.model)
+        self._model: RewardModel | None = None
+        self._arms = ArmIndex()
+        self._ledger = Ledger()
+        self.groups = GroupRewards(self.reward_range, self._arms)
+        self.rounds_learned = 0
+        self.metadata: dict[str, Any] = {}
+
+    # -- what an algorithm defines ---------------------------------------------------------------------
+
+    def terms(self, predictions: Predictions) -> tuple[Term, Term]:
+        """Return what exploration and what fairness add to the predicted reward."""
+        raise NotImplementedError(f"{type(self).__name__} must define terms(predictions)")
+
+    @property
+    def picker(self) -> Picker:
+        """The rule that turns scores into a choice; by default the highest score."""
+        return GREEDY
+
+    def transform(self, rows: Rows) -> Rows:
+        """Transform contexts before the model sees them; by default with the model's feature map."""
+        return self._builder.transform(rows)
+
+    def records(self) -> Mapping[str, GroupRewards]:
+        """Return records that the policy keeps besides `groups`: they are saved and merged with it."""
+        return {}
+
+    def observe(self, decision: Decision | Slate) -> None:
+        """Update `records` with a decision that has been learned."""
+
+    # -- choosing --------------------------------------------------------------------------------------
+
+    @overload
+    def choose(
+        self, contexts: Any, group: Group = None, arms: Sequence[ArmId] | None = None, *, k: None = None
+    ) -> Decision: ...
+
+    @overload
+    def choose(
+        self, contexts: Any, group: Group = None, arms: Sequence[ArmId] | None = None, *, k: int
+    ) -> Slate: ...
+
+    def choose(
+        self, contexts: Any, group: Group = None, arms: Sequence[ArmId] | None = None, *, k: int | None = None
+    ) -> Decision | Slate:
+        """Choose an arm for one user, or k arms in an order.
+
+        Parameters
+        ----------
+        contexts : Offer, or array-like or scipy sparse of shape (n_arms, n_features)
+            One row per arm on offer; or the offer of a `Catalogue`.
+        group : str, int, mapping or None
+            The user's group, or groups by attribute; None if it is unknown.
+        arms : sequence of str or int, optional
+            The ids of the arms on offer; 0..n-1 by default.
+        k : int, optional
+            The number of arms of a slate; by default a single arm is chosen.
+
+        Returns
+        -------
+        Decision, or Slate if k is given
+            Keep it until the reward comes, and give both to `learn`.
+        """
+        rows, ids, numbers = self._read(contexts, arms, as_rows)
+        if rows.n_users != 1:
+            raise ValueError(f"contexts must be of one user, got {rows.n_users}; use choose_many")
+        key = ((DEFAULT_ATTRIBUTE, group),) if type(group) is str else as_group(group)
+        if k is not None:
+            return self._slates(rows, numbers, (key,), ids, k)[0]
+        seen, scores = self._score(rows, numbers, (key,))
+        own = Scores(scores.mean[0], scores.width[0], scores.exploration[0], scores.fairness[0], scores.total[0])
+        index, probability = self.picker.pick(own, key, self._rng)
+        ledger = self._ledger
+        row, issued = seen.row(0, index), ledger.issue()
+        decision = DecisionDraft(ids[index], probability, key, own, ids, index, row, ledger.policy, issued)
+        decision.__class__ = Decision
+        return decision  # type: ignore[no-any-return]
+
+    @overload
+    def choose_many(
+        self,
+        contexts: Any,
+        groups: Sequence[Group] | None = None,
+        arms: Sequence[ArmId] | None = None,
+        *,
+        k: None = None,
+    ) -> Decisions: ...
+
+    @overload
+    def choose_many(
+        self, contexts: Any, groups: Sequence[Group] | None = None, arms: Sequence[ArmId] | None = None, *, k: int
+    ) -> list[Slate]: ...
+
+    def choose_many(
+        self,
+        contexts: Any,
+        groups: Sequence[Group] | None = None,
+        arms: Sequence[ArmId] | None = None,
+        *,
+        k: int | None = None,
+    ) -> Decisions | list[Slate]:
+        """Choose an arm for each of many users, or k arms for each, with what is known now.
+
+        Equivalent to calling `choose` for one user after the other, except for the order of `LinTS`'s draws, and much
+        faster.
+
+        Parameters
+        ----------
+        contexts : Offer, array of shape (n_users, n_arms, n_features), or a sequence of matrices
+            For each user one row per arm, dense or scipy sparse; or the offer of a `Catalogue` to many users.
+        groups : sequence, optional
+            The group of each user.
+        arms : sequence of str or int, optional
+            The ids of the arms, the same for all users.
+        k : int, optional
+            The number of arms of each user's slate.
+        """
+        rows, keys, ids, numbers = self._read_many(contexts, groups, arms)
+        if k is not None:
+            return self._slates(rows, numbers, keys, ids, k)
+        seen, scores = self._score(rows, numbers, keys)
+        picks = self.picker.pick_many(scores, keys, self._rng)
+        return Decisions(picks, scores, seen, keys, ids, self._ledger.policy, self._ledger.issue(len(picks)))
+
+    def score(
+        self, contexts: Any, groups: Sequence[Group] | None = None, arms: Sequence[ArmId] | None = None
+    ) -> Scores:
+        """Score every arm for every user, without deciding: arrays of shape (n_users, n_arms).
+
+        Takes what `choose_many` takes.
+        """
+        rows, keys, _, numbers = self._read_many(contexts, groups, arms)
+        return self._score(rows, numbers, keys)[1]
+
+    def probabilities(
+        self,
+        contexts: Any,
+        groups: Sequence[Group] | None = None,
+        arms: Sequence[ArmId] | None = None,
+        *,
+        draws: int = 100,
+    ) -> Floats:
+        """Return the probability of picking each arm, without deciding: (n_users, n_arms).
+
+        Parameters
+        ----------
+        contexts, groups, arms
+            What `choose_many` takes.
+        draws : int
+            Where the probability has no closed form (Thompson sampling with a shared model): the number of picks per
+            user from which it is estimated, without bias.
+
+        Examples
+        --------
+        >>> from fairbandits import EpsilonGreedy
+        >>> EpsilonGreedy(epsilon=0.2).probabilities([[[1.0], [1.0]], [[0.0], [1.0]]])
+        array([[0.5, 0.5],
+               [0.5, 0.5]])
+        """
+        if not isinstance(draws, int | np.integer) or draws < 1:
+            raise ValueError(f"draws must be a positive integer, got {draws!r}")
+        rows, keys, _, numbers = self._read_many(contexts, groups, arms)
+        _, scores = self._score(rows, numbers, keys)
+        each = self.picker.probabilities(scores, keys)
+        if each is not None:
+            return each
+        counts = np.zeros(scores.total.shape)
+        users = np.arange(len(counts))
+        for draw in range(draws):
+            drawn = self._score(rows, numbers, keys)[1] if draw else scores
+            counts[users, [index for index, _ in self.picker.pick_many(drawn, keys, self._rng)]] += 1.0
+        return counts / draws
+
+    def _read_many(
+        self, contexts: Any, groups: Sequence[Group] | None, arms: Sequence[ArmId] | None
+    ) -> tuple[Rows, tuple[GroupKey, ...], Sequence[ArmId], Ints]:
+        rows, ids, numbers = self._read(contexts, arms, stack_rows)
+        n_users = rows.n_users
+        if isinstance(groups, str | Mapping):
+            raise ValueError(f"groups must be a list with one group per user, got {groups!r}")
+        keys = ((),) * n_users if groups is None else as_groups(groups)
+        if len(keys) != n_users:
+            raise ValueError(
+                f"groups must have one group per user, None if unknown, got {len(keys)} for {n_users} user(s)"
+            )
+        return rows, keys, ids, numbers
+
+    def _read(
+        self, contexts: Any, arms: Sequence[ArmId] | None, as_rows: Callable[[Any, int | None], Rows]
+    ) -> tuple[Rows, Sequence[ArmId], Ints]:
+        """Check contexts and the ids of arms, and find the numbers of these arms."""
+        width = self._expected_width()
+        if not isinstance(contexts, Offer):
+            rows = as_rows(contexts, width)
+            return rows, *self._arms.lookup(arms, rows.n_arms)
+        if arms is not None and arms is not contexts.arms and tuple(arms) != tuple(contexts.arms):
+            raise ValueError("arms must be those of the offer; name eligible arms to Catalogue.offer")
+        if width is not None and contexts.rows.width != width:
+            check_width(contexts.rows.width, width)
+        return contexts.rows, *self._arms.lookup_known(contexts.arms)
+
+    def _score(self, contexts: Rows, numbers: Ints, keys: tuple[GroupKey, ...]) -> tuple[Rows, Scores]:
+        """Score arms; return also the contexts as the model sees them."""
+        rows = self.transform(contexts)
+        model = self._model_for(rows.width)
+        mean, width = model.score(rows, numbers)
+        exploration, fairness = self.terms(Predictions(mean, width, keys, numbers, contexts, rows, model))
+        try:
+            total = mean + exploration
+            if type(fairness) is float and not fairness:
+                fairness = np.zeros(mean.shape)  # adding nothing would take as long as adding something
+            else:
+                total = total + fairness
+        except (TypeError, ValueError) as error:
+            raise ValueError(
+                f"{type(self).__name__}.terms must return two numbers or arrays of shape {mean.shape}, got {error}"
+            ) from None
+        return rows, Scores(mean, width, _like(exploration, mean), _like(fairness, mean), total)
+
+    def _slates(
+        self, contexts: Rows, numbers: Ints, keys: tuple[GroupKey, ...], ids: Sequence[ArmId], k: int
+    ) -> list[Slate]:
+        size = as_slate_size(k, contexts.n_arms)
+        rows, scores = self._score(contexts, numbers, keys)
+        each = [scores.user(user) for user in range(len(keys))]
+        picks = [self.picker.slate(own, size, key, self._rng) for own, key in zip(each, keys, strict=True)]
+        first = self._ledger.issue(len(keys))
+        return [
+            Slate(
+                tuple(ids[index] for index in indices),
+                probability,
+                keys[user],
+                each[user],
+                ids,
+                tuple(indices),
+                tuple(rows.row(user, index).alone() for index in indices),
+                self._ledger.policy,
+                first + user,
+            )
+            for user, (indices, probability) in enumerate(picks)
+        ]
+
+    # -- learning --------------------------------------------------------------------------------------
+
+    def learn(self, decision: Decision | Slate, reward: Reward, *, again: bool = False) -> None:
+        """Learn the reward of a decision: at once, or later, in any order.
+
+        Parameters
+        ----------
+        decision : Decision or Slate
+            What `choose` returned.
+        reward : float, or sequence for a slate
+            Within `reward_range`. For a slate: one for each of its arms in their order, None for an arm that nobody
+            looked at, which is then not learned; or a single number for the whole slate, which every arm learns as its
+            own. The user's groups count the mean of the rewards, once.
+        again : bool
+            Allow a decision that was learned before; its reward then counts once more.
+        """
+        if isinstance(decision, Slate):
+            self._ledger.check(decision, again)
+            self._learn_slate(decision, *as_slate_rewards(reward, decision, self.reward_range), again)
+            return
+        low, high = self.reward_range
+        if not (type(reward) is float and low <= reward <= high):
+            self._ledger.check(decision, again)
+            reward = as_reward(reward, self.reward_range)
+        self._learn(decision, reward, again)
+
+    def learn_many(
+        self, decisions: Sequence[Decision | Slate], rewards: Iterable[Reward], *, again: bool = False
+    ) -> None:
+        """Learn the rewards of many decisions; all are checked before the first is learned.
+
+        Only a row that float64 cannot hold (`RidgeRegressions.learn`) is found later: those before it are then learned,
+        it and those after it are not. That holds for the arms of one slate as well.
+        """
+        if not (isinstance(decisions, Iterable) and isinstance(rewards, Iterable)):
+            raise ValueError("decisions and rewards must be lists; use learn for a single one")
+        checked = list(decisions)
+        for decision in checked:
+            self._ledger.check(decision, again)
+        given = list(rewards)
+        if len(checked) != len(given):
+            raise ValueError(f"rewards must be one per decision, got {len(given)} for {len(checked)} decision(s)")
+        if not again and len({(d.policy, d.number) for d in checked}) < len(checked):
+            raise ValueError("decisions must differ; pass again=True if a reward counts twice")
+        values = [
+            as_slate_rewards(reward, decision, self.reward_range)
+            if isinstance(decision, Slate)
+            else as_reward(reward, self.reward_range)
+            for decision, reward in zip(checked, given, strict=True)
+        ]
+        for decision, value in zip(checked, values, strict=True):
+            if isinstance(decision, Slate):
+                self._learn_slate(decision, *value, again)  # type: ignore[call-arg, misc]
+            else:
+                self._learn(decision, value, again)  # type: ignore[arg-type]
+
+    def _learn(self, decision: Decision, reward: float, again: bool) -> None:
+        account, is_first = self._ledger.claim(decision, again)
+        try:
+            arm = self._learn_arm(decision, decision.arm, decision.row, reward, account)
+        except BaseException:
+            if is_first:
+                account.unmark(decision.number)
+            raise
+        self.groups.record(reward, decision.group, arm)
+        self.observe(decision)
+        self.rounds_learned += 1
+
+    def _learn_slate(self, slate: Slate, reward: float, rewards: list[float | None], again: bool) -> None:
+        account = self._ledger.check(slate, again)
+        learned: list[tuple[int, float]] = []
+        try:
+            for arm, row, value in zip(slate.picked, slate.rows, rewards, strict=True):
+                if value is not None:
+                    learned.append((self._learn_arm(slate, arm, row, value, account), value))
+        finally:
+            # Where the model refuses an arm, those before it stay learned, and must not be learned again.
+            if learned:
+                self.groups.record_slate(reward, slate.group, learned)
+                self.observe(slate)
+                account.mark(slate.number)
+                self.rounds_learned += 1
+
+    def _learn_arm(self, decision: Decision | Slate, arm: ArmId, row: Row, reward: float, account: Account) -> int:
+        """Learn the reward of an arm; return its number, -1 if it was forgotten since the decision."""
+        is_forgotten = decision.number < account.forgotten.get(arm, 0)
+        return self._update(None if is_forgotten else arm, row, reward)
+
+    def _update(self, arm: ArmId | None, row: Row, reward: float) -> int:
+        """Update the model, and return the number of the arm; where the model refuses, nothing changes."""
+        model = self._model_for(row.width)
+        if arm is None:
+            model.learn(-1, row, reward)
+            return -1
+        is_new = arm not in self._arms.rows
+        at = self._arms.claim(arm)
+        try:
+            model.learn(at, row, reward)
+        except BaseException:
+            if is_new:
+                self._arms.unclaim(arm)
+            raise
+        return at
+
+    def replay(self, reward: float, group: GroupKey, items: Iterable[tuple[ArmId | None, Row, float]]) -> None:
+        """Learn one decision that is kept elsewhere, such as in the log of a service.
+
+        The same decisions in the same order lead to bitwise identical states, whoever made them and whatever was chosen
+        in between. Whether a decision was learned before is not checked. Policies that keep `records` of decisions
+        cannot replay.
+
+        Parameters
+        ----------
+        reward : float
+            The user's reward in all, within `reward_range`.
+        group : tuple of (attribute, value) pairs
+            The user's group.
+        items : iterable of (arm, row, reward)
+            Each arm that was looked at, None for one that was forgotten since, with its context and its reward. A row
+            that the model refuses (`RidgeRegressions.learn`) counts for the groups alone.
+        """
+        if self.records():
+            raise ValueError(f"{type(self).__name__} cannot replay, because it keeps records of its decisions")
+        learned = []
+        for arm, row, value in items:
+            check_width(row.width, self._learned_width())
+            try:
+                learned.append((self._update(arm, row, value), value))
+            except ValueError:
+                learned.append((-1, value))
+        self.groups.record_slate(reward, group, learned)
+        self.rounds_learned += 1
+
+    def learn_statistics(self, statistics: SufficientStatistics) -> None:
+        """Learn logged decisions, also of other policies, that have been summed up: each regression is solved once.
+
+        Equivalent to learning them one by one, and much faster. For models whose order of rewards matters use
+        `learn_logged`.
+        """
+        batch_learning.learn_statistics(self, statistics)
+
+    def learn_logged(
+        self, contexts: Any, arms: Categorical, rewards: Floats, groups: Mapping[str, Categorical]
+    ) -> None:
+        """Learn logged decisions, also of other policies, in their order.
+
+        Takes what `SufficientStatistics.add` takes.
+        """
+        batch_learning.learn_logged(self, contexts, arms, rewards, groups)
+
+    def forget_arm(self, arm: ArmId) -> None:
+        """Retire an arm: what was learned of it is dropped, what its users received stays counted.
+
+        Offered again under the same id, it is a new arm. Rewards of earlier decisions for it still count for the groups,
+        and do not bring it back. What a shared model learned from it cannot be told apart, and stays.
+        """
+        arm = as_arm(arm)
+        self._ledger.forget(arm)
+        at = self._arms.release(arm)
+        if at is not None:
+            self.groups.forget_arm(at)
+            if self._model is not None:
+                self._model.forget(at)
+
+    # -- the reward model ------------------------------------------------------------------------------
+
+    @property
+    def reward_model(self) -> Any:
+        """The reward model and what it has learned."""
+        if self._model is None:
+            raise ValueError("the policy must have seen contexts to have a reward model; call choose first")
+        return self._model
+
+    def coefficients(self, arm: ArmId | None = None) -> Floats:
+        """Return theta of one arm; without an arm, that of the part that all arms share.
+
+        With the logistic link these are coefficients of the log-odds.
+        """
+        at = -1 if arm is None else self._arms.rows.get(as_arm(arm), -1)
+        coefficients = getattr(self.reward_model, "coefficients", None)
+        if coefficients is None:
+            raise ValueError(f"model must be linear to have coefficients, got {self.model!r}")
+        theta: Floats = coefficients(at)
+        return theta
+
+    @property
+    def n_features_in_(self) -> int | None:
+        """The number of features of the contexts; None before the first ones."""
+        if self._builder.width is not None:
+            return self._builder.width
+        return None if self._model is None else self._model.width
+
+    @property
+    def order_dependent(self) -> bool:
+        """Whether the same rewards in another order lead to other predictions."""
+        return self._builder.order_dependent
+
+    @property
+    def is_additive(self) -> bool:
+        """Whether logged decisions can be summed up before they are learned."""
+        return self._builder.is_additive
+
+    @property
+    def arms_learned(self) -> tuple[ArmId, ...]:
+        """The arms of which something has been learned."""
+        return tuple(self._arms.rows)
+
+    def _expected_width(self) -> int | None:
+        """Return the width that contexts must have; any, while nothing has been learned."""
+        width = self._builder.width
+        return self._learned_width() if width is None else width
+
+    def _learned_width(self) -> int | None:
+        return self._model.width if self.rounds_learned and self._model is not None else None
+
+    def _model_for(self, width: int) -> RewardModel:
+        """Return the model for contexts of a width; while nothing has been learned, the width may change."""
+        model = self._model
+        if model is None or model.width != width:
+            if model is not None and self.rounds_learned:
+                raise ValueError(
+                    f"contexts must be {model.width} wide, as those the policy has learned, got {width}; a feature map "
+                    "must not change once something has been learned"
+                )
+            low, high = self.reward_range
+            model = self._builder.build(width, float(self.ridge), (float(low), float(high)))
+            self._model = model
+        return model
+
+    # -- state -----------------------------------------------------------------------------------------
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Save parameters, all that was learned, and the state of the random generator.
+
+        The file is safetensors with a JSON header and a checksum; it is written atomically.
+        """
+        persistence.write(path, persistence.state_of(self))
+
+    def checksum(self) -> str:
+        """Return a hash of what has been learned: bitwise identical states have equal checksums.
+
+        It leaves out the state of the random generator, and which decisions are open.
+        """
+        return persistence.state_of(self).checksum()
+
+    def state(self) -> persistence.PolicyState:
+        """Return a copy of the whole policy, which another thread can write while the policy goes on."""
+        return persistence.state_of(self).copy()
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], *, feature_map: Any = None) -> Self:
+        """Load what `save` wrote; the policy continues as if it had never stopped.
+
+        Parameters
+        ----------
+        path : path
+            The file.
+        feature_map : fitted transformer, optional
+            That of the policy's `Model`, if it has one. Files do not hold it, but can tell whether it is the same.
+        """
+        return cls.from_state(persistence.read(path), str(path), feature_map=feature_map)
+
+    @classmethod
+    def from_state(
+        cls, state: persistence.PolicyState, name: str = "the state", *, feature_map: Any = None
+    ) -> Self:
+        """Return the policy of which `state` is a copy; errors call it `name`."""
+        return persistence.policy_from(state, cls, name, feature_map)
+
+    def merge(self, other: Self) -> Self:
+        """Return a policy that has learned what both have learned.
+
+        Both stay as they are. They must have the same parameters, except for `random_state`, and no common past, which
+        would count twice. Decisions of either can be learned by the result.
+        """
+        persistence.check_mergeable(self, other)
+        merged = type(self)(**self.get_params())
+        persistence.restore(merged, persistence.state_of(self))
+        if other._model is not None:
+            model = merged._model_for(other._model.width)
+            pairs = [(merged._arms.claim(arm), at) for arm, at in other._arms.rows.items()]
+            model.merge(other._model, pairs)
+        merged.groups.merge(other.groups)
+        for name, record in other.records().items():
+            merged.records()[name].merge(record)
+        merged._ledger.merge(other._ledger)
+        merged._ledger.open_account()
+        merged.rounds_learned += other.rounds_learned
+        return merged
+
+    # -- parameters ------------------------------------------------------------------------------------
+
+    def _has_learned(self) -> bool:
+        return self.rounds_learned > 0 or bool(self.groups.attributes)
+
+    def _changed(self, names: set[str]) -> None:
+        if "random_state" in names:
+            self._rng = as_generator(self.random_state)
+        if names & {"model", "ridge", "reward_range"}:
+            self._builder = as_model(self.model)
+            self._model = None
+        if "reward_range" in names:
+            self.groups = GroupRewards(self.reward_range, self._arms)
+
+
+def _like(term: Term, mean: Floats) -> Floats:
+    if isinstance(term, np.ndarray) and term.shape == mean.shape:
+        return term
+    return np.zeros(mean.shape) + term

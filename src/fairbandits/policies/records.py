@@ -1,0 +1,314 @@
+"""What a policy returns: decisions and slates, with everything that led to them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, fields, make_dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairbandits.arms import ArmId, as_arm
+from fairbandits.fairness import GroupKey, as_group
+from fairbandits.fairness.group_rewards import as_reward
+from fairbandits.models import Row, checked_entries
+
+Floats = NDArray[np.float64]
+
+#: What `learn` takes: a number; for a slate also one for each of its arms, None for an arm nobody looked at.
+Reward = float | Sequence[float | None] | NDArray[np.float64]
+
+
+@dataclass(slots=True, eq=False)
+class Scores:
+    """The scores of the arms on offer, by part: `total = mean + exploration + fairness`.
+
+    Each is an array with one entry per arm; for many users, with one row per user.
+
+    Attributes
+    ----------
+    mean : array
+        The predicted reward.
+    width : array
+        Its uncertainty, `sqrt(x' A^-1 x)` for linear models.
+    exploration : array
+        What the policy adds for exploration.
+    fairness : array
+        What it adds for fairness.
+    total : array
+        The sum, by which arms are compared.
+    """
+
+    mean: Floats
+    width: Floats
+    exploration: Floats
+    fairness: Floats
+    total: Floats
+
+    def user(self, i: int) -> Scores:
+        """Return the scores of one user, copied if there are many, so that they can be kept alone."""
+        own = Scores(self.mean[i], self.width[i], self.exploration[i], self.fairness[i], self.total[i])
+        return own if len(self.mean) == 1 else Scores(*(getattr(own, part).copy() for part in Scores.__slots__))
+
+    def as_batch(self) -> Scores:
+        """Return the scores of one user as those of many, with one row."""
+        return Scores(*(getattr(self, part)[None] for part in Scores.__slots__))
+
+    def at(self, indices: NDArray[np.int64]) -> Scores:
+        """Return the scores of some arms of one user."""
+        return Scores(*(getattr(self, part)[indices] for part in Scores.__slots__))
+
+    def to_dict(self) -> dict[str, list[float]]:
+        """Return the scores as lists."""
+        return {part: getattr(self, part).tolist() for part in Scores.__slots__}
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Scores:
+        """Return the scores of which `to_dict` returned the lists."""
+        return cls(*(np.array(values[part], np.float64) for part in Scores.__slots__))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Decision:
+    """One arm for one user: all that learning needs later, and all that an audit needs.
+
+    Attributes
+    ----------
+    arm : str or int
+        The arm that was picked.
+    probability : float or None
+        The probability with which it was picked for this user; None where that has no closed form (Thompson sampling
+        with a shared model).
+    group : tuple of (attribute, value) pairs
+        The user's group.
+    scores : Scores
+        The scores of all arms on offer, in the order of `arms`.
+    arms : sequence of ids
+        The arms that were on offer.
+    index : int
+        The index of the picked arm among them.
+    row : Row
+        Its context.
+    policy : str
+        The policy that decided.
+    number : int
+        The number of the decision among those of the policy, from 0.
+    """
+
+    arm: ArmId
+    probability: float | None
+    group: GroupKey
+    scores: Scores
+    arms: Sequence[ArmId]
+    index: int
+    row: Row
+    policy: str
+    number: int
+
+    @property
+    def context(self) -> Floats:
+        """The context of the picked arm, as a vector."""
+        return self.row.dense()
+
+    @property
+    def score(self) -> float:
+        """The score of the picked arm."""
+        return float(self.scores.total[self.index])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the decision as JSON values, to store it until the reward comes.
+
+        Examples
+        --------
+        >>> import json
+        >>> from fairbandits import Decision, LinUCB
+        >>> policy = LinUCB(random_state=0)
+        >>> stored = json.dumps(policy.choose([[1.0, 0.0], [0.0, 1.0]], group="female").to_dict())
+        >>> policy.learn(Decision.from_dict(json.loads(stored)), reward=0.8)
+        """
+        return {
+            "arm": self.arm,
+            "probability": self.probability,
+            "group": dict(self.group),
+            "scores": self.scores.to_dict(),
+            "arms": list(self.arms),
+            "index": self.index,
+            **_row_to_dict(self.row),
+            "policy": self.policy,
+            "number": self.number,
+        }
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Decision:
+        """Return the decision of which `to_dict` returned the values."""
+        try:
+            return cls(
+                as_arm(values["arm"]),
+                values["probability"],
+                as_group(values["group"]),
+                Scores.from_dict(values["scores"]),
+                tuple(values["arms"]),
+                int(values["index"]),
+                _row_from_dict(values),
+                str(values["policy"]),
+                int(values["number"]),
+            )
+        except (KeyError, TypeError, ValueError) as error:
+            raise ValueError(f"values must be those that Decision.to_dict returned, got {error!r}") from None
+
+    def __repr__(self) -> str:
+        parts = ", ".join(
+            f"{name}={getattr(self.scores, name)[self.index]:.4g}" for name in ("mean", "exploration", "fairness")
+        )
+        return f"Decision(number={self.number}, arm={self.arm!r}, probability={self.probability}, {parts})"
+
+
+#: A decision that is being written. Initialising a frozen class takes three times as long, and one decision is made in
+#: every round: so it is written as a draft, whose class is then set to `Decision`.
+DecisionDraft: Any = make_dataclass("DecisionDraft", [field.name for field in fields(Decision)], slots=True)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Slate:
+    """Several arms for one user, in an order: all that learning needs later, and all that an audit needs.
+
+    Attributes
+    ----------
+    picked : tuple of ids
+        The arms that were picked, in the order of their positions.
+    probability : float or None
+        The probability with which these arms were picked in this order; None where that has no closed form (Thompson
+        sampling).
+    group : tuple of (attribute, value) pairs
+        The user's group.
+    scores : Scores
+        The scores of all arms on offer, in the order of `arms`.
+    arms : sequence of ids
+        The arms that were on offer.
+    indices : tuple of int
+        The indices of the picked arms among them.
+    rows : tuple of Row
+        Their contexts.
+    policy : str
+        The policy that decided.
+    number : int
+        The number of the decision among those of the policy, from 0: a slate is one decision.
+
+    Examples
+    --------
+    >>> from fairbandits import LinUCB
+    >>> policy = LinUCB(random_state=0)
+    >>> slate = policy.choose([[1.0, 0.0], [0.0, 0.5], [0.0, 0.2]], group="female", k=2)
+    >>> slate.picked, slate.probability
+    ((0, 1), 1.0)
+    >>> policy.learn(slate, [0.8, None])  # nobody looked at the second one
+    """
+
+    picked: tuple[ArmId, ...]
+    probability: float | None
+    group: GroupKey
+    scores: Scores
+    arms: Sequence[ArmId]
+    indices: tuple[int, ...]
+    rows: tuple[Row, ...]
+    policy: str
+    number: int
+
+    def __len__(self) -> int:
+        return len(self.picked)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the slate as JSON values, to store it until the rewards come."""
+        return {
+            "picked": list(self.picked),
+            "probability": self.probability,
+            "group": dict(self.group),
+            "scores": self.scores.to_dict(),
+            "arms": list(self.arms),
+            "indices": list(self.indices),
+            "rows": [_row_to_dict(row) for row in self.rows],
+            "policy": self.policy,
+            "number": self.number,
+        }
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Slate:
+        """Return the slate of which `to_dict` returned the values."""
+        try:
+            picked = tuple(as_arm(arm) for arm in values["picked"])
+            indices = tuple(int(index) for index in values["indices"])
+            rows = tuple(_row_from_dict(row) for row in values["rows"])
+            if not 0 < len(picked) == len(indices) == len(rows):
+                raise ValueError(f"{len(picked)} arms, {len(indices)} indices, {len(rows)} contexts")
+            # So that no arm can be refused after others were learned.
+            for row in rows:
+                checked_entries(row, rows[0].width)
+            return cls(
+                picked,
+                values["probability"],
+                as_group(values["group"]),
+                Scores.from_dict(values["scores"]),
+                tuple(values["arms"]),
+                indices,
+                rows,
+                str(values["policy"]),
+                int(values["number"]),
+            )
+        except (KeyError, TypeError, ValueError) as error:
+            raise ValueError(f"values must be those that Slate.to_dict returned, got {error!r}") from None
+
+    def __repr__(self) -> str:
+        return f"Slate(number={self.number}, picked={list(self.picked)}, probability={self.probability})"
+
+
+def _row_to_dict(row: Row) -> dict[str, Any]:
+    columns, values, n_shared = row.entries()
+    return {"columns": columns.tolist(), "values": values.tolist(), "n_shared": n_shared, "width": row.width}
+
+
+def _row_from_dict(values: Mapping[str, Any]) -> Row:
+    columns, entries = np.array(values["columns"], np.int64), np.array(values["values"], np.float64)
+    # Until 0.1.0 the number of shared entries had another name.
+    n_shared = values["n_common"] if "n_common" in values else values["n_shared"]
+    return Row.of(columns, entries, int(n_shared), int(values["width"]))
+
+
+def as_slate_size(k: Any, n_arms: int) -> int:
+    """Check the number of arms of a slate."""
+    if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
+        raise ValueError(f"k must be a positive integer, got {k!r}")
+    if k > n_arms:
+        raise ValueError(f"k must be at most the {n_arms} arm(s) on offer, got {k}; offer more, or ask for fewer")
+    return int(k)
+
+
+def as_slate_rewards(
+    reward: Any, slate: Slate, reward_range: tuple[float, float]
+) -> tuple[float, list[float | None]]:
+    """Check the rewards of a slate; return the user's reward in all, and that of each arm.
+
+    A single number is the slate's, and every one of its arms is credited with it.
+    """
+    if not _are_several(reward):
+        value = as_reward(reward, reward_range)
+        return value, [value] * len(slate)
+    values = [None if each is None else as_reward(each, reward_range) for each in reward]
+    if len(values) != len(slate):
+        raise ValueError(
+            f"rewards of a slate must be one per arm in their order, None for an arm nobody looked at, or a single "
+            f"number, got {len(values)} for {len(slate)} arm(s)"
+        )
+    known = [value for value in values if value is not None]
+    if not known:
+        raise ValueError("rewards of a slate must have at least one number, got none; leave the slate unlearned")
+    return math.fsum(known) / len(known), values
+
+
+def _are_several(reward: Any) -> bool:
+    if isinstance(reward, Mapping | AbstractSet):
+        raise ValueError(f"rewards of a slate must be in the order of its arms, got a {type(reward).__name__}")
+    is_number = isinstance(reward, np.ndarray) and reward.ndim == 0
+    return isinstance(reward, Iterable) and not isinstance(reward, str) and not is_number
