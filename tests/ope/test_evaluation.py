@@ -509,7 +509,7 @@ def test_logs_that_cannot_judge(frame, trained):
         evaluate(frame[:2], "Uniform")
     with pytest.raises(ValueError, match=r"it has learned arms such as '\w+' \(str\), and none of those on offer"):
         evaluate(frame.assign(arm=frame["arm"].str.len()), trained)
-    with pytest.raises(ValueError, match=r"column 'reward', row 1: 7\.0 came; the policy takes rewards"):
+    with pytest.raises(ValueError, match=r"column 'reward', row 1: reward must be between 0 and 1 .*, got 7\.0"):
         evaluate(frame.assign(reward=7.0), "LinUCB")
 
 

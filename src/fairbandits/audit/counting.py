@@ -53,7 +53,7 @@ def count_cells(log: Log, reward_range: tuple[float, float] = (0.0, 1.0)) -> Log
 
 
 def _n_parts(log: Log) -> int:
-    rows = [part.n_rows for part in log.parts]
+    rows = [part.n_rows for part in log.fragments]
     # A file whose rows nobody has counted is read once, not twice.
     known = sum(n for n in rows if n is not None)
     return 1 if None in rows else max(1, min(_MOST_PARTS, known // _ROWS_EACH))
@@ -85,7 +85,7 @@ def _add(cells: LogSums, chunk: Chunk, column: str) -> None:
     outside = cells.add(chunk)
     if outside >= 0:
         low, high = cells.reward_range
-        raise chunk.place.error(
+        raise chunk.location.error(
             f"{chunk.reward[outside]} came; expected a reward in [{low:g}, {high:g}]. Say which are possible: "
             "reward_range=(lowest, highest) (--reward-range)",
             column,

@@ -78,7 +78,7 @@ class LogSums:
         self.labels = {attribute: chunk.group[attribute].labels for attribute in self.labels}
         combination = self._combine([chunk.group[attribute].codes for attribute in self.labels])
         if self._n_combinations > MOST_GROUPS:
-            raise chunk.place.error(self._too_many())
+            raise chunk.location.error(self._too_many())
         arm = self._pairs.numbers(chunk.arm.codes, combination)
         block = self._place(chunk)
         self.rows += len(chunk)

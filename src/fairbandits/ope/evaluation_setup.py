@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fairbandits.logs.chunk import Chunk
 from fairbandits.logs.encoder import ContextEncoder
 from fairbandits.logs.log import Log
-from fairbandits.logs.offers import ArmTable, Offers
+from fairbandits.logs.offers import ArmTable, OfferBuilder
 from fairbandits.ope.candidates import Candidate
 from fairbandits.ope.log_rows import LogRows, piece_of
 from fairbandits.ope.survey import LogSurvey
@@ -82,9 +82,9 @@ class EvaluationSetup:
             candidate.check(survey.arms, table)
             if candidate.encoder is not None and candidate.encoder not in self.encoders:
                 self.encoders.append(candidate.encoder)
-        self._offers = [Offers(survey.arms, encoder.width, table) for encoder in self.encoders]
+        self._offers = [OfferBuilder(survey.arms, encoder.width, table) for encoder in self.encoders]
 
-    def offers(self, candidate: Candidate) -> tuple[Offers, int]:
+    def offers(self, candidate: Candidate) -> tuple[OfferBuilder, int]:
         """Give what is on offer to a policy, and which of the encoders of a row it is made of."""
         place = 0 if candidate.encoder is None else self.encoders.index(candidate.encoder)
         return self._offers[place], place

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairbandits.logs.chunk import Chunk
-from fairbandits.logs.fitting import check_rewards, taken
+from fairbandits.logs.fitting import check_rewards, select_rows
 from fairbandits.ope.candidates import Candidate
 from fairbandits.ope.estimator_sums import EstimatorSums, Terms
 from fairbandits.ope.evaluation_setup import EvaluationSetup
@@ -36,9 +36,9 @@ class LogLearner:
     def hear(self, chunk: Chunk, rows: NDArray[np.bool_]) -> None:
         """Learn some rows of a chunk that have a reward, or sum up what they teach."""
         check_rewards(self._policy, self._log, chunk)
-        contexts, arm, reward, group = taken(chunk, rows)
+        contexts, arm, reward, group = select_rows(chunk, rows)
         if self._offers is not None:
-            contexts = self._offers.picked(contexts, arm, group)
+            contexts = self._offers.contexts(contexts, arm, group)
         if self._lessons is None:
             self._policy.learn_logged(contexts, arm, reward, group)
         else:
@@ -94,7 +94,7 @@ def _replay(
     start = 0
     while start < len(rows):
         block = slice(start, min(start + size, len(rows)))
-        offer = offers.to_many(rows.contexts[place][block], groups[block])
+        offer = offers.offer_many(rows.contexts[place][block], groups[block])
         decisions = policy.choose_many(offer, groups[block])
         agreed = np.flatnonzero((decisions.indices == rows.arm[block]) & fair[block])
         if not agreed.size:

@@ -80,9 +80,9 @@ def hear(case: EvaluationSetup, prepared: PreparedEvaluation) -> list[PolicyTria
             for candidate, trial in zip(case.candidates, trials, strict=True):
                 offers, place = case.offers(candidate)
                 if trial.looks_at_groups is None:  # asked once: it does not learn here
-                    few = offers.to_many(part.contexts[place][:_FEW], groups[:_FEW])
+                    few = offers.offer_many(part.contexts[place][:_FEW], groups[:_FEW])
                     trial.looks_at_groups = bool(candidate.policy.score(few, groups[:_FEW]).fairness.any())
-                offer = offers.to_many(part.contexts[place], groups)
+                offer = offers.offer_many(part.contexts[place], groups)
                 trial.add(part, candidate.policy.probabilities(offer, groups), predicted, features)
     return trials
 
