@@ -37,7 +37,7 @@ def describe_log(audit: Audit) -> str:
     given = audit.roles.to_dict()
     roles = {role: given[role] for role in ("arm", "reward", "groups", "time") if role in given}
     columns = "; ".join(
-        f"{role}: {', '.join(names) if isinstance(names, list) else names}" for role, names in roles.items()
+        f"{role} = {', '.join(names) if isinstance(names, list) else names}" for role, names in roles.items()
     )
     guessed = [role for role in roles if role in audit.guessed]
     guesses = f" Guessed from column names: {', '.join(guessed)}." if guessed else ""
@@ -87,7 +87,7 @@ def _section(audit: Audit, comparison: Comparison, is_headline: bool = False) ->
 def _figures(audit: Audit, analysis: GapAnalysis) -> str:
     number, interval = audit.sentences.formatter(analysis), audit.sentences.interval_name
     means = "; ".join(f"{group.name} {number(group.mean)}" for group in analysis.groups[:20])
-    caption = f"Mean reward of each group with its {interval} (bar)."
+    caption = f"Mean reward of each group with its anytime-valid {interval} (bar)."
     if audit.settings.tolerance is not None:
         caption += " The grey band is the tolerance, from the disadvantaged group upwards."
     drawings = [
@@ -98,9 +98,9 @@ def _figures(audit: Audit, analysis: GapAnalysis) -> str:
         )
     ]
     if analysis.has_history:
-        caption = f"Mean of all rewards so far, with its {interval} (band)."
+        caption = f"Mean of all rewards so far with its anytime-valid {interval} (band)."
         if analysis.is_detectable:
-            caption += " The dashed line marks the time from which on the gap has been detectable."
+            caption += " The dashed line marks since when the gap has been detectable."
         drawings.append(
             drawn(
                 as_svg(figures.history(analysis)),
