@@ -24,13 +24,16 @@ def read_partitions(files: Sequence[Path], root: Path | None) -> list[PartitionV
     root : Path, optional
         The folder below which folder names count; if omitted, none do.
     """
+    none: list[PartitionValues] = [{} for _ in files]
     if root is None:
-        return [{} for _ in files]
+        return none
+    paths = [file.relative_to(root) for file in files]
+    names = _column_names(files, paths)
+    if not names:
+        return none
     import pyarrow as pa  # noqa: PLC0415 - an extra
     import pyarrow.dataset as ds  # noqa: PLC0415
 
-    paths = [file.relative_to(root) for file in files]
-    names = _column_names(files, paths)
     # Text first: pyarrow's type inference stops at 32 bits, and reads 007 as 7.
     partitioning = ds.partitioning(pa.schema([(name, pa.string()) for name in names]), flavor="hive")
     try:
