@@ -1,11 +1,11 @@
-"""W6: a whole audit of a log, beside a bare polars group-by-mean of the same file.
+"""W6: an audit of a log, compared with plain polars group-by-means of the same file.
 
     python benchmarks/audit.py [--rows 10000000] [--turns 5]
-    python benchmarks/audit.py --table    # the table of docs/audit.md, of the last results
+    python benchmarks/audit.py --table    # the table of docs/audit.md, from the last results
 
-The log is a Parquet file of five columns: the arm (one of a hundred words), the reward, the propensity, and two
-attributes. Both sides take turns in one process and use all cores; medians count. Memory, and the whole command
-from its start to its report, are measured in processes of their own. Writes the part "audit" of results.json.
+The log is a Parquet file of five columns: the arm (one of a hundred), the reward, the propensity, and two
+attributes. Both sides run interleaved in one process and use all cores; medians are reported. Peak memory and the
+time of the whole command are measured in separate processes. Writes the section "audit" of results.json.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ from fairbandits.audit import audit
 
 ROW_GROUP = 1_000_000
 ARMS, SEXES, RACES = [f"video {i}" for i in range(100)], ["female", "male"], ["Asian", "Black", "White", "other"]
-# In a process that does nothing else, and without polars.
+# Run in a separate process, without polars.
 _PEAK = "import sys, measure, fairbandits.audit as a; a.audit(sys.argv[1]); print(measure.peak_bytes())"
 
 
 def write_log(path: Path, rows: int) -> None:
-    """Write a log in which male users gain a little more, a row group at a time."""
+    """Write a log with a small gap in favour of male users, one row group at a time."""
     rng = np.random.default_rng(0)
     writer = None
     for start in range(0, rows, ROW_GROUP):
@@ -45,68 +45,68 @@ def write_log(path: Path, rows: int) -> None:
         reward = rng.beta(2.0 + 0.2 * sex, 2.0)
         table = pa.table(
             {
-                "arm": _words(ARMS, rng.integers(0, len(ARMS), n)),
+                "arm": _text_column(ARMS, rng.integers(0, len(ARMS), n)),
                 "reward": pa.array(reward, mask=rng.random(n) < 0.03),
                 "propensity": rng.uniform(0.1, 1.0, n),
-                "sex": _words(SEXES, sex),
-                "race": _words(RACES, rng.choice(len(RACES), n, p=[0.1, 0.15, 0.7, 0.05])),
+                "sex": _text_column(SEXES, sex),
+                "race": _text_column(RACES, rng.choice(len(RACES), n, p=[0.1, 0.15, 0.7, 0.05])),
             }
         )
         writer = pq.ParquetWriter(path, table.schema) if writer is None else writer
         writer.write_table(table)
-    assert writer is not None  # noqa: S101 - there is at least one row
+    assert writer is not None  # noqa: S101 - a log has at least one row
     writer.close()
 
 
-def _words(words: list[str], codes: Any) -> Any:
-    return pa.DictionaryArray.from_arrays(pa.array(codes.astype(np.int32)), pa.array(words)).cast(pa.string())
+def _text_column(labels: list[str], codes: Any) -> Any:
+    return pa.DictionaryArray.from_arrays(pa.array(codes.astype(np.int32)), pa.array(labels)).cast(pa.string())
 
 
-def by_polars(path: Path, *columns: str) -> Callable[[], Any]:
-    """Give the bare group-by-mean."""
+def polars_means(path: Path, *columns: str) -> Callable[[], Any]:
+    """Return a function that computes the group-by-mean with polars."""
     return lambda: pl.scan_parquet(path).group_by(*columns).agg(pl.col("reward").mean()).collect()
 
 
-def in_turns(works: dict[str, Callable[[], Any]], turns: int) -> dict[str, float]:
-    """Give the median seconds of each, taking turns; the first turn only warms up."""
-    taken: dict[str, list[float]] = {name: [] for name in works}
+def measure_interleaved(tasks: dict[str, Callable[[], Any]], turns: int) -> dict[str, float]:
+    """Return the median seconds of each task over interleaved turns, after a warm-up."""
+    times: dict[str, list[float]] = {name: [] for name in tasks}
     for turn in range(turns + 1):
-        for name, work in works.items():
+        for name, task in tasks.items():
             start = time.perf_counter()
-            work()
+            task()
             if turn:
-                taken[name].append(time.perf_counter() - start)
-    return {name: statistics.median(seconds) for name, seconds in taken.items()}
+                times[name].append(time.perf_counter() - start)
+    return {name: statistics.median(seconds) for name, seconds in times.items()}
 
 
 def peak_bytes(path: Path) -> int:
-    """Give the most memory that an audit takes in a process of its own."""
+    """Return the peak memory of an audit in a separate process."""
     command = [sys.executable, "-c", _PEAK, str(path)]
     return int(subprocess.run(command, check=True, capture_output=True, text=True, cwd=results.ROOT).stdout)
 
 
-def whole_seconds(path: Path, out: Path) -> float:
-    """Time the whole command: start, imports, audit, page and JSON."""
+def command_seconds(path: Path, out: Path) -> float:
+    """Return the time of the whole command, from the start of Python to the report."""
     command = [sys.executable, "-m", "fairbandits", "audit", str(path), "--out", str(out)]
     start = time.perf_counter()
     subprocess.run(command, check=True, capture_output=True)
     return time.perf_counter() - start
 
 
-def markdown(found: dict[str, Any]) -> str:
-    """Write the table of the documentation: seconds, and how many times those of polars the audit takes."""
-    names = ["audit", *found["ratios"]]
+def markdown(result: dict[str, Any]) -> str:
+    """Return the table of the documentation: seconds, and ratios to polars."""
+    names = ["audit", *result["ratios"]]
     lines = [f"| rows | {' | '.join(names)} |", "| --- " * (len(names) + 1) + "|"]
-    for rows, seconds in found["seconds"].items():
+    for rows, seconds in result["seconds"].items():
         cells = [f"{seconds[name]:.3f} s" for name in names]
         lines.append(f"| {int(rows):,} | {' | '.join(cells)} |")
-    ratios = [f"{ratio:.2f} times" for ratio in found["ratios"].values()]
-    lines.append(f"| the last, as a ratio | | {' | '.join(ratios)} |")
+    ratios = [f"{ratio:.2f} times" for ratio in result["ratios"].values()]
+    lines.append(f"| ratio for {result['rows']:,} rows | | {' | '.join(ratios)} |")
     return "\n".join(lines)
 
 
 def main() -> int:
-    """Measure, print, and keep it."""
+    """Measure, print and store the results."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rows", type=int, default=10_000_000)
     parser.add_argument("--turns", type=int, default=5)
@@ -120,28 +120,28 @@ def main() -> int:
         for rows in (options.rows // 100, options.rows // 10, options.rows):
             path = Path(folder) / f"{rows}.parquet"
             write_log(path, rows)
-            works: dict[str, Callable[[], Any]] = {
+            tasks: dict[str, Callable[[], Any]] = {
                 "audit": partial(audit, path),
-                "polars, by sex": by_polars(path, "sex"),
-                "polars, by sex and race": by_polars(path, "sex", "race"),
-                "polars, by arm, sex and race": by_polars(path, "arm", "sex", "race"),
+                "polars, by sex": polars_means(path, "sex"),
+                "polars, by sex and race": polars_means(path, "sex", "race"),
+                "polars, by arm, sex and race": polars_means(path, "arm", "sex", "race"),
             }
-            seconds[rows] = in_turns(works, options.turns)
+            seconds[rows] = measure_interleaved(tasks, options.turns)
             print(f"{rows:,} rows: " + ", ".join(f"{name} {value:.3f} s" for name, value in seconds[rows].items()))
-        peak, whole = peak_bytes(path), whole_seconds(path, Path(folder))
+        peak, whole_command = peak_bytes(path), command_seconds(path, Path(folder))
     last = seconds[options.rows]
     ratios = {name: last["audit"] / value for name, value in last.items() if name != "audit"}
-    print("the audit takes " + ", ".join(f"{ratio:.2f} times {name}" for name, ratio in ratios.items()))
-    print(f"most memory: {peak / 2**20:.0f} MiB; the whole command: {whole:.1f} s")
+    print("time of the audit: " + ", ".join(f"{ratio:.2f} times {name}" for name, ratio in ratios.items()))
+    print(f"peak memory: {peak / 2**20:.0f} MiB; the whole command: {whole_command:.1f} s")
     results.keep(
         "audit",
         {
             "machine": results.machine(),
             "rows": options.rows,
-            "seconds": {str(rows): found for rows, found in seconds.items()},
+            "seconds": {str(rows): medians for rows, medians in seconds.items()},
             "ratios": ratios,
             "peak_bytes": peak,
-            "whole_command_s": whole,
+            "whole_command_s": whole_command,
         },
     )
     return 0

@@ -1,8 +1,8 @@
-"""How often the intervals of `fairbandits evaluate` cover the truth, on logs whose truth is known.
+"""Coverage of the confidence intervals of `fairbandits evaluate`, on logs whose truth is known.
 
-Every repeat draws a log of its own, hands it to `fairbandits.ope`, and looks whether the interval of each
-estimator covers the exact value of the policy: for everybody, for each of two groups, and for their difference.
-Users have two features of 0 or 1 and a group, so that the exact value is a sum over eight kinds of users.
+Each repetition draws a log, evaluates a policy with `fairbandits.ope`, and checks whether the interval of each
+estimator covers the exact value of the policy: overall, for each of two groups, and for the gap between them.
+Users have two binary features and a group, so the exact value is a sum over eight kinds of users.
 
 Usage: python benchmarks/ope_coverage.py [--repeats 1000] [--rows 3000]
 """
@@ -22,33 +22,33 @@ from numpy.typing import NDArray
 from fairbandits import EpsilonGreedy, Policy
 from fairbandits.logs import Log, Roles
 from fairbandits.ope import evaluate
-from fairbandits.ope.results import TITLES, EstimatorResult
+from fairbandits.ope.results import ESTIMATOR_NAMES, EstimatorResult
 from fairbandits.ope.value_estimate import ValueEstimate
 
 Floats = NDArray[np.float64]
 
 N_ARMS = 5
 GROUPS = ("female", "male")
-#: Who comes: the share of each of the eight kinds of users; three in ten are female.
+#: The eight kinds of users, and the share of each; three in ten users are female.
 KINDS = np.array([[a, b, male] for a, b, male in itertools.product((0.0, 1.0), repeat=3)])
 SHARES = np.where(KINDS[:, 2] > 0.0, 0.7, 0.3) / 4.0
 ROLES = Roles("arm", "reward", ("sex",), "propensity", ("x_a", "x_b"))
-#: What is estimated: everybody, each group, the difference.
-CELLS = ("all", *GROUPS, f"{GROUPS[0]} - {GROUPS[1]}")
+#: The estimated quantities: overall, each group, the gap.
+QUANTITIES = ("overall", *GROUPS, f"{GROUPS[0]} - {GROUPS[1]}")
 
 
 @dataclass(frozen=True)
 class World:
-    """Mean rewards and the logging policy, for each kind of user and each arm."""
+    """Mean rewards and the logging policy, by kind of user and arm."""
 
     mean: Floats
     logging: Floats
 
     def log(self, rows: int, rng: np.random.Generator) -> pd.DataFrame:
-        """Draw a log: rewards are 0 or 1."""
+        """Draw a log with rewards of 0 or 1."""
         kind = rng.choice(len(KINDS), rows, p=SHARES)
         arm = (rng.random(rows)[:, None] > np.cumsum(self.logging[kind], axis=1)).sum(axis=1)
-        arm = np.minimum(arm, N_ARMS - 1)  # the last digits of a sum
+        arm = np.minimum(arm, N_ARMS - 1)  # the sum may be below 1 by rounding
         return pd.DataFrame(
             {
                 "arm": arm,
@@ -61,33 +61,35 @@ class World:
         )
 
     def truth(self, policy: Policy) -> dict[str, float]:
-        """Give the exact value of a policy, for each cell."""
+        """Return the exact value of each quantity for a policy."""
         contexts = np.repeat(KINDS[:, None, :2], N_ARMS, axis=1)
         groups = [{"sex": GROUPS[int(male)]} for male in KINDS[:, 2]]
         value = (policy.probabilities(contexts, groups) * self.mean).sum(axis=1)
-        of_group = [float(np.average(value[KINDS[:, 2] == i], weights=SHARES[KINDS[:, 2] == i])) for i in (0, 1)]
-        each = [float(np.average(value, weights=SHARES)), *of_group, of_group[0] - of_group[1]]
-        return dict(zip(CELLS, each, strict=True))
+        by_group = [float(np.average(value[KINDS[:, 2] == i], weights=SHARES[KINDS[:, 2] == i])) for i in (0, 1)]
+        values = [float(np.average(value, weights=SHARES)), *by_group, by_group[0] - by_group[1]]
+        return dict(zip(QUANTITIES, values, strict=True))
 
 
 def worlds() -> dict[str, World]:
-    """Give the worlds: rewards that the model of the reward can learn, or not; a log at random, or not."""
+    """Return the worlds: rewards that the reward model fits or not, a uniform logging policy or not."""
     rng = np.random.default_rng(7)
     theta = rng.uniform(-0.15, 0.15, (N_ARMS, 3))
     linear = 0.45 + KINDS @ theta.T
-    # What one feature does depends on the other: no linear model of the reward has that.
-    bent = linear + 0.25 * np.outer((KINDS[:, 0] - 0.5) * (KINDS[:, 1] - 0.5) * 4.0, rng.choice([-1, 1], N_ARMS))
-    taste = np.exp(rng.normal(size=(len(KINDS), N_ARMS)))
-    skewed = 0.1 / N_ARMS + 0.9 * taste / taste.sum(axis=1, keepdims=True)
+    # An interaction of the two features, which the linear reward model cannot represent.
+    nonlinear = linear + 0.25 * np.outer(
+        (KINDS[:, 0] - 0.5) * (KINDS[:, 1] - 0.5) * 4.0, rng.choice([-1, 1], N_ARMS)
+    )
+    preference = np.exp(rng.normal(size=(len(KINDS), N_ARMS)))
+    skewed = 0.1 / N_ARMS + 0.9 * preference / preference.sum(axis=1, keepdims=True)
     return {
-        "a linear reward, any log": World(linear, skewed),
-        "a linear reward, a log at random": World(linear, np.full_like(linear, 1.0 / N_ARMS)),
-        "a bent reward, any log": World(np.clip(bent, 0.02, 0.98), skewed),
+        "linear rewards, non-uniform logging policy": World(linear, skewed),
+        "linear rewards, uniform logging policy": World(linear, np.full_like(linear, 1.0 / N_ARMS)),
+        "non-linear rewards, non-uniform logging policy": World(np.clip(nonlinear, 0.02, 0.98), skewed),
     }
 
 
-def trained(world: World) -> Policy:
-    """Give a policy that has learned from another log of that world."""
+def trained_policy(world: World) -> Policy:
+    """Return a policy trained on another log of the world."""
     frame = world.log(3_000, np.random.default_rng(1))
     policy = EpsilonGreedy(epsilon=0.2, random_state=0)
     users = frame[["x_a", "x_b"]].to_numpy()
@@ -96,64 +98,65 @@ def trained(world: World) -> Policy:
     return policy
 
 
-def estimates(verdict: EstimatorResult) -> Iterator[tuple[str, ValueEstimate | None]]:
-    """Give the estimate of each cell."""
-    yield "all", verdict.value.everybody
-    yield from ((name, verdict.value.groups["sex"][name]) for name in GROUPS)
-    yield CELLS[-1], verdict.differences[0].estimate if verdict.differences else None
+def estimates(result: EstimatorResult) -> Iterator[tuple[str, ValueEstimate | None]]:
+    """Yield the estimate of each quantity."""
+    yield "overall", result.value.overall
+    yield from ((name, result.value.by_group["sex"][name]) for name in GROUPS)
+    yield QUANTITIES[-1], result.gaps[0].estimate if result.gaps else None
 
 
 def measure(
     world: World, rows: int, repeats: int, seed: int = 0
 ) -> tuple[dict[str, dict[str, float]], dict[str, float]]:
-    """Give the share of intervals that cover the truth, by estimator and cell; and the effective rows, by cell.
+    """Return the coverage by estimator and quantity, and the mean effective rows.
 
-    Where too few rows are left to say anything, there is no interval, and nothing is counted.
+    Logs without an estimate are not counted.
     """
-    policy = trained(world)
+    policy = trained_policy(world)
     truth = world.truth(policy)
     covered: dict[str, dict[str, list[bool]]] = {}
-    effective = dict.fromkeys(("all", *GROUPS), 0.0)
+    effective = dict.fromkeys(("overall", *GROUPS), 0.0)
     rng = np.random.default_rng(seed)
     for _ in range(repeats):
-        found = evaluate(Log.open(world.log(rows, rng), ROLES), policy).policies[0]
-        effective["all"] += found.effective.everybody / repeats
+        evaluation = evaluate(Log.open(world.log(rows, rng), ROLES), policy).policies[0]
+        effective["overall"] += evaluation.effective_rows.overall / repeats
         for name in GROUPS:
-            effective[name] += found.effective.groups["sex"][name] / repeats
-        for name, verdict in found.verdicts.items():
-            of_name = covered.setdefault(name, {cell: [] for cell in CELLS})
-            for cell, estimate in estimates(verdict):
+            effective[name] += evaluation.effective_rows.by_group["sex"][name] / repeats
+        for name, result in evaluation.estimates.items():
+            by_quantity = covered.setdefault(name, {quantity: [] for quantity in QUANTITIES})
+            for quantity, estimate in estimates(result):
                 if estimate is not None:
-                    of_name[cell].append(estimate.low <= truth[cell] <= estimate.high)
-    shares = {
-        name: {cell: float(np.mean(hits)) if hits else float("nan") for cell, hits in of_name.items()}
-        for name, of_name in covered.items()
+                    by_quantity[quantity].append(estimate.low <= truth[quantity] <= estimate.high)
+    coverage = {
+        name: {quantity: float(np.mean(hits)) if hits else float("nan") for quantity, hits in each.items()}
+        for name, each in covered.items()
     }
-    return shares, effective
+    return coverage, effective
 
 
-def table(covered: dict[str, dict[str, float]]) -> Iterator[str]:
-    """Write the lines of a table, in percent."""
-    yield f"| {'estimator':<13} | " + " | ".join(f"{cell:>13}" for cell in CELLS) + " |"
-    yield "| --- |" + " ---: |" * len(CELLS)
-    for name, title in TITLES.items():
-        if name in covered:
-            yield f"| {title:<13} | " + " | ".join(f"{covered[name][cell]:13.1%}" for cell in CELLS) + " |"
+def table(coverage: dict[str, dict[str, float]]) -> Iterator[str]:
+    """Yield the lines of a table, in percent."""
+    yield f"| {'estimator':<13} | " + " | ".join(f"{quantity:>13}" for quantity in QUANTITIES) + " |"
+    yield "| --- |" + " ---: |" * len(QUANTITIES)
+    for name, title in ESTIMATOR_NAMES.items():
+        if name in coverage:
+            cells = (f"{coverage[name][quantity]:13.1%}" for quantity in QUANTITIES)
+            yield f"| {title:<13} | " + " | ".join(cells) + " |"
 
 
 def main() -> None:
-    """Measure, and print."""
+    """Measure and print the coverage."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--repeats", type=int, default=1000)
     parser.add_argument("--rows", type=int, default=3000)
-    given = parser.parse_args()
+    options = parser.parse_args()
     for name, world in worlds().items():
-        began = time.perf_counter()
-        covered, effective = measure(world, given.rows, given.repeats)
-        lines = "\n".join(table(covered))
-        worth = ", ".join(f"{cell} {count:,.0f}" for cell, count in effective.items())
-        about = f"{given.repeats:,} logs of {given.rows:,} rows (effective: {worth})"
-        print(f"{name}: {about}, {time.perf_counter() - began:.0f} s\n\n{lines}\n", flush=True)
+        start = time.perf_counter()
+        coverage, effective = measure(world, options.rows, options.repeats)
+        lines = "\n".join(table(coverage))
+        sizes = ", ".join(f"{quantity} {rows:,.0f}" for quantity, rows in effective.items())
+        about = f"{options.repeats:,} logs of {options.rows:,} rows (effective: {sizes})"
+        print(f"{name}: {about}, {time.perf_counter() - start:.0f} s\n\n{lines}\n", flush=True)
 
 
 if __name__ == "__main__":

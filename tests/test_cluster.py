@@ -63,52 +63,69 @@ def test_fit_on_two_workers(path, expected, two_workers):
     assert_alike(fitted.policy, expected)
 
 
-@dataclass(frozen=True)
-class Slow:
-    """A part that takes its time, and says who reads it."""
+def wait_for(condition, seconds=60):
+    """Poll until a condition holds; fail after a deadline."""
+    deadline = time.monotonic() + seconds
+    while not (found := condition()):
+        assert time.monotonic() < deadline, "nothing happened in time"
+        time.sleep(0.01)
+    return found
 
-    part: Any
+
+@dataclass(frozen=True)
+class BlockingFragment:
+    """A fragment that marks who reads it; from the fifth mark on, reading blocks until a worker was killed."""
+
+    fragment: Any
     marks: Path
 
     def __getattr__(self, name):
         return (
-            getattr(self.__dict__["part"], name)
-            if "part" in self.__dict__
+            getattr(self.__dict__["fragment"], name)
+            if "fragment" in self.__dict__
             else object.__getattribute__(self, name)
         )
 
     def batches(self, kinds, rows):
         if "reward" in kinds:
-            (self.marks / f"{self.part.first_row}-{os.getpid()}").touch()
-            time.sleep(0.2)
-        return self.part.batches(kinds, rows)
+            (self.marks / f"{self.fragment.first_row}-{os.getpid()}").touch()
+            if len(list(self.marks.iterdir())) >= 5:
+                wait_for((self.marks.parent / "killed").exists)
+        return self.fragment.batches(kinds, rows)
 
-    def pieces(self):
-        return (replace(self, part=piece) for piece in self.part.pieces())
+    def split(self):
+        return (replace(self, fragment=small) for small in self.fragment.split())
 
 
 def test_a_worker_that_is_killed_changes_nothing(path, expected, two_workers, tmp_path):
     log = Log.open(path)
-    slow = replace(log, parts=[Slow(part, tmp_path) for part in log.parts])
+    folder = tmp_path / "marks"
+    folder.mkdir()
+    blocking = replace(log, fragments=[BlockingFragment(fragment, folder) for fragment in log.fragments])
     killed = []
 
+    def marks():
+        return sorted(folder.iterdir(), key=lambda mark: mark.stat().st_mtime_ns)
+
     def kill():
-        """Kill the worker that reads the fifth of twenty parts, while it does."""
-        while len(marks := sorted(tmp_path.iterdir(), key=lambda mark: mark.stat().st_mtime_ns)) < 5:
-            time.sleep(0.01)
-        killed.append(int(marks[-1].name.split("-")[1]))
+        """Kill the worker that reads the fifth of twenty fragments, while it does."""
+        wait_for(lambda: len(marks()) >= 5)
+        killed.append(int(marks()[-1].name.split("-")[1]))
         os.kill(killed[0], signal.SIGKILL)
+        (tmp_path / "killed").touch()
 
     killer = threading.Thread(target=kill, daemon=True)
     killer.start()
-    fitted = fit(slow, FairLinUCB(gamma=2.0, random_state=0), cluster=two_workers)
+    fitted = fit(blocking, FairLinUCB(gamma=2.0, random_state=0), cluster=two_workers)
     killer.join(timeout=5)
-    marks = [mark.name.split("-") for mark in tmp_path.iterdir()]
+    read = [mark.name.split("-") for mark in marks()]
     assert len(killed) == 1
-    assert len({row for row, _ in marks}) == 20
-    assert len(marks) > 20, "what the dead one had in hand was done again"
-    assert {int(pid) for _, pid in marks} - set(killed)
+    assert len({row for row, _ in read}) == 20
+    assert len(read) > 20, "the fragments of the dead worker were read again"
+    assert {int(pid) for _, pid in read} - set(killed)
     assert_alike(fitted.policy, expected)
+    with distributed.Client(two_workers) as client:  # the next test expects both workers
+        client.wait_for_workers(2, timeout=60)
 
 
 def test_seeds_go_through_joblib(two_workers, tmp_path):
@@ -130,11 +147,11 @@ def mean_reward_and_process(trace):
     return mean_reward(trace), os.getpid()
 
 
-def test_what_is_wrong_with_a_log_is_said_as_ever(tmp_path, two_workers):
+def test_an_invalid_log_raises_the_same_error_on_a_cluster(tmp_path, two_workers):
     frame = make(500)
     frame.loc[321, "reward"] = 7.0
     pq.write_table(pa.Table.from_pandas(frame), tmp_path / "log.parquet", row_group_size=50)
-    with pytest.raises(LogError, match=r"column 'reward', row 322: 7.0 came; the policy takes"):
+    with pytest.raises(LogError, match=r"column 'reward', row 322: reward must be between 0 and 1 .*, got 7.0"):
         fit(Log.open(tmp_path / "log.parquet"), FairLinUCB(), cluster=two_workers)
 
 

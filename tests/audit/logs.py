@@ -1,4 +1,4 @@
-"""Logs for the tests of the audit, and what a textbook would compute from them."""
+"""Synthetic logs for the tests of the audit."""
 
 import numpy as np
 import pandas as pd
@@ -7,7 +7,7 @@ SEXES, RACES = ("female", "male"), ("Asian", "Black", "White")
 
 
 def make(n=6_000, seed=0, gap=0.1, missing=0.03, unknown=0.02, n_arms=5):
-    """A log in which male users get more from the same arms, and are shown better ones."""
+    """Return a log in which male users receive more from the same arms, and are shown better ones."""
     rng = np.random.default_rng(seed)
     sex = rng.choice(SEXES, n)
     race = rng.choice(RACES, n, p=[0.1, 0.2, 0.7])
@@ -27,7 +27,7 @@ def make(n=6_000, seed=0, gap=0.1, missing=0.03, unknown=0.02, n_arms=5):
 
 
 def dated(frame, seed=0, days=60):
-    """The same log with a time for each decision, in no order."""
+    """Return the same log with a random time for each decision."""
     rng = np.random.default_rng(seed)
     seconds = rng.integers(0, days * 86_400, len(frame))
     return frame.assign(time=np.datetime64("2026-01-05", "us") + seconds.astype("timedelta64[s]"))

@@ -1,16 +1,16 @@
-"""The decomposition: exact, as computed by hand, and as uncertain as drawing rows anew says."""
+"""The decomposition: exact, equal to a manual computation, with the standard errors of a bootstrap of rows."""
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairbandits.audit.decomposition import draws_for, split, standard_errors
-from fairbandits.audit.group_sums import GroupSums
+from fairbandits.audit.decomposition import bootstrap_standard_errors, decompose, n_draws
+from fairbandits.audit.grouped_sums import RewardSums
 
 
 @given(st.data())
-def test_the_parts_add_up_to_the_gap(data):
+def test_the_effects_add_up_to_the_gap(data):
     n = data.draw(st.integers(1, 12))
     counts, means = [], []
     for _ in range(2):
@@ -18,43 +18,43 @@ def test_the_parts_add_up_to_the_gap(data):
         count[data.draw(st.integers(0, n - 1))] += 1.0
         counts.append(count)
         means.append(np.array(data.draw(st.lists(st.floats(-1, 1), min_size=n, max_size=n))))
-    parts = split(counts[0], means[0], counts[1], means[1])
+    effects = decompose(counts[0], means[0], counts[1], means[1])
     gap = np.average(means[0], weights=counts[0]) - np.average(means[1], weights=counts[1])
-    assert parts.shown.sum() + parts.same_arm.sum() == pytest.approx(gap, abs=1e-12)
-    shown, one_sided, same_arm, all_ = parts.totals()
-    assert shown + same_arm == pytest.approx(gap, abs=1e-12)
-    assert all_ == pytest.approx(gap, abs=1e-12)
-    assert one_sided == pytest.approx(parts.shown[(counts[0] > 0) != (counts[1] > 0)].sum(), abs=1e-12)
+    assert effects.exposure.sum() + effects.within_arm.sum() == pytest.approx(gap, abs=1e-12)
+    exposure, one_sided, within_arm, total = effects.sums()
+    assert exposure + within_arm == pytest.approx(gap, abs=1e-12)
+    assert total == pytest.approx(gap, abs=1e-12)
+    assert one_sided == pytest.approx(effects.exposure[(counts[0] > 0) != (counts[1] > 0)].sum(), abs=1e-12)
 
 
 @given(st.floats(-5, 5))
-def test_where_rewards_start_changes_nothing(shift):
+def test_shifting_all_rewards_changes_nothing(shift):
     count_1, mean_1, count_2, mean_2 = np.array([[3.0, 7, 0], [0.2, 0.9, 0.4], [5.0, 1, 4], [0.3, 0.7, 0.1]])
-    here, there = (split(count_1, mean_1 + s, count_2, mean_2 + s) for s in (0.0, shift))
-    np.testing.assert_allclose(there.shown, here.shown, atol=1e-12)
-    np.testing.assert_allclose(there.same_arm, here.same_arm, atol=1e-12)
+    here, there = (decompose(count_1, mean_1 + s, count_2, mean_2 + s) for s in (0.0, shift))
+    np.testing.assert_allclose(there.exposure, here.exposure, atol=1e-12)
+    np.testing.assert_allclose(there.within_arm, here.within_arm, atol=1e-12)
 
 
-def test_by_hand():
+def test_a_manual_computation():
     # The first group: 60% from an arm that gives it 0.5, 40% from one that gives it 0.9: 0.66 in all.
     # The second group: 80% at 0.4, 20% at 0.7: 0.46. Both in the middle: 0.45 and 0.8, and c is 0.56.
-    parts = split(*np.array([[60.0, 40.0], [0.5, 0.9], [8.0, 2.0], [0.4, 0.7]]))
-    np.testing.assert_allclose(parts.shown, [-0.2 * (0.45 - 0.56), 0.2 * (0.8 - 0.56)])
-    np.testing.assert_allclose(parts.same_arm, [0.7 * 0.1, 0.3 * 0.2])
-    assert (parts.shown + parts.same_arm).sum() == pytest.approx(0.66 - 0.46)
+    effects = decompose(*np.array([[60.0, 40.0], [0.5, 0.9], [8.0, 2.0], [0.4, 0.7]]))
+    np.testing.assert_allclose(effects.exposure, [-0.2 * (0.45 - 0.56), 0.2 * (0.8 - 0.56)])
+    np.testing.assert_allclose(effects.within_arm, [0.7 * 0.1, 0.3 * 0.2])
+    assert (effects.exposure + effects.within_arm).sum() == pytest.approx(0.66 - 0.46)
 
 
-def test_an_arm_that_one_group_was_never_shown_is_about_who_was_shown_what():
-    parts = split(*np.array([[50.0, 50.0], [0.4, 1.0], [100.0, 0.0], [0.4, np.nan]]))
-    assert parts.same_arm.tolist() == [0.0, 0.0]
-    assert parts.one_sided.tolist() == [False, True]
-    assert parts.shown.sum() == pytest.approx(0.3)
+def test_an_arm_that_one_group_was_never_shown_has_only_an_exposure_effect():
+    effects = decompose(*np.array([[50.0, 50.0], [0.4, 1.0], [100.0, 0.0], [0.4, np.nan]]))
+    assert effects.within_arm.tolist() == [0.0, 0.0]
+    assert effects.one_sided.tolist() == [False, True]
+    assert effects.exposure.sum() == pytest.approx(0.3)
 
 
-def test_nothing_differs_where_nothing_does():
-    parts = split(*np.array([[5.0, 5.0], [0.4, 0.8], [50.0, 50.0], [0.4, 0.8]]))
-    assert np.all(parts.shown == 0.0)
-    assert np.all(parts.same_arm == 0.0)
+def test_equal_groups_have_no_effects():
+    effects = decompose(*np.array([[5.0, 5.0], [0.4, 0.8], [50.0, 50.0], [0.4, 0.8]]))
+    assert np.all(effects.exposure == 0.0)
+    assert np.all(effects.within_arm == 0.0)
 
 
 def rows_of(rng, arms, n, shift):
@@ -64,34 +64,32 @@ def rows_of(rng, arms, n, shift):
 
 def sums_of(arm, reward, n_arms):
     count, total = np.bincount(arm, minlength=n_arms), np.bincount(arm, reward, n_arms)
-    return GroupSums(count.astype(float), total, np.bincount(arm, reward**2, n_arms), np.zeros(n_arms))
+    return RewardSums(count.astype(float), total, np.bincount(arm, reward**2, n_arms), np.zeros(n_arms))
 
 
-def test_standard_errors_are_those_of_drawing_rows_anew():
+def test_standard_errors_agree_with_a_bootstrap_of_rows():
     rng = np.random.default_rng(3)
     groups = [rows_of(rng, [0.5, 0.3, 0.2], 500, 0.1), rows_of(rng, [0.2, 0.3, 0.5], 300, 0.0)]
-    totals, by_arm = standard_errors(*(sums_of(*group, 3) for group in groups), np.random.default_rng(0))
+    sums, by_arm = bootstrap_standard_errors(*(sums_of(*group, 3) for group in groups), np.random.default_rng(0))
     drawn = []
     for _ in range(1_500):
         rows = [rng.integers(0, len(arm), len(arm)) for arm, _ in groups]
         again = [sums_of(arm[mine], reward[mine], 3) for (arm, reward), mine in zip(groups, rows, strict=True)]
-        drawn.append(split(again[0].count, again[0].mean, again[1].count, again[1].mean))
-    expected = np.std([parts.totals() for parts in drawn], axis=0)
-    np.testing.assert_allclose(totals[[0, 2, 3]], expected[[0, 2, 3]], rtol=0.15)
-    np.testing.assert_allclose(
-        by_arm, np.std([parts.shown + parts.same_arm for parts in drawn], axis=0), rtol=0.15
-    )
+        drawn.append(decompose(again[0].count, again[0].mean, again[1].count, again[1].mean))
+    expected = np.std([effects.sums() for effects in drawn], axis=0)
+    np.testing.assert_allclose(sums[[0, 2, 3]], expected[[0, 2, 3]], rtol=0.15)
+    np.testing.assert_allclose(by_arm, np.std([effects.total for effects in drawn], axis=0), rtol=0.15)
 
 
 def test_the_same_seed_gives_the_same_errors():
     rng = np.random.default_rng(3)
     groups = [sums_of(*rows_of(rng, [0.5, 0.5], 200, shift), 2) for shift in (0.0, 0.1)]
-    one, two = (standard_errors(*groups, np.random.default_rng(7)) for _ in range(2))
+    one, two = (bootstrap_standard_errors(*groups, np.random.default_rng(7)) for _ in range(2))
     assert np.array_equal(one[0], two[0])
     assert np.array_equal(one[1], two[1])
 
 
-def test_many_arms_are_drawn_less_often():
-    assert draws_for(10) == 400
-    assert draws_for(20_000) == 200
-    assert draws_for(10**6) == 100
+def test_many_arms_have_fewer_draws():
+    assert n_draws(10) == 400
+    assert n_draws(20_000) == 200
+    assert n_draws(10**6) == 100

@@ -1,4 +1,4 @@
-"""The command: its status is the verdict, and what is no log leaves nothing behind."""
+"""The command `audit`: its exit status is the verdict, and errors leave no files."""
 
 import json
 import re
@@ -33,10 +33,15 @@ def folder(tmp_path_factory):
             "fair.csv",
             "0.3",
             0,
-            "Fair, with confidence: groups are within 0.3 of each other by sex, race and sex x race.",
+            "Fair (95% confidence): the gap is within the tolerance of 0.3 for sex, race and sex x race.",
         ),
-        ("unfair.csv", "0.02", 1, "Unfair, with confidence: groups are not within 0.02 of each other by sex"),
-        ("fair.csv", "0.01", 3, "Too little data: whether groups are within 0.01 of each other cannot be said by"),
+        ("unfair.csv", "0.02", 1, "Unfair (95% confidence): the gap exceeds the tolerance of 0.02 for sex"),
+        (
+            "fair.csv",
+            "0.01",
+            3,
+            "Undecided: there is too little data to tell whether the gap is within the tolerance of 0.01",
+        ),
     ],
 )
 def test_the_status_is_the_verdict(folder, log, tolerance, status, first):
@@ -57,15 +62,15 @@ def test_bad_input_is_status_2(folder):
     assert not (folder / "nothing").exists()
 
 
-def refused(capsys, *arguments):
+def error_of(capsys, *arguments):
     assert main(["audit", *map(str, arguments)]) == 2
-    said = capsys.readouterr().err
-    assert said.startswith("error: ")
-    assert said.count("\n") == 1
-    return said
+    error = capsys.readouterr().err
+    assert error.startswith("error: ")
+    assert error.count("\n") == 1
+    return error
 
 
-def wrong(frame, column, row, value):
+def with_cell(frame, column, row, value):
     changed = frame.astype({column: object})
     changed.loc[row, column] = value
     return changed
@@ -74,96 +79,107 @@ def wrong(frame, column, row, value):
 @pytest.mark.parametrize(
     ("change", "options", "message"),
     [
-        (lambda f: f.assign(sex="female"), [], "log.csv, column 'sex': one group only, 'female' in all 500 rows"),
-        (lambda f: f.assign(reward=f.reward * 5), [], "came; expected a reward in [0, 1]. Say which are possible"),
-        (lambda f: wrong(f, "reward", 7, "good"), [], "log.csv, column 'reward', row 8"),
-        (lambda f: wrong(f, "reward", 7, "NaN"), [], "log.csv, column 'reward', row 8"),
+        (
+            lambda f: f.assign(sex="female"),
+            [],
+            "log.csv, column 'sex': a comparison needs at least two groups, got only 'female' in 500 rows",
+        ),
+        (
+            lambda f: f.assign(reward=f.reward * 5),
+            [],
+            "reward must be between 0 and 1, got 5.0; set reward_range=",
+        ),
+        (lambda f: with_cell(f, "reward", 7, "good"), [], "log.csv, column 'reward', row 8"),
+        (lambda f: with_cell(f, "reward", 7, "NaN"), [], "log.csv, column 'reward', row 8"),
         (lambda f: f.iloc[:0], [], "log.csv"),
         (
             lambda f: f,
             ["--reward-range", "5"],
-            "--reward-range '5' came; expected two numbers, LOW,HIGH, such as 1,5",
+            "--reward-range must be two numbers such as 1,5, got '5'",
         ),
         (lambda f: f, ["--reward-range", "1,0"], "reward_range needs two numbers"),
-        (lambda f: f, ["--tolerance", "-1"], "tolerance is how far apart groups may be, not below 0; got -1.0"),
+        (lambda f: f, ["--tolerance", "-1"], "tolerance must be a non-negative number, got -1.0"),
         (
             lambda f: f,
             ["--no-guess", "--arm", "arm", "--reward", "reward"],
-            "which columns are the groups of users?",
+            "no group column is given or recognised by its name",
         ),
     ],
 )
-def test_what_is_wrong_is_said_in_a_line_and_nothing_is_written(capsys, tmp_path, change, options, message):
+def test_errors_are_one_line_and_nothing_is_written(capsys, tmp_path, change, options, message):
     change(logs.make(500)).to_csv(tmp_path / "log.csv", index=False)
-    assert message in refused(capsys, tmp_path / "log.csv", *options, "--out", tmp_path / "out")
+    assert message in error_of(capsys, tmp_path / "log.csv", *options, "--out", tmp_path / "out")
     assert [path.name for path in tmp_path.rglob("audit.*")] == []
 
 
-def test_a_parquet_file_that_was_cut_short(capsys, tmp_path):
+def test_a_truncated_parquet_file(capsys, tmp_path):
     path = tmp_path / "log.parquet"
     logs.make(500).to_parquet(path)
     path.write_bytes(path.read_bytes()[:-100])
-    assert "log.parquet" in refused(capsys, path, "--out", tmp_path / "out")
+    assert "log.parquet" in error_of(capsys, path, "--out", tmp_path / "out")
 
 
-def test_a_file_of_a_folder_is_named(capsys, tmp_path):
+def test_errors_name_the_file_of_a_folder(capsys, tmp_path):
     for number in range(3):
         frame = logs.make(500, seed=number, missing=0.0)
         if number == 1:
             frame.loc[41, "reward"] = 7.0
         (tmp_path / "log").mkdir(exist_ok=True)
         pq.write_table(__import__("pyarrow").Table.from_pandas(frame), tmp_path / "log" / f"{number}.parquet")
-    said = refused(capsys, tmp_path / "log", "--out", tmp_path / "out")
-    assert "1.parquet, column 'reward', row 42: 7.0 came; expected a reward in [0, 1]" in said
+    error = error_of(capsys, tmp_path / "log", "--out", tmp_path / "out")
+    assert "1.parquet, column 'reward', row 42: reward must be between 0 and 1, got 7.0" in error
 
 
-def test_a_report_that_was_there_stays_where_the_next_fails(capsys, tmp_path):
+def test_a_failure_leaves_the_previous_report(capsys, tmp_path):
     logs.make(500).to_csv(tmp_path / "log.csv", index=False)
     assert main(["audit", str(tmp_path / "log.csv"), "--out", str(tmp_path)]) == 0
     before = (tmp_path / "audit.html").read_bytes()
     (tmp_path / "log.csv").write_text("arm,reward,sex\n")
-    refused(capsys, tmp_path / "log.csv", "--out", tmp_path)
+    error_of(capsys, tmp_path / "log.csv", "--out", tmp_path)
     assert (tmp_path / "audit.html").read_bytes() == before
 
 
-def test_what_nobody_thought_of_is_no_verdict(capsys, folder, tmp_path, monkeypatch):
+def test_an_internal_error_is_not_a_verdict(capsys, folder, tmp_path, monkeypatch):
     def broken(*_, **__):
-        raise OverflowError("nobody thought of this")
+        raise OverflowError("unexpected")
 
     monkeypatch.setattr("fairbandits.cli.audit.audit_log", broken)
     assert main(["audit", str(folder / "unfair.csv"), "--out", str(tmp_path)]) == 70
-    said = capsys.readouterr().err
-    assert "OverflowError: nobody thought of this" in said
-    assert said.splitlines()[-1].startswith("error: this should not happen")
+    error = capsys.readouterr().err
+    assert "OverflowError: unexpected" in error
+    assert error.splitlines()[-1].startswith("error: this should not happen")
 
 
 def test_without_a_tolerance_there_is_no_verdict(capsys, folder, tmp_path):
     assert main(["audit", str(folder / "unfair.csv"), "--group", "sex", "--out", str(tmp_path)]) == 0
-    said = capsys.readouterr().out
-    assert "Users whose sex is female gained 0." in said
-    assert "with confidence" not in said
-    assert "who got more from it" in said
-    assert f"written: {tmp_path / 'audit.html'} and audit.json" in said
+    printed = capsys.readouterr().out
+    assert "Female users received 0." in printed
+    assert "(95% confidence):" not in printed
+    assert "within-arm effect" in printed
+    assert f"written: {tmp_path / 'audit.html'} and audit.json" in printed
     assert json.loads((tmp_path / "audit.json").read_text())["verdict"]["sentence"] is None
 
 
-def test_what_is_too_small_is_said(capsys, folder, tmp_path):
+def test_small_groups_are_listed(capsys, folder, tmp_path):
     options = ["--min-rows", "1000", "--out", str(tmp_path), "--group", "sex,race"]
     assert main(["audit", str(folder / "unfair.csv"), *options]) == 0
-    said = capsys.readouterr().out
-    assert "too small" in said
-    assert "Too small to say anything, with fewer than 1,000 rewards: Asian" in said
+    printed = capsys.readouterr().out
+    assert "too small" in printed
+    assert "Too small to compare, with fewer than 1,000 rewards: Asian" in printed
 
 
-def test_the_readme_shows_what_the_commands_say(capsys, tmp_path, monkeypatch):
+def test_the_readme_quotes_the_output(capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     readme = (Path(__file__).parents[2] / "README.md").read_text()
     commands = re.findall(
         r"^fairbandits (sample log.parquet.*|audit log.parquet --tolerance.*)$", readme, re.MULTILINE
     )
     assert [main(command.split()) for command in commands] == [0, 1]
-    said = capsys.readouterr().out
-    quoted = re.search(r"^> .*(?:\n> .*)*", readme[readme.index("## Are we unfair today?") :], re.MULTILINE)
-    assert " ".join(quoted[0].replace("> ", "").split()) in said
-    shown, same = re.search(r"\(here ([\d.]+)\) and who got\nmore from the same arm \(([\d.]+)\)", readme).groups()
-    assert f"that makes {shown} of the difference. From the same arms female got less: that makes {same}" in said
+    printed = capsys.readouterr().out
+    quoted = re.search(r"^> .*(?:\n> .*)*", readme[readme.index("fairbandits audit log.parquet") :], re.MULTILINE)
+    assert " ".join(quoted[0].replace("> ", "").split()) in printed
+    exposure, within_arm = re.search(
+        r"exposure effect \(([\d.]+)\) and a within-arm effect \(([\d.]+)\)", " ".join(readme.split())
+    ).groups()
+    assert f"less rewarding arms, which accounts for {exposure} of the gap." in printed
+    assert f"less reward from the same arms, which accounts for {within_arm} of the gap." in printed

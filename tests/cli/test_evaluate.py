@@ -1,4 +1,4 @@
-"""The command `fairbandits evaluate`: what it prints, what it leaves behind, how it refuses."""
+"""The command `evaluate`: what it prints and writes, and its errors."""
 
 import json
 from pathlib import Path
@@ -12,7 +12,7 @@ from fairbandits.cli import main
 
 @pytest.fixture(autouse=True)
 def log(monkeypatch, tmp_path):
-    """Give every test a folder of its own, with a log in it."""
+    """Run every test in its own folder, with a log in it."""
     monkeypatch.chdir(tmp_path)
     rng = np.random.default_rng(0)
     arm = rng.integers(0, 2, 1_000)
@@ -29,12 +29,12 @@ def log(monkeypatch, tmp_path):
     return frame
 
 
-def refused(capsys, *arguments):
-    """Run a command that is refused, and give its one line."""
+def error_of(capsys, *arguments):
+    """Run an invalid command; return its one-line error."""
     assert main(["evaluate", *arguments]) == 2
     (line,) = capsys.readouterr().err.splitlines()
     assert line.startswith("error: ")
-    assert not list(Path().glob("results/evaluate/*")), "a report was left behind"
+    assert not list(Path().glob("results/evaluation/*")), "a report was written"
     return line
 
 
@@ -43,37 +43,37 @@ def test_several_policies_side_by_side(capsys):
         main(["evaluate", "log.csv", "--policy", "LinUCB(alpha=0.1, ridge=2),FairLinUCB", "--policy", "Uniform"])
         == 0
     )
-    told = capsys.readouterr().out
-    assert "guessed by name: arm=arm, reward=reward, propensity=propensity, groups=sex" in told
-    assert "Of 3 policies, LinUCB(alpha=0.1, ridge=2) would have earned most" in told
-    assert "more than the log's 0.5" in told
-    assert "By sex, " in told
-    assert told.count("doubly robust") >= 3
-    assert "written: results/evaluate/evaluate.html and evaluate.json" in told
-    plain = json.loads(Path("results/evaluate/evaluate.json").read_text())
+    printed = capsys.readouterr().out
+    assert "guessed by name: arm=arm, reward=reward, propensity=propensity, groups=sex" in printed
+    assert "Of 3 policies, LinUCB(alpha=0.1, ridge=2) has the highest estimated value" in printed
+    assert "more than the log's 0.5" in printed
+    assert "By sex, " in printed
+    assert printed.count("doubly robust") >= 3
+    assert "written: results/evaluation/evaluation.html and evaluation.json" in printed
+    plain = json.loads(Path("results/evaluation/evaluation.json").read_text())
     assert list(plain["policies"]) == ["LinUCB(alpha=0.1, ridge=2)", "FairLinUCB", "Uniform"]
 
 
-def test_a_policy_that_was_fitted(capsys):
+def test_a_fitted_policy(capsys):
     assert (
         main(["fit", "log.csv", "--policy", "LinUCB", "--catalogue", "arms.csv", "-o", "policy.safetensors"]) == 0
     )
     arguments = ["log.csv", "--policy", "policy.safetensors", "--catalogue", "arms.csv", "--confidence", "0.9"]
     assert main(["evaluate", *arguments]) == 0
-    told = capsys.readouterr().out
-    assert "90% sure" in told
-    assert "PolicyEvaluation as it came, having learned 1,000 rewards" in told
-    assert "it seems to be judged by the rows that it learned" in told
+    printed = capsys.readouterr().out
+    assert "90% CI" in printed
+    assert "Evaluated as given, trained on 1,000 rewards" in printed
+    assert "it was probably trained on the evaluation rows" in printed
 
 
 def test_learning_and_no_propensities(capsys, log):
     log.drop(columns="propensity").to_csv("bare.csv", index=False)
     assert main(["evaluate", "bare.csv", "--policy", "LinUCB", "--learning", "--uniform", "--seed", "3"]) == 0
-    told = capsys.readouterr().out
-    assert "PolicyEvaluation while it learned from" in told
-    assert "IPS" not in told.replace("The log has no propensities", "")
+    printed = capsys.readouterr().out
+    assert "Evaluated while learning from" in printed
+    assert "IPS" not in printed.replace("The log has no propensities", "")
     assert main(["evaluate", "bare.csv", "--policy", "LinUCB", "--train", "0.3"]) == 0
-    assert "IPS, SNIPS and doubly robust need them, and are left out" in capsys.readouterr().out
+    assert "IPS, SNIPS and doubly robust are not available" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
@@ -88,11 +88,11 @@ def test_learning_and_no_propensities(capsys, log):
             ["log.csv", "--policy", "Uniform", "--reward", "rewrad"],
             "there is no column 'rewrad'; did you mean 'rew",
         ),
-        (["log.csv", "--policy", "Uniform", "--train", "1.5"], "train is the share of the log that trains"),
-        (["log.csv", "--policy", "Uniform", "--clip", "-1"], "clip is the largest weight"),
-        (["log.csv", "--policy", "Uniform", "--uniform"], "but it has propensities"),
+        (["log.csv", "--policy", "Uniform", "--train", "1.5"], "train must be a share of the log"),
+        (["log.csv", "--policy", "Uniform", "--clip", "-1"], "clip must be above 0, got -1.0"),
+        (["log.csv", "--policy", "Uniform", "--uniform"], "uniform must be False for a log with propensities"),
         (["log.csv", "--policy", "Uniform", "--catalogue", "log.csv"], "log.csv: arm ids must differ"),
     ],
 )
-def test_refused_in_one_line(capsys, arguments, message):
-    assert message in refused(capsys, *arguments)
+def test_errors_are_one_line(capsys, arguments, message):
+    assert message in error_of(capsys, *arguments)

@@ -1,4 +1,4 @@
-"""Our estimates are those of Open Bandit Pipeline, on its own synthetic data, overall and per group."""
+"""Estimates agree with those of Open Bandit Pipeline on its own synthetic data, overall and by group."""
 
 import json
 import subprocess
@@ -17,7 +17,7 @@ CLIP = 3.0
 
 @pytest.fixture(scope="module")
 def obp(tmp_path_factory):
-    """Run obp in its own environment, which is made where there is none: 20 seconds, once."""
+    """Run obp in its own environment, which is created first if necessary (20 seconds)."""
     code = (
         "import contenders, environments\n"
         "obp = next(one for one in contenders.CONTENDERS if one.name == 'obp')\n"
@@ -30,51 +30,51 @@ def obp(tmp_path_factory):
         [sys.executable, "-c", code], cwd=BENCHMARKS, capture_output=True, text=True, check=False
     )
     if made.returncode:
-        pytest.skip(f"the environment of obp cannot be made here: {made.stderr.strip()}")
+        pytest.skip(f"the environment of obp cannot be created: {made.stderr.strip()}")
     folder = tmp_path_factory.mktemp("obp")
     python = made.stdout.splitlines()[-1]
-    subprocess.run([python, str(HERE / "obp_side.py"), str(folder)], check=True, timeout=300)
+    subprocess.run([python, str(HERE / "obp_reference.py"), str(folder)], check=True, timeout=300)
     with np.load(folder / "data.npz") as arrays:
         return dict(arrays), json.loads((folder / "estimates.json").read_text())
 
 
 def terms(log):
-    """Put our terms of the same estimators together."""
+    """Return our terms of the same estimators."""
     row, arm = np.arange(len(log["arm"])), log["arm"]
-    chance, greedy = log["chances"][row, arm], log["chances"].argmax(axis=1) == arm
-    weighed = chance, log["reward"], log["propensity"]
-    robust = log["chances"], log["predicted"], arm, log["reward"], log["propensity"]
+    probability, greedy = log["probabilities"][row, arm], log["probabilities"].argmax(axis=1) == arm
+    weighted = probability, log["reward"], log["propensity"]
+    robust = log["probabilities"], log["predictions"], arm, log["reward"], log["propensity"]
     return {
         "replay": estimators.replay(greedy, log["reward"]),
-        "ips": estimators.ips(*weighed),
-        "ips clipped": estimators.ips(*weighed, clip=CLIP),
-        "snips": estimators.snips(*weighed),
-        "direct": estimators.direct(log["chances"], log["predicted"]),
+        "ips": estimators.ips(*weighted),
+        "ips clipped": estimators.ips(*weighted, clip=CLIP),
+        "snips": estimators.snips(*weighted),
+        "direct method": estimators.direct_method(log["probabilities"], log["predictions"]),
         "doubly robust": estimators.doubly_robust(*robust),
         "doubly robust clipped": estimators.doubly_robust(*robust, clip=CLIP),
     }
 
 
-def test_the_estimates_are_those_of_obp(obp):
+def test_estimates_overall(obp):
     log, theirs = obp
     ours = terms(log)
-    assert ours.keys() == theirs["all"].keys()
-    for name, found in ours.items():
-        assert abs(found.value() - theirs["all"][name]) < 1e-9, name
-        assert abs(found.estimate().value - theirs["all"][name]) < 1e-9, name
+    assert ours.keys() == theirs["overall"].keys()
+    for name, each in ours.items():
+        assert abs(each.value() - theirs["overall"][name]) < 1e-9, name
+        assert abs(each.estimate().value - theirs["overall"][name]) < 1e-9, name
 
 
 @pytest.mark.parametrize("group", [0, 1])
-def test_those_of_a_group_are_obps_of_its_rows(obp, group):
+def test_estimates_by_group(obp, group):
     log, theirs = obp
-    for name, found in terms(log).items():
-        assert abs(found.where(log["group"] == group).value() - theirs[str(group)][name]) < 1e-9, name
-        assert abs(found.by(log["group"])[group].value - theirs[str(group)][name]) < 1e-9, name
+    for name, each in terms(log).items():
+        assert abs(each.select(log["group"] == group).value() - theirs[str(group)][name]) < 1e-9, name
+        assert abs(each.by_group(log["group"])[group].value - theirs[str(group)][name]) < 1e-9, name
 
 
-def test_the_difference_is_that_of_obps_two_runs(obp):
+def test_gaps(obp):
     log, theirs = obp
-    for name, found in terms(log).items():
-        each = found.by(log["group"])
+    for name, each in terms(log).items():
+        by_group = each.by_group(log["group"])
         expected = theirs["1"][name] - theirs["0"][name]
-        assert abs(each[1].minus(each[0]).value - expected) < 1e-9, name
+        assert abs(by_group[1].minus(by_group[0]).value - expected) < 1e-9, name

@@ -161,7 +161,7 @@ def test_the_example_can_be_printed_and_served(tmp_path):
         (["serve", "none.toml"], "none.toml: cannot be read"),
         (["serve", "--workers", "0"], "workers"),
         (["serve", "--port", "65536"], "port"),
-        (["export", "log.txt"], "a log is written to a .csv or .parquet file"),
+        (["export", "log.txt"], "a log must be a .csv or .parquet file"),
     ],
 )
 def test_wrong_commands_are_one_line(tmp_path, arguments, message):

@@ -1,4 +1,4 @@
-"""A log as Fairlearn's MetricFrame, for those who use it."""
+"""Logs as Fairlearn's MetricFrame."""
 
 from __future__ import annotations
 
@@ -14,20 +14,19 @@ if TYPE_CHECKING:
 
 
 def metric_frame(log: Any, roles: Roles | None = None, **named_roles: Any) -> MetricFrame:
-    """Give a log as a `fairlearn.metrics.MetricFrame`; unlike an audit, it has to fit into memory.
+    """Return a log as a `fairlearn.metrics.MetricFrame`; unlike for an audit, it must fit into memory.
 
-    Its metrics are `rewards`, how many came, `mean_reward`, their mean, and `missing`, the share of those that
-    never came. With several attributes its groups are their intersections. Decisions of users of whom a group is
-    not known are left out.
+    The metrics are `rewards`, the number of rewards, `mean_reward`, and `missing`, the share of missing rewards.
+    The groups of several attributes are their intersections. Users with an unknown attribute are left out.
 
     Parameters
     ----------
     log : Log, path or dataframe
-        The log, or what `Log.open` takes.
+        The log, or a source that `Log.open` accepts.
     roles : Roles, optional
-        Which column plays which role; what is left out is guessed from the names of columns.
+        The roles of the columns; if omitted, they are guessed from the column names.
     **named_roles
-        Roles one by one: `arm="video", groups=["sex", "race"]`.
+        Individual roles: `arm="video", groups=["sex", "race"]`.
 
     Examples
     --------
@@ -40,7 +39,7 @@ def metric_frame(log: Any, roles: Roles | None = None, **named_roles: Any) -> Me
         import pandas as pd  # noqa: PLC0415 - an extra
         from fairlearn.metrics import MetricFrame  # noqa: PLC0415 - an extra
     except ImportError:
-        raise ImportError("a MetricFrame needs fairlearn: pip install 'fairbandits[fairlearn]'") from None
+        raise ImportError("metric_frame needs fairlearn: pip install 'fairbandits[fairlearn]'") from None
     opened = as_log(log, roles, **named_roles)
     rewards, codes = [], []
     for chunk in opened.chunks(columns=opened.roles.groups):
@@ -66,8 +65,8 @@ def _rewards(reward: Any, _: Any) -> int:
 
 
 def _mean_reward(reward: Any, _: Any) -> float:
-    came = np.asarray(reward)[~np.isnan(reward)]
-    return float(np.mean(came)) if came.size else float("nan")
+    known = np.asarray(reward)[~np.isnan(reward)]
+    return float(np.mean(known)) if known.size else float("nan")
 
 
 def _missing(reward: Any, _: Any) -> float:

@@ -1,4 +1,4 @@
-"""Who gained less, by how much, since when, how sure, and by which arms."""
+"""Audit of a log: reward gaps between groups, their intervals, their history and their decomposition over arms."""
 
 from fairbandits.audit.audit import Audit, audit
 

@@ -1,4 +1,4 @@
-"""An audit of a log: who gained less, by how much, since when, how sure, and by which arms."""
+"""The audit of a log."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from fairbandits.audit import verdict
-from fairbandits.audit.assessment import Settings, assess
-from fairbandits.audit.counting import count_cells, merged
-from fairbandits.audit.group_sums import compare
+from fairbandits.audit.aggregation import aggregate_log, merged
+from fairbandits.audit.comparison import AuditSettings, compare_all
+from fairbandits.audit.grouped_sums import group_by
 from fairbandits.audit.log_sums import MISSING, LogSums
 from fairbandits.audit.report.sentences import AuditSentences
 from fairbandits.audit.results import Comparison
@@ -25,24 +25,24 @@ from fairbandits.report.page import write_report
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Audit:
-    """What an audit of a log found; `print` it, `write` it, or read its parts.
+    """The results of an audit; `print` them, `write` them to a folder, or read the attributes.
 
     Attributes
     ----------
     name : str
         The log.
     roles : Roles
-        Which of its columns played which role.
+        The roles of its columns.
     guessed : mapping
-        Those that were guessed.
+        The roles that were guessed.
     rows, missing : int
-        How many decisions there are, and of how many the reward never came.
+        The number of decisions, and of those without a reward.
     reward_range : tuple of two floats
         The lowest and the highest possible reward.
-    settings : Settings
-        How the audit was made.
+    settings : AuditSettings
+        The settings.
     comparisons : tuple of Comparison
-        What was found by each attribute and by their intersections.
+        The comparisons by each attribute and by their intersections.
     """
 
     name: str
@@ -51,44 +51,44 @@ class Audit:
     rows: int
     missing: int
     reward_range: tuple[float, float]
-    settings: Settings
+    settings: AuditSettings
     comparisons: tuple[Comparison, ...]
 
     @property
     def status(self) -> int:
-        """The verdict, as the command ends with it: 0 fair, 1 unfair, 3 too little data; 0 without a tolerance."""
-        return verdict.status_of(self.comparisons, self.settings.tolerance)
+        """The verdict as an exit status: 0 fair, 1 unfair, 3 undecided; 0 without a tolerance."""
+        return verdict.exit_status(self.comparisons, self.settings.tolerance)
 
     @property
-    def foremost(self) -> Comparison:
-        """The comparison to hear of first."""
-        return verdict.foremost(self.comparisons)
+    def headline(self) -> Comparison:
+        """The comparison to report first."""
+        return verdict.headline(self.comparisons)
 
     @property
     def sentence(self) -> str:
-        """Who gained less, by how much, how sure, since when: for a person who is no statistician."""
-        return self.words.about(self.foremost)
+        """The gap of the headline comparison, its interval, and since when it has been detectable."""
+        return self.sentences.summary(self.headline)
 
     @property
     def verdict(self) -> str | None:
-        """Whether groups are within what is tolerated, in a sentence; None where nobody said what is."""
-        return self.words.verdict(self.comparisons, self.status)
+        """The verdict in a sentence; None without a tolerance."""
+        return self.sentences.verdict(self.comparisons, self.status)
 
     @cached_property
-    def words(self) -> AuditSentences:
-        """The sentences about what was found."""
+    def sentences(self) -> AuditSentences:
+        """Sentences about the results."""
         settings = self.settings
         span = self.reward_range[1] - self.reward_range[0]
         return AuditSentences(settings.confidence, settings.tolerance, settings.min_rows, span)
 
     def __getitem__(self, attributes: str | tuple[str, ...]) -> Comparison:
-        """Give the comparison by an attribute, or by several: `found["sex"]`, `found["sex", "race"]`."""
+        """Return the comparison by one or several attributes: `result["sex"]`, `result["sex", "race"]`."""
         wanted = (attributes,) if isinstance(attributes, str) else tuple(attributes)
         for comparison in self.comparisons:
             if comparison.attributes == wanted:
                 return comparison
         names = ", ".join(repr(comparison.name) for comparison in self.comparisons)
-        raise KeyError(f"nothing was compared by {' x '.join(wanted)!r}; compared were {names}")
+        raise KeyError(f"there is no comparison by {' x '.join(wanted)!r}; the comparisons are by {names}")
 
     def __repr__(self) -> str:
         return f"<audit of {self.name}: {self.rows:,} decisions, status {self.status}>"
@@ -97,17 +97,16 @@ class Audit:
         return " ".join(filter(None, (self.sentence, self.verdict)))
 
     def to_dict(self) -> dict[str, Any]:
-        """Give all of it as plain values, as `audit.json` holds them."""
-        from fairbandits.audit.report.serialisation import as_plain  # noqa: PLC0415 - it needs this class
+        """Return the results as JSON values, as stored in `audit.json`."""
+        from fairbandits.audit.report.serialisation import audit_to_dict  # noqa: PLC0415 - imports this class
 
-        return as_plain(self)
+        return audit_to_dict(self)
 
     def write(self, folder: str | Path) -> Path:
-        """Write `audit.html` and `audit.json` into a folder, each whole or not at all; give the page's path."""
-        from fairbandits.audit.report.page import as_page  # noqa: PLC0415 - these need this class
-        from fairbandits.audit.report.serialisation import as_plain  # noqa: PLC0415
+        """Write `audit.html` and `audit.json` into a folder, atomically; return the path of the page."""
+        from fairbandits.audit.report.page import audit_page  # noqa: PLC0415 - imports this class
 
-        return write_report(Path(folder), "audit", as_page(self), as_plain(self))
+        return write_report(Path(folder), "audit", audit_page(self), self.to_dict())
 
 
 def audit(
@@ -122,28 +121,28 @@ def audit(
     cluster: str | None = None,
     **named_roles: Any,
 ) -> Audit:
-    """Audit a log: who gained less, by how much, since when, how sure are we, and which arms carry it.
+    """Audit a log: compare the mean rewards of groups, with confidence sequences and a decomposition over arms.
 
     Parameters
     ----------
     log : Log, path or dataframe
-        The log, or what `Log.open` takes.
+        The log, or a source that `Log.open` accepts.
     roles : Roles, optional
-        Which column plays which role; what is left out is guessed from the names of columns.
+        The roles of the columns; if omitted, they are guessed from the column names.
     tolerance : float, optional
-        How far apart the mean rewards of groups may be. With it there is a verdict.
+        The largest gap that is tolerated. With it, the audit has a verdict.
     confidence : float
-        The probability with which all intervals of mean rewards hold together.
+        The joint confidence of all intervals of mean rewards.
     min_rows : int
-        How many rewards a group needs to be compared.
+        The number of rewards that a group needs to be compared.
     reward_range : tuple of two floats
         The lowest and the highest possible reward.
     seed : int
-        Where the randomness of the bootstrap comes from.
+        The random seed of the bootstrap.
     cluster : str, optional
         Read the log on Dask: "local", or the address of a scheduler.
     **named_roles
-        Roles one by one: `arm="video", groups=["sex", "race"]`.
+        Individual roles: `arm="video", groups=["sex", "race"]`.
 
     Examples
     --------
@@ -151,41 +150,40 @@ def audit(
     >>> rng = np.random.default_rng(0)
     >>> sex, arm = rng.choice(["female", "male"], 5_000), rng.choice(["algebra", "biology"], 5_000)
     >>> reward = rng.random(5_000) < np.where((sex == "male") & (arm == "algebra"), 0.8, 0.5)
-    >>> found = audit(pd.DataFrame({"arm": arm, "reward": reward * 1.0, "sex": sex}), tolerance=0.02)
-    >>> gap = found["sex"].difference.gap
-    >>> f"{gap.behind} gains {gap:.3f} less; 95% sure: {gap.low:.3f} to {gap.high:.3f}"
-    'female gains 0.145 less; 95% sure: 0.068 to 0.221'
-    >>> found.status, found.verdict
-    (1, 'Unfair, with confidence: groups are not within 0.02 of each other by sex.')
+    >>> result = audit(pd.DataFrame({"arm": arm, "reward": reward * 1.0, "sex": sex}), tolerance=0.02)
+    >>> gap = result["sex"].analysis.gap
+    >>> f"gap {gap:.3f}, 95% CI [{gap.low:.3f}, {gap.high:.3f}]"
+    'gap 0.145, 95% CI [0.068, 0.221]'
+    >>> result.status, result.verdict
+    (1, 'Unfair (95% confidence): the gap exceeds the tolerance of 0.02 for sex.')
     """
-    settings = Settings(confidence, tolerance, min_rows, seed)
+    settings = AuditSettings(confidence, tolerance, min_rows, seed)
     bounds = as_range(reward_range)
     opened = as_log(log, roles, **named_roles)
     if not opened.roles.groups:
         raise LogError(
-            f"{opened.name}: which columns are the groups of users? None is given, nor found by its name; "
-            "name them: groups=[...] (--group)"
+            f"{opened.name}: no group column is given or recognised by its name; set groups=[...] (--group)"
         )
-    cells = map_reduce(opened.split, partial(count_cells, reward_range=bounds), merged, cluster)
-    return _findings(opened, cells, settings)
+    sums = map_reduce(opened.split, partial(aggregate_log, reward_range=bounds), merged, cluster)
+    return _audit_sums(opened, sums, settings)
 
 
-def _findings(log: Log, cells: LogSums, settings: Settings) -> Audit:
+def _audit_sums(log: Log, sums: LogSums, settings: AuditSettings) -> Audit:
     for attribute in log.roles.groups:
-        groups = compare(cells, (attribute,)).labels
+        groups = group_by(sums, (attribute,)).labels
         if len(groups) < 2:
-            found = f"one group only, {groups[0][0]!r}" if groups else "no group at all"
+            found = f"only {groups[0][0]!r}" if groups else "none"
             raise LogError(
-                f"{log.name}, column {attribute!r}: {found} in all {cells.rows:,} rows, and nobody to compare "
-                "with; name columns with two groups or more: groups=[...] (--group)"
+                f"{log.name}, column {attribute!r}: a comparison needs at least two groups, got {found} in "
+                f"{sums.rows:,} rows; set groups=[...] (--group)"
             )
     return Audit(
         name=log.name,
         roles=log.roles,
         guessed=log.guessed,
-        rows=cells.rows,
-        missing=int(cells.sums[:, MISSING].sum()),
-        reward_range=cells.reward_range,
+        rows=sums.rows,
+        missing=int(sums.sums[:, MISSING].sum()),
+        reward_range=sums.reward_range,
         settings=settings,
-        comparisons=assess(cells, settings),
+        comparisons=compare_all(sums, settings),
     )

@@ -1,8 +1,7 @@
-"""The sums from which an audit is computed: who got how much from which arm, and when.
+"""The sums from which an audit is computed: rewards by arm and by time block, for each combination of groups.
 
-One pass over a log fills two tables, one by arm and one by block of time, each by combination of groups. They are
-as large as what happened is varied, not as long as the log; and they are sums, so that those of parts of a log add
-up.
+One pass over a log fills two tables. Their size depends on the number of arms and groups that occur, not on the
+length of the log, and the tables of parts of a log can be added.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairbandits.audit.pair_index import Codes, PairIndex
-from fairbandits.audit.time_blocks import Kind, TimeBlocks
+from fairbandits.audit.time_blocks import TimeBlocks, TimeUnit
 from fairbandits.jit import kernel
 from fairbandits.logs.errors import LogError
 
@@ -22,157 +21,162 @@ if TYPE_CHECKING:
     from fairbandits.logs.chunk import Chunk
 
 Floats = NDArray[np.float64]
-Places = NDArray[np.int64]
+Ints = NDArray[np.int64]
 
-# The columns of the sums. Rewards are counted from the lowest possible one, so that their squares lose no digits.
+# The columns of the tables. Rewards are measured from the lowest possible one, so that squares keep their digits.
 COUNT, TOTAL, SQUARES, MISSING = range(4)
-# Beyond this many combinations of groups nobody compares them, and memory would grow with the log.
-MOST_GROUPS = 10_000
+# More combinations of groups than this cannot be compared, and memory would grow with the log.
+MAX_GROUPS = 10_000
 
 
 class LogSums:
-    """Counts and sums of rewards by arm and by block of time, each by combination of groups.
+    """Counts and sums of rewards by arm and by time block, for each combination of groups.
 
     Parameters
     ----------
     attributes : sequence of str
-        The attributes whose groups are told apart.
+        The attributes that define the groups.
     reward_range : tuple of two floats
         The lowest and the highest possible reward.
-    kind : {"row", "date", "number"}
-        What time is measured by.
+    unit : {"row", "date", "number"}
+        The unit of time.
 
     Attributes
     ----------
     rows : int
-        How many decisions were added.
+        The number of decisions added.
     arms : list
         The label of each arm's code.
     labels : mapping of str to list
         By attribute, the label of each group's code.
     blocks : TimeBlocks
-        The blocks of time.
+        The time blocks.
     by_block : array of shape (blocks, combinations, 4)
-        Count, sum, sum of squares of the rewards (counted from the lowest), and how many never came.
+        The count, the sum and the sum of squares of the rewards, and the number of missing rewards.
     """
 
     def __init__(
-        self, attributes: Sequence[str], reward_range: tuple[float, float] = (0.0, 1.0), kind: Kind = "row"
+        self, attributes: Sequence[str], reward_range: tuple[float, float] = (0.0, 1.0), unit: TimeUnit = "row"
     ) -> None:
         self.rows = 0
         self.reward_range = reward_range
         self.arms: list[Any] = []
         self.labels: dict[str, list[Any]] = {attribute: [] for attribute in attributes}
-        self.blocks = TimeBlocks(kind)
+        self.blocks = TimeBlocks(unit)
         self.by_block: Floats = np.zeros((0, 0, 4))
-        # The first attribute is a combination by itself; each further one makes pairs with those before it.
-        self._steps = [PairIndex() for _ in attributes[1:]]
-        self._pairs = PairIndex()
+        # The first attribute numbers its own groups; each further one is paired with those before it.
+        self._combination_pairs = [PairIndex() for _ in attributes[1:]]
+        self._arm_pairs = PairIndex()
         self._by_arm: Floats = np.zeros((0, 4))
 
     # -- adding ----------------------------------------------------------------------------------------
 
     def add(self, chunk: Chunk) -> int:
-        """Add the decisions of a chunk; give the place of a reward that lies outside the range, or -1."""
+        """Add the decisions of a chunk; return the row of a reward outside the range, or -1."""
         self.arms = chunk.arm.labels
         self.labels = {attribute: chunk.group[attribute].labels for attribute in self.labels}
-        combination = self._combine([chunk.group[attribute].codes for attribute in self.labels])
-        if self._n_combinations > MOST_GROUPS:
-            raise chunk.place.error(self._too_many())
-        arm = self._pairs.numbers(chunk.arm.codes, combination)
-        block = self._place(chunk)
+        combination = self._combination_numbers([chunk.group[attribute].codes for attribute in self.labels])
+        if self._n_combinations > MAX_GROUPS:
+            raise chunk.location.error(self._too_many_groups())
+        pair = self._arm_pairs.numbers(chunk.arm.codes, combination)
+        block = self._block_numbers(chunk)
         self.rows += len(chunk)
-        return _add(chunk.reward, arm, combination, block, self._by_arm, self.by_block, *self.reward_range)
+        return _add(chunk.reward, pair, combination, block, self._by_arm, self.by_block, *self.reward_range)
 
     def merge(self, other: LogSums) -> None:
-        """Add the cells of another part of the log; its codes may differ, its labels count."""
-        if self._form() != other._form():
-            raise ValueError(f"cells of logs that differ do not add up: {self._form()} and {other._form()}")
+        """Add the sums of another part of the log; codes may differ, labels are matched."""
+        if self._layout() != other._layout():
+            raise ValueError(
+                "sums must have the same attributes, reward range and time unit to be merged, "
+                f"got {self._layout()} and {other._layout()}"
+            )
         self.rows += other.rows
-        self.arms, arm_code = _united(self.arms, other.arms)
+        self.arms, arm_code = _merge_labels(self.arms, other.arms)
         columns = []
         for attribute, codes in zip(other.labels, other.combinations.T, strict=True):
-            self.labels[attribute], code = _united(self.labels[attribute], other.labels[attribute])
+            self.labels[attribute], code = _merge_labels(self.labels[attribute], other.labels[attribute])
             columns.append(code[codes])
-        combination = self._combine(columns)
-        if self._n_combinations > MOST_GROUPS:
-            raise LogError(self._too_many())
-        ours = self._pairs.numbers(arm_code[other.arm], combination[other.combination])
-        before = other.blocks
-        self._make_room(self.blocks.joined(before))
-        # No two cells of theirs go into the same cell of ours by arm; blocks of theirs may join.
-        self._by_arm[ours] += other.sums
-        places = before.places_in(self.blocks)
-        np.add.at(self.by_block, (places[:, None], combination[None, :]), other.by_block)
+        combination = self._combination_numbers(columns)
+        if self._n_combinations > MAX_GROUPS:
+            raise LogError(self._too_many_groups())
+        pair = self._arm_pairs.numbers(arm_code[other.arm], combination[other.combination])
+        self._resize(self.blocks.union(other.blocks))
+        # Pairs are distinct, so plain indexing adds them all; several blocks may fall into the same longer one.
+        self._by_arm[pair] += other.sums
+        block = other.blocks.numbers_in(self.blocks)
+        np.add.at(self.by_block, (block[:, None], combination[None, :]), other.by_block)
 
     # -- reading ---------------------------------------------------------------------------------------
 
     @property
     def combinations(self) -> Codes:
-        """The code of each attribute (across) in each combination of groups (down); -1 where it is not known.
+        """The code of each attribute (columns) in each combination of groups (rows); -1 if it is unknown.
 
-        Not all of them need have come.
+        Some combinations may have no decisions.
         """
         columns: list[Codes] = []
-        follow = np.arange(self._n_combinations, dtype=np.int32)
-        for step in reversed(self._steps):
-            columns.append(step.right[follow])
-            follow = step.left[follow]
-        return np.stack([follow - 1, *reversed(columns)], axis=1)
+        numbers = np.arange(self._n_combinations, dtype=np.int32)
+        for pairs in reversed(self._combination_pairs):
+            columns.append(pairs.right[numbers])
+            numbers = pairs.left[numbers]
+        return np.stack([numbers - 1, *reversed(columns)], axis=1)
 
     @property
     def arm(self) -> Codes:
-        """The arm of each cell by arm."""
-        return self._pairs.left
+        """The arm of each entry of `sums`."""
+        return self._arm_pairs.left
 
     @property
     def combination(self) -> Codes:
-        """The combination of groups of each cell by arm."""
-        return self._pairs.right
+        """The combination of groups of each entry of `sums`."""
+        return self._arm_pairs.right
 
     @property
     def sums(self) -> Floats:
-        """Count, sum, sum of squares of the rewards, and how many never came, of each cell by arm."""
-        return self._by_arm[: len(self._pairs)]
+        """The sums, as in `by_block`, for each pair of an arm and a combination of groups that occurs."""
+        return self._by_arm[: len(self._arm_pairs)]
 
-    # -- inside ----------------------------------------------------------------------------------------
+    # -- internals -------------------------------------------------------------------------------------
 
-    def _too_many(self) -> str:
+    def _too_many_groups(self) -> str:
         return (
-            f"more than {MOST_GROUPS:,} combinations of groups by {', '.join(self.labels)}; an attribute has few, "
-            "an id is none, and numbers are to be binned first"
+            f"groups by {', '.join(self.labels)} must have at most {MAX_GROUPS:,} combinations, got more; "
+            "leave out ids, and bin numbers first"
         )
 
-    def _form(self) -> tuple[Any, ...]:
-        return tuple(self.labels), self.reward_range, self.blocks.kind
+    def _layout(self) -> tuple[Any, ...]:
+        return tuple(self.labels), self.reward_range, self.blocks.unit
 
     @property
     def _n_combinations(self) -> int:
-        return len(self._steps[-1]) if self._steps else len(next(iter(self.labels.values()))) + 1
+        if self._combination_pairs:
+            return len(self._combination_pairs[-1])
+        return len(next(iter(self.labels.values()))) + 1
 
-    def _combine(self, columns: Sequence[Codes]) -> Codes:
+    def _combination_numbers(self, columns: Sequence[Codes]) -> Codes:
         numbers: Codes = columns[0] + np.int32(1)
-        for step, codes in zip(self._steps, columns[1:], strict=True):
-            numbers = step.numbers(numbers, codes)
+        for pairs, codes in zip(self._combination_pairs, columns[1:], strict=True):
+            numbers = pairs.numbers(numbers, codes)
         return numbers
 
-    def _place(self, chunk: Chunk) -> Places:
-        """Give the block of each decision, -1 where its time is not known, and have room for all of them."""
-        if self.blocks.kind == "row":
+    def _block_numbers(self, chunk: Chunk) -> Ints:
+        """Return the time block of each decision, -1 if its time is unknown; extend the tables to hold them."""
+        if self.blocks.unit == "row":
             first, n = chunk.first_row, len(chunk)
-            self._make_room(self.blocks.covering(first, first + n - 1))
-            return self.blocks.row_places(first, n)
-        ticks, known = _as_ticks(chunk.time, self.blocks.kind)
-        there = ticks if known is None else ticks[known]
-        self._make_room(self.blocks.covering(there.min(), there.max()) if there.size else self.blocks)
+            self._resize(self.blocks.covering(first, first + n - 1))
+            return self.blocks.row_numbers(first, n)
+        ticks, known = _as_ticks(chunk.time, self.blocks.unit)
+        known_ticks = ticks if known is None else ticks[known]
+        has_times = known_ticks.size > 0
+        self._resize(self.blocks.covering(known_ticks.min(), known_ticks.max()) if has_times else self.blocks)
         if known is None:
-            return self.blocks.places(ticks)
+            return self.blocks.numbers(ticks)
         block = np.full(len(chunk), -1, np.int64)
-        block[known] = self.blocks.places(there)
+        block[known] = self.blocks.numbers(known_ticks)
         return block
 
-    def _make_room(self, blocks: TimeBlocks) -> None:
-        n = len(self._pairs)
+    def _resize(self, blocks: TimeBlocks) -> None:
+        n = len(self._arm_pairs)
         if n > len(self._by_arm):
             longer = np.zeros((max(n, 2 * len(self._by_arm)), 4))
             longer[: len(self._by_arm)] = self._by_arm
@@ -180,19 +184,19 @@ class LogSums:
         shape = (blocks.n, self._n_combinations, 4)
         if blocks != self.blocks or shape != self.by_block.shape:
             wider = np.zeros(shape)
-            np.add.at(wider[:, : self.by_block.shape[1]], self.blocks.places_in(blocks), self.by_block)
+            np.add.at(wider[:, : self.by_block.shape[1]], self.blocks.numbers_in(blocks), self.by_block)
             self.by_block, self.blocks = wider, blocks
 
 
-def _as_ticks(time: Any, kind: Kind) -> tuple[NDArray[Any], NDArray[np.bool_] | None]:
-    """Give times as numbers, and which of them are known; None where all are."""
-    unknown = np.isnat(time) if kind == "date" else np.isnan(time)
-    ticks = time.astype("datetime64[us]").astype(np.int64) if kind == "date" else time
+def _as_ticks(time: Any, unit: TimeUnit) -> tuple[NDArray[Any], NDArray[np.bool_] | None]:
+    """Return times as numbers, and a mask of those that are known; None if all are."""
+    unknown = np.isnat(time) if unit == "date" else np.isnan(time)
+    ticks = time.astype("datetime64[us]").astype(np.int64) if unit == "date" else time
     return ticks, ~unknown if unknown.any() else None
 
 
-def _united(ours: Sequence[Any], theirs: Sequence[Any]) -> tuple[list[Any], NDArray[np.int32]]:
-    """Give the labels of both, and for each code of theirs the one of ours; that of -1 comes last, and is -1."""
+def _merge_labels(ours: Sequence[Any], theirs: Sequence[Any]) -> tuple[list[Any], NDArray[np.int32]]:
+    """Return the union of labels, and our code for each of their codes; the last entry maps -1 to -1."""
     code: Mapping[Any, int] = {label: number for number, label in enumerate(dict.fromkeys([*ours, *theirs]))}
     return [*code], np.array([*(code[label] for label in theirs), -1], np.int32)
 
@@ -200,30 +204,30 @@ def _united(ours: Sequence[Any], theirs: Sequence[Any]) -> tuple[list[Any], NDAr
 @kernel()
 def _add(
     reward: Floats,
-    arm: Codes,
+    pair: Codes,
     combination: Codes,
-    block: Places,
+    block: Ints,
     by_arm: Floats,
     by_block: Floats,
     low: float,
     high: float,
 ) -> int:
-    """Add rewards to their cells; give the place of one outside the range, or -1."""
+    """Add rewards to both tables; return the row of a reward outside the range, or -1."""
     for i in range(reward.size):
-        cell, c = np.uint64(arm[i]), np.uint64(combination[i])
+        p, c = np.uint64(pair[i]), np.uint64(combination[i])
         b = np.uint64(block[i])
-        timed = block[i] >= 0
+        has_time = block[i] >= 0
         value = reward[i]
         if np.isnan(value):
-            by_arm[cell, MISSING] += 1.0
-            if timed:
+            by_arm[p, MISSING] += 1.0
+            if has_time:
                 by_block[b, c, MISSING] += 1.0
         elif low <= value <= high:
             value -= low
-            by_arm[cell, COUNT] += 1.0
-            by_arm[cell, TOTAL] += value
-            by_arm[cell, SQUARES] += value * value
-            if timed:
+            by_arm[p, COUNT] += 1.0
+            by_arm[p, TOTAL] += value
+            by_arm[p, SQUARES] += value * value
+            if has_time:
                 by_block[b, c, COUNT] += 1.0
                 by_block[b, c, TOTAL] += value
                 by_block[b, c, SQUARES] += value * value

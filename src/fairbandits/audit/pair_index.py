@@ -1,4 +1,4 @@
-"""Numbers for pairs of codes, given out as the pairs come: only what happened gets a cell, not all that might."""
+"""An index of pairs of codes, so that only pairs that occur take memory."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from fairbandits.jit import helper, kernel
 
 Codes = NDArray[np.int32]
 
-_FIRST = 1 << 10
-_FREE = -1
-# Knuth's multiplier: 2^64 divided by the golden ratio.
-_SPREAD = np.uint64(0x9E3779B97F4A7C15)
+_INITIAL_SIZE = 1 << 10
+_EMPTY = -1
+# Knuth's multiplicative hashing: 2^64 divided by the golden ratio.
+_MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 
 
 class PairIndex:
-    """The pairs of codes that were seen, numbered 0, 1, 2, ... in the order in which they came.
+    """Pairs of codes, numbered 0, 1, 2, ... in order of appearance: an open-addressing hash table.
 
     Examples
     --------
@@ -28,19 +28,19 @@ class PairIndex:
     """
 
     def __init__(self) -> None:
-        self._slots: Codes = np.full(2 * _FIRST, _FREE, np.int32)
-        self._keys: NDArray[np.int64] = np.empty(_FIRST, np.int64)
+        self._slots: Codes = np.full(2 * _INITIAL_SIZE, _EMPTY, np.int32)
+        self._keys: NDArray[np.int64] = np.empty(_INITIAL_SIZE, np.int64)
         self._n = 0
 
     def __len__(self) -> int:
         return self._n
 
     def numbers(self, left: Codes, right: Codes) -> Codes:
-        """Give the number of each pair; one not seen before gets the next."""
+        """Return the number of each pair; a new pair gets the next number."""
         numbers = np.empty(left.size, np.int32)
         done = 0
         while True:
-            done, self._n = _number(left, right, self._slots, self._keys, self._n, numbers, done)
+            done, self._n = _number_pairs(left, right, self._slots, self._keys, self._n, numbers, done)
             if done == left.size:
                 return numbers
             self._grow()
@@ -56,24 +56,24 @@ class PairIndex:
         return self._keys[: self._n].astype(np.int32)
 
     def _grow(self) -> None:
-        # Half of the slots stay free, so that a search ends soon.
+        # At least half of the slots stay empty, which keeps searches short.
         self._keys = np.concatenate([self._keys, np.empty_like(self._keys)])
-        self._slots = np.full(2 * self._keys.size, _FREE, np.int32)
-        _place(self._slots, self._keys, self._n)
+        self._slots = np.full(2 * self._keys.size, _EMPTY, np.int32)
+        _insert_keys(self._slots, self._keys, self._n)
 
 
 @kernel()
-def _number(
+def _number_pairs(
     left: Codes, right: Codes, slots: Codes, keys: NDArray[np.int64], n: int, numbers: Codes, start: int
 ) -> tuple[int, int]:
-    """Give pairs their numbers, from `start` on; stop where there is no room, and say how far it came."""
+    """Find or add pairs from `start` on, until the table is full; return the next row and the number of pairs."""
     mask = np.uint64(slots.size - 1)
     for i in range(start, left.size):
         key = (np.int64(left[i]) << 32) | (np.int64(right[i]) & 0xFFFFFFFF)
-        slot = _home(key, mask)
-        while slots[slot] != _FREE and keys[slots[slot]] != key:
+        slot = _first_slot(key, mask)
+        while slots[slot] != _EMPTY and keys[slots[slot]] != key:
             slot = (slot + np.uint64(1)) & mask
-        if slots[slot] == _FREE:
+        if slots[slot] == _EMPTY:
             if n == keys.size:
                 return i, n
             keys[n] = key
@@ -84,17 +84,17 @@ def _number(
 
 
 @kernel()
-def _place(slots: Codes, keys: NDArray[np.int64], n: int) -> None:
+def _insert_keys(slots: Codes, keys: NDArray[np.int64], n: int) -> None:
     mask = np.uint64(slots.size - 1)
     for number in range(n):
-        slot = _home(keys[number], mask)
-        while slots[slot] != _FREE:
+        slot = _first_slot(keys[number], mask)
+        while slots[slot] != _EMPTY:
             slot = (slot + np.uint64(1)) & mask
         slots[slot] = number
 
 
 @helper()
-def _home(key: np.int64, mask: np.uint64) -> np.uint64:
+def _first_slot(key: np.int64, mask: np.uint64) -> np.uint64:
     # The upper bits of the product depend on all bits of the key.
-    product = np.uint64(key) * _SPREAD
+    product = np.uint64(key) * _MULTIPLIER
     return (product ^ (product >> np.uint64(32))) & mask

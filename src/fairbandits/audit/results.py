@@ -1,4 +1,4 @@
-"""What an audit finds."""
+"""The results of an audit."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from fairbandits.fairness import Gap
 
 
 @dataclass(frozen=True)
-class GroupGains:
-    """What one group gained.
+class GroupResult:
+    """The rewards of one group.
 
     Attributes
     ----------
     labels : tuple
-        The group, a label for each attribute.
+        The label of each attribute.
     rewards, missing : int
-        How many rewards came, and how many never did.
+        The number of rewards, and of missing rewards.
     mean : float
-        The mean of those that came; NaN where none did.
+        The mean reward; NaN without rewards.
     low, high : float
-        Its interval; NaN where the group is too small to say anything.
+        The confidence interval of the mean; NaN if the group is too small to compare.
     missing_share : IntervalEstimate
-        Which share of its rewards never came.
-    enough : bool
-        Whether the group is large enough to be compared.
+        The share of rewards that are missing.
+    is_large_enough : bool
+        Whether the group has enough rewards to be compared.
     """
 
     labels: tuple[Label, ...]
@@ -40,35 +40,35 @@ class GroupGains:
     low: float
     high: float
     missing_share: IntervalEstimate
-    enough: bool
+    is_large_enough: bool
 
     @property
     def name(self) -> str:
-        """The group in a few words."""
+        """The labels, separated by commas."""
         return ", ".join(map(str, self.labels))
 
 
 @dataclass(frozen=True)
-class ArmPart:
-    """What one arm contributes to a gap.
+class ArmContribution:
+    """The contribution of one arm to a gap.
 
     Attributes
     ----------
     arm : str or int
         The arm.
-    shown, same_arm : float
-        By who was shown what, and by who got more from the same arm.
+    exposure_effect, within_arm_effect : float
+        The two effects.
     total : IntervalEstimate
-        Both, with the interval of a bootstrap.
+        Their sum, with a bootstrap interval.
     shares : tuple of two floats
-        Which share of the rewards of the group ahead, and of the group behind, came from the arm.
+        The share of the rewards of the advantaged and the disadvantaged group that came from the arm.
     means : tuple of two floats
-        What the arm gave each of the two on average; NaN where it was never shown.
+        The mean reward of the two groups from the arm; NaN if the group was never shown it.
     """
 
     arm: Label
-    shown: float
-    same_arm: float
+    exposure_effect: float
+    within_arm_effect: float
     total: IntervalEstimate
     shares: tuple[float, float]
     means: tuple[float, float]
@@ -76,31 +76,31 @@ class ArmPart:
 
 @dataclass(frozen=True)
 class Decomposition:
-    """A gap between the group ahead and the group behind, split exactly over two causes and over arms.
+    """The gap between the advantaged and the disadvantaged group, decomposed into two effects and over arms.
 
     Attributes
     ----------
-    shown, same_arm : IntervalEstimate
-        By who was shown what, and by who got more from the same arm; they add up to the gap.
+    exposure_effect, within_arm_effect : IntervalEstimate
+        The two effects, which add up to the gap.
     one_sided : IntervalEstimate
-        The part of `shown` that is due to arms which only one of the two groups was shown.
+        The part of the exposure effect due to arms that only one of the groups was shown.
     one_sided_shares : tuple of two floats
-        Which share of the rewards of the group ahead, and of the group behind, came from such arms.
-    arms : tuple of ArmPart
-        The arms that contribute most, either way, the largest first.
+        The share of the rewards of the advantaged and the disadvantaged group that came from such arms.
+    arms : tuple of ArmContribution
+        The arms with the largest contributions of either sign, the largest first.
     n_arms : int
-        How many arms there are in all.
+        The number of arms.
     rest : float
-        What all other arms contribute together.
+        The total contribution of all other arms.
     draws : int
-        How often the bootstrap was drawn.
+        The number of bootstrap draws.
     """
 
-    shown: IntervalEstimate
-    same_arm: IntervalEstimate
+    exposure_effect: IntervalEstimate
+    within_arm_effect: IntervalEstimate
     one_sided: IntervalEstimate
     one_sided_shares: tuple[float, float]
-    arms: tuple[ArmPart, ...]
+    arms: tuple[ArmContribution, ...]
     n_arms: int
     rest: float
     draws: int
@@ -108,45 +108,45 @@ class Decomposition:
 
 @dataclass(frozen=True)
 class MissingRewards:
-    """Whose rewards are missing more often, and what that could hide.
+    """Differences in missing rewards, and their possible influence on the gap.
 
     Attributes
     ----------
-    apart : IntervalEstimate
-        How far the highest and the lowest share of missing rewards are apart.
-    most, least : GroupGains
+    share_gap : IntervalEstimate
+        The highest share of missing rewards minus the lowest.
+    most, least : GroupResult
         The groups with the highest and the lowest share.
-    bounds : tuple of two floats
-        How small and how large the gap could be, had the missing rewards come: the lowest possible ones for one of
-        the two groups, the highest for the other.
+    gap_bounds : tuple of two floats
+        The worst-case bounds of the gap: all missing rewards of one group at the lowest possible reward, and those
+        of the other group at the highest.
     """
 
-    apart: IntervalEstimate
-    most: GroupGains
-    least: GroupGains
-    bounds: tuple[float, float]
+    share_gap: IntervalEstimate
+    most: GroupResult
+    least: GroupResult
+    gap_bounds: tuple[float, float]
 
 
 @dataclass(frozen=True, eq=False)
 class Timeline:
-    """How the mean rewards of the groups came about, as known at the end of each block of time.
+    """The cumulative mean rewards of the groups at the end of each time block.
 
     Attributes
     ----------
     blocks : TimeBlocks
-        The blocks of time.
-    groups : tuple of GroupGains
+        The time blocks.
+    groups : tuple of GroupResult
         The groups that are large enough.
     means : GroupMeans
-        Of shape (blocks, groups): the mean of all rewards up to then, NaN before the first.
+        Of shape (blocks, groups): the mean of all rewards up to then; NaN before the first.
     gap_low, gap_high : arrays
-        How far apart the groups were then, at least and at most.
+        The interval of the gap at the end of each block.
     since : int or None
-        The block from which on the gap has shown: its interval excluded zero, or what is tolerated.
+        The first block from which on the interval of the gap has excluded zero, or the tolerance.
     """
 
     blocks: TimeBlocks
-    groups: tuple[GroupGains, ...]
+    groups: tuple[GroupResult, ...]
     means: GroupMeans
     gap_low: Any
     gap_high: Any
@@ -154,89 +154,94 @@ class Timeline:
 
 
 @dataclass(frozen=True, eq=False)
-class GroupGap:
-    """How far the groups of a comparison are apart, and all that goes with it.
+class GapAnalysis:
+    """The gap between the groups of a comparison, with its history and its decomposition.
 
     Attributes
     ----------
     attributes : tuple of str
-        What they are compared by.
-    groups : tuple of GroupGains
-        The groups that are large enough, the worst off first.
-    word : str
+        The attributes.
+    groups : tuple of GroupResult
+        The groups that are large enough, in ascending order of mean reward.
+    conclusion : str
         As in `Comparison`.
     gap : Gap
-        The highest mean reward less the lowest, with its interval.
+        The highest mean reward minus the lowest, with its interval.
     timeline : Timeline
-        Since when.
+        The gap over time.
     decomposition : Decomposition
-        By what.
+        The decomposition over arms.
     missing : MissingRewards
-        What missing rewards may hide.
+        The possible influence of missing rewards.
     """
 
     attributes: tuple[str, ...]
-    groups: tuple[GroupGains, ...]
-    word: str
+    groups: tuple[GroupResult, ...]
+    conclusion: str
     gap: Gap
     timeline: Timeline
     decomposition: Decomposition
     missing: MissingRewards
 
     @property
-    def has_times(self) -> bool:
-        """Whether there is anything to show over time."""
+    def has_history(self) -> bool:
+        """Whether there is more than one time block, with data."""
         return self.timeline.blocks.n > 1 and not bool(np.isnan(self.timeline.means.mean).all())
 
     @property
-    def behind(self) -> GroupGains:
-        """The group that gained least."""
+    def disadvantaged(self) -> GroupResult:
+        """The group with the lowest mean reward."""
         return self.groups[0]
 
     @property
-    def ahead(self) -> GroupGains:
-        """The group that gained most."""
+    def advantaged(self) -> GroupResult:
+        """The group with the highest mean reward."""
         return self.groups[-1]
 
     @property
+    def is_detectable(self) -> bool:
+        """Whether the gap is detectable at the end of the log and its `timeline.since` is known."""
+        return self.timeline.since is not None and self.conclusion in ("gap", "unfair")
+
+    @property
     def name(self) -> str:
-        """What is compared, in a few words."""
+        """The attributes, joined by "x"."""
         return " x ".join(self.attributes)
 
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """The groups of one or more attributes, compared.
+    """A comparison of the groups of one or more attributes.
 
     Attributes
     ----------
     attributes : tuple of str
-        The attributes; where they are several, a group is an intersection of theirs.
-    groups : tuple of GroupGains
-        All groups: first those that are large enough, the worst off first, then the others.
-    word : str
-        What is found: "unfair", "fair" or "unsure" where something is tolerated, "apart" or "unsure" where not;
-        "too small" where fewer than two groups are large enough.
-    difference : GroupGap or None
-        How far the groups are apart; None where there are not two to compare.
+        The attributes; the groups of several attributes are intersections.
+    groups : tuple of GroupResult
+        All groups: first those that are large enough, in ascending order of mean reward, then the others.
+    conclusion : str
+        With a tolerance "unfair", "fair" or "undecided"; without one "gap" or "undecided"; "too small" if fewer
+        than two groups are large enough.
+    analysis : GapAnalysis or None
+        The gap; None if there are no two groups to compare.
     """
 
     attributes: tuple[str, ...]
-    groups: tuple[GroupGains, ...]
-    word: str
-    difference: GroupGap | None
+    groups: tuple[GroupResult, ...]
+    conclusion: str
+    analysis: GapAnalysis | None
 
     @property
     def name(self) -> str:
-        """What is compared, in a few words."""
+        """The attributes, joined by "x"."""
         return " x ".join(self.attributes)
 
     @property
-    def enough(self) -> tuple[GroupGains, ...]:
-        """The groups that are large enough."""
-        return tuple(group for group in self.groups if group.enough)
+    def compared(self) -> tuple[GroupResult, ...]:
+        """The groups that are large enough to be compared."""
+        return tuple(group for group in self.groups if group.is_large_enough)
 
     @property
-    def too_small(self) -> tuple[GroupGains, ...]:
+    def too_small(self) -> tuple[GroupResult, ...]:
         """The groups that are not."""
-        return tuple(group for group in self.groups if not group.enough)
+        return tuple(group for group in self.groups if not group.is_large_enough)

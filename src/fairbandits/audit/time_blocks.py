@@ -1,8 +1,8 @@
-"""Stretches of time of equal length, at most a hundred or so however long a log is.
+"""Time blocks of equal length: at most 120, however long a log is.
 
-Where more would be needed, blocks get longer. Every length divides the next one and all start at the same
-origin, so that shorter blocks always join into longer ones, whatever the order in which decisions come, and parts
-of a log that were read apart add up.
+When more blocks would be needed, blocks become longer. Every length divides the next one and all blocks are
+aligned to the same origin, so shorter blocks always combine into longer ones: the order of decisions does not
+matter, and the sums of parts of a log can be added.
 """
 
 from __future__ import annotations
@@ -13,42 +13,42 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-Kind = Literal["row", "date", "number"]
+TimeUnit = Literal["row", "date", "number"]
 Moment = int | float | np.datetime64
 
-MOST = 120
+MAX_BLOCKS = 120
 _SECOND = 1_000_000
 _DAY = 86_400 * _SECOND
-# Weeks start on Mondays; the first of January 1970 was a Thursday.
-_MONDAY = 4 * _DAY
+# Weeks start on Mondays; 1 January 1970 was a Thursday.
+_FIRST_MONDAY = 4 * _DAY
 _FIRST_DATE, _LAST_DATE = (
     int(np.datetime64(date, "us").astype(np.int64)) for date in ("0001-01-01", "9999-12-31T23:59:59")
 )
-# In microseconds; from four weeks on they double.
+# Lengths in microseconds; beyond four weeks they double.
 _DATE_WIDTHS: tuple[int, ...] = (
     *(digit * 10**zeros for zeros in range(7) for digit in (1, 2)),
     *(seconds * _SECOND for seconds in (10, 20, 60, 300, 900, 3600, 6 * 3600)),
     *(days * _DAY for days in (1, 7, 28)),
 )
-# Numbers are counted in blocks of 1, 2, 10, 20, 100, ...; the smallest is 1e-15 long.
-_LOWEST_RUNG = {"row": 0, "date": 0, "number": -30}
-_LARGEST_INDEX = 2**53
+# Lengths of rows and numbers are 1, 2, 10, 20, 100, ...; the shortest for numbers is 1e-15.
+_LOWEST_LEVEL = {"row": 0, "date": 0, "number": -30}
+_MAX_INDEX = 2**53
 
 
 @dataclass(frozen=True)
 class TimeBlocks:
-    """Consecutive blocks of time.
+    """Consecutive time blocks.
 
     Attributes
     ----------
-    kind : {"row", "date", "number"}
-        What time is measured by: the number of the row, a date (in microseconds), or a number of the log's own.
-    rung : int
-        How long a block is, as a rung of the ladder of lengths.
+    unit : {"row", "date", "number"}
+        The unit of time: the number of the row, a date (in microseconds), or the log's own numbers.
+    level : int
+        The length of a block, as an index into the sequence of possible lengths.
     first : int
-        How many blocks lie between the origin and the first one.
+        The number of blocks between the origin and the first block.
     n : int
-        How many there are.
+        The number of blocks.
 
     Examples
     --------
@@ -56,105 +56,105 @@ class TimeBlocks:
     >>> blocks.width, blocks.n
     (10, 100)
     >>> longer = blocks.covering(1_000, 1_999)
-    >>> longer.width, blocks.places_in(longer)[:5]
+    >>> longer.width, blocks.numbers_in(longer)[:5]
     (20, array([0, 0, 1, 1, 2]))
     """
 
-    kind: Kind
-    rung: int | None = None
+    unit: TimeUnit
+    level: int | None = None
     first: int = 0
     n: int = 0
 
     @property
     def width(self) -> int | float:
-        """How long a block is."""
-        return _width(self.kind, self._rung)
+        """The length of a block."""
+        return _width(self.unit, self._level)
 
     @property
-    def _rung(self) -> int:
-        return _LOWEST_RUNG[self.kind] if self.rung is None else self.rung
+    def _level(self) -> int:
+        return _LOWEST_LEVEL[self.unit] if self.level is None else self.level
 
     def covering(self, low: Any, high: Any) -> TimeBlocks:
-        """Give blocks that hold these times too, as short as they may be."""
-        rung = self._rung
+        """Return the shortest blocks that also cover these times."""
+        level = self._level
         while True:
-            first, last = (int(_index(self.kind, rung, np.asarray(tick))) for tick in (low, high))
-            if last - first < MOST and first > -_LARGEST_INDEX and last < _LARGEST_INDEX:
-                return self.joined(TimeBlocks(self.kind, rung, first, last - first + 1))
-            rung += 1
+            first, last = (int(_index(self.unit, level, np.asarray(tick))) for tick in (low, high))
+            if last - first < MAX_BLOCKS and first > -_MAX_INDEX and last < _MAX_INDEX:
+                return self.union(TimeBlocks(self.unit, level, first, last - first + 1))
+            level += 1
 
-    def joined(self, other: TimeBlocks) -> TimeBlocks:
-        """Give blocks that hold both, as short as they may be."""
+    def union(self, other: TimeBlocks) -> TimeBlocks:
+        """Return the shortest blocks that cover both."""
         both = [blocks for blocks in (self, other) if blocks.n]
         if len(both) < 2:
             return both[0] if both else self
-        rung = max(self._rung, other._rung)
+        level = max(self._level, other._level)
         while True:
-            ratios = [_ratio(self.kind, blocks._rung, rung) for blocks in both]
+            ratios = [_ratio(self.unit, blocks._level, level) for blocks in both]
             first = min(blocks.first // ratio for blocks, ratio in zip(both, ratios, strict=True))
             last = max((blocks.first + blocks.n - 1) // ratio for blocks, ratio in zip(both, ratios, strict=True))
-            if last - first < MOST:
-                return TimeBlocks(self.kind, rung, first, last - first + 1)
-            rung += 1
+            if last - first < MAX_BLOCKS:
+                return TimeBlocks(self.unit, level, first, last - first + 1)
+            level += 1
 
-    def places(self, ticks: NDArray[Any]) -> NDArray[np.int64]:
-        """Give the block of each time, counted from 0."""
-        if self.kind == "number":
-            index: NDArray[np.int64] = _index(self.kind, self._rung, ticks)
-            # By rounding, a number on an edge may lie in one block when they are short, in the next when long.
+    def numbers(self, ticks: NDArray[Any]) -> NDArray[np.int64]:
+        """Return the block of each time, from 0."""
+        if self.unit == "number":
+            index: NDArray[np.int64] = _index(self.unit, self._level, ticks)
+            # By rounding, a number on an edge may fall into different blocks at different lengths.
             return np.clip(index - self.first, 0, self.n - 1)
-        return (ticks - (_origin(self.kind) + self.first * int(self.width))) // int(self.width)
+        return (ticks - (_origin(self.unit) + self.first * int(self.width))) // int(self.width)
 
-    def row_places(self, first: int, n: int) -> NDArray[np.int64]:
-        """Give the block of each of so many rows that follow each other."""
+    def row_numbers(self, first: int, n: int) -> NDArray[np.int64]:
+        """Return the block of each of n consecutive rows; faster than `numbers`."""
         width = int(self.width)
-        numbers = np.arange(first // width, (first + n - 1) // width + 1)
-        edges = np.clip(np.append(numbers, numbers[-1:] + 1) * width, first, first + n)
-        return np.repeat(numbers - self.first, np.diff(edges))
+        indices = np.arange(first // width, (first + n - 1) // width + 1)
+        edges = np.clip(np.append(indices, indices[-1:] + 1) * width, first, first + n)
+        return np.repeat(indices - self.first, np.diff(edges))
 
-    def place(self, tick: int) -> int | None:
-        """Give the block of one time, counted from 0; None where it lies in none of them."""
-        place = int(_index(self.kind, self._rung, tick)) - self.first
-        return place if 0 <= place < self.n else None
+    def number(self, tick: int) -> int | None:
+        """Return the block of one time, from 0; None if no block covers it."""
+        number = int(_index(self.unit, self._level, tick)) - self.first
+        return number if 0 <= number < self.n else None
 
-    def places_in(self, other: TimeBlocks) -> NDArray[np.int64]:
-        """Say into which of longer blocks each of these goes."""
-        # No index is larger than `_LARGEST_INDEX`, so that all larger ratios do the same; int64 holds this one.
-        ratio = min(_ratio(self.kind, self._rung, other._rung), 2 * _LARGEST_INDEX)
+    def numbers_in(self, other: TimeBlocks) -> NDArray[np.int64]:
+        """Return the number of the longer block that contains each of these blocks."""
+        # No index exceeds `_MAX_INDEX`, so all ratios beyond it are equivalent; this one fits into int64.
+        ratio = min(_ratio(self.unit, self._level, other._level), 2 * _MAX_INDEX)
         return (self.first + np.arange(self.n, dtype=np.int64)) // ratio - other.first
 
-    def start(self, place: int) -> Moment:
-        """Give the time at which a block starts; a date as a calendar has it, which knows the years 1 to 9999."""
-        at = (self.first + place) * self.width
-        if self.kind == "date":
-            return np.datetime64(min(max(int(at) + _MONDAY, _FIRST_DATE), _LAST_DATE), "us")
+    def start(self, number: int) -> Moment:
+        """Return the time at which a block starts; dates are limited to the years 1 to 9999."""
+        at = (self.first + number) * self.width
+        if self.unit == "date":
+            return np.datetime64(min(max(int(at) + _FIRST_MONDAY, _FIRST_DATE), _LAST_DATE), "us")
         return at
 
 
-def _width(kind: Kind, rung: int) -> int | float:
-    if kind == "date":
-        beyond = max(0, rung - len(_DATE_WIDTHS) + 1)
-        return _DATE_WIDTHS[rung - beyond] << beyond
-    zeros, odd = divmod(rung, 2)
+def _width(unit: TimeUnit, level: int) -> int | float:
+    if unit == "date":
+        beyond = max(0, level - len(_DATE_WIDTHS) + 1)
+        return _DATE_WIDTHS[level - beyond] << beyond
+    zeros, odd = divmod(level, 2)
     return (1 + odd) * (int(f"1{'0' * zeros}") if zeros >= 0 else float(f"1e{zeros}"))
 
 
-def _ratio(kind: Kind, fine: int, coarse: int) -> int:
-    if kind == "date":
-        return int(_width(kind, coarse)) // int(_width(kind, fine))
+def _ratio(unit: TimeUnit, fine: int, coarse: int) -> int:
+    if unit == "date":
+        return int(_width(unit, coarse)) // int(_width(unit, fine))
     lowest = fine - fine % 2
     return int(_width("row", coarse - lowest)) // int(_width("row", fine - lowest))
 
 
-def _index(kind: Kind, rung: int, ticks: Any) -> Any:
-    width = _width(kind, rung)
-    if kind == "number":
-        # Beyond what int64 holds the blocks are too short in any case: `covering` takes longer ones.
+def _index(unit: TimeUnit, level: int, ticks: Any) -> Any:
+    width = _width(unit, level)
+    if unit == "number":
+        # Where the index exceeds int64, blocks are too short anyway, and `covering` tries longer ones.
         with np.errstate(over="ignore"):
             index = np.floor(ticks / width)
-        return np.clip(index, -2.0 * _LARGEST_INDEX, 2.0 * _LARGEST_INDEX).astype(np.int64)
-    return (ticks - _origin(kind)) // width
+        return np.clip(index, -2.0 * _MAX_INDEX, 2.0 * _MAX_INDEX).astype(np.int64)
+    return (ticks - _origin(unit)) // width
 
 
-def _origin(kind: Kind) -> int:
-    return _MONDAY if kind == "date" else 0
+def _origin(unit: TimeUnit) -> int:
+    return _FIRST_MONDAY if unit == "date" else 0

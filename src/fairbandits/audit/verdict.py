@@ -1,4 +1,4 @@
-"""What all comparisons say together."""
+"""The verdict of an audit, from the conclusions of all its comparisons."""
 
 from __future__ import annotations
 
@@ -6,29 +6,29 @@ from collections.abc import Sequence
 
 from fairbandits.audit.results import Comparison
 
-# What the command ends with; 2 stands for what is no log.
-FAIR, UNFAIR, TOO_LITTLE = 0, 1, 3
-# What a reader is to hear of first.
-_ORDER = ("unfair", "apart", "unsure", "fair", "too small")
+#: Exit statuses of the command; 2 is an error.
+FAIR, UNFAIR, UNDECIDED = 0, 1, 3
+# The conclusions, the most important to report first.
+_PRIORITY = ("unfair", "gap", "undecided", "fair", "too small")
 
 
-def status_of(comparisons: Sequence[Comparison], tolerance: float | None) -> int:
-    """Give the verdict: unfair if any comparison is, fair if all are, else there is too little data to say.
+def exit_status(comparisons: Sequence[Comparison], tolerance: float | None) -> int:
+    """Return the verdict: unfair if any comparison is, fair if all are, otherwise undecided.
 
-    Where nobody said what is tolerated there is no verdict, and the status is 0.
+    Without a tolerance there is no verdict, and the status is 0.
     """
-    words = {comparison.word for comparison in comparisons}
-    if tolerance is None or words == {"fair"}:
+    conclusions = {comparison.conclusion for comparison in comparisons}
+    if tolerance is None or conclusions == {"fair"}:
         return FAIR
-    return UNFAIR if "unfair" in words else TOO_LITTLE
+    return UNFAIR if "unfair" in conclusions else UNDECIDED
 
 
-def foremost(comparisons: Sequence[Comparison]) -> Comparison:
-    """Give the comparison to tell of first: what is surest, by one attribute rather than by several."""
-    return min(comparisons, key=_place)
+def headline(comparisons: Sequence[Comparison]) -> Comparison:
+    """Return the comparison to report first: the clearest one, single attributes before intersections."""
+    return min(comparisons, key=_rank)
 
 
-def _place(comparison: Comparison) -> tuple[int, int, float, float]:
-    difference = comparison.difference
-    surest = (-difference.gap.low, -float(difference.gap)) if difference is not None else (0.0, 0.0)
-    return _ORDER.index(comparison.word), len(comparison.attributes), *surest
+def _rank(comparison: Comparison) -> tuple[int, int, float, float]:
+    analysis = comparison.analysis
+    clearest = (-analysis.gap.low, -float(analysis.gap)) if analysis is not None else (0.0, 0.0)
+    return _PRIORITY.index(comparison.conclusion), len(comparison.attributes), *clearest

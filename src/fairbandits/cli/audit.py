@@ -1,4 +1,4 @@
-"""`fairbandits audit`: who gained less, by how much, since when, how sure, and by which arms."""
+"""`fairbandits audit`: find reward gaps between groups in a log."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ import typer
 
 from fairbandits.audit import Audit
 from fairbandits.audit import audit as audit_log
-from fairbandits.audit.report.phrases import percent
-from fairbandits.audit.results import Comparison, GroupGap
+from fairbandits.audit.results import Comparison, GapAnalysis
 from fairbandits.cli.console import console, make_folder, say, table
 from fairbandits.cli.log_options import reads_log
 from fairbandits.cli.options import ClusterOption, OutOption
 from fairbandits.logs import Log
 from fairbandits.report import figure_style
+from fairbandits.report.phrases import percent
 
-_MOST_ROWS = 20
-_MOST_ARMS = 5
+_MAX_GROUPS = 20
+_MAX_ARMS = 5
 
 
 @reads_log
@@ -26,40 +26,42 @@ def audit(
     log: Log,
     tolerance: Annotated[
         float | None,
-        typer.Option(help="How far apart groups may be; the status is then 0 fair, 1 unfair, 3 too little data."),
+        typer.Option(
+            help="The largest gap that is tolerated; the exit status is then 0 fair, 1 unfair, 3 undecided."
+        ),
     ] = None,
-    confidence: Annotated[float, typer.Option(help="How sure all intervals are to be together.")] = 0.95,
-    min_rows: Annotated[int, typer.Option(help="How many rewards a group needs to be compared.")] = 100,
+    confidence: Annotated[float, typer.Option(help="The joint confidence of all intervals.")] = 0.95,
+    min_rows: Annotated[int, typer.Option(help="The number of rewards that a group needs to be compared.")] = 100,
     reward_range: Annotated[
         str, typer.Option(help="The lowest and the highest possible reward.", metavar="LOW,HIGH")
     ] = "0,1",
-    seed: Annotated[int, typer.Option(help="Where the randomness of the bootstrap comes from.")] = 0,
+    seed: Annotated[int, typer.Option(help="The random seed of the bootstrap.")] = 0,
     cluster: ClusterOption = None,
     out: OutOption = Path("results/audit"),
 ) -> int:
-    """Audit a log: who gained less, by how much, since when, how sure, and by which arms."""
+    """Audit a log: compare the mean rewards of groups, with confidence intervals and a decomposition over arms."""
     figure_style.need_matplotlib()
     make_folder(out)
-    found = audit_log(
+    result = audit_log(
         log,
         tolerance=tolerance,
         confidence=confidence,
         min_rows=min_rows,
-        reward_range=_as_range(reward_range),
+        reward_range=_parse_range(reward_range),
         seed=seed,
         cluster=cluster,
     )
-    page = found.write(out)
-    _print_audit(found)
+    page = result.write(out)
+    _print_audit(result)
     say(f"written: {page} and {page.with_name('audit.json').name}")
-    return found.status
+    return result.status
 
 
-def _as_range(text: str) -> tuple[float, float]:
+def _parse_range(text: str) -> tuple[float, float]:
     try:
         low, high = (float(bound) for bound in text.split(","))
     except ValueError:
-        raise ValueError(f"--reward-range {text!r} came; expected two numbers, LOW,HIGH, such as 1,5") from None
+        raise ValueError(f"--reward-range must be two numbers such as 1,5, got {text!r}") from None
     return low, high
 
 
@@ -69,35 +71,36 @@ def _print_audit(audit: Audit) -> None:
         say(audit.verdict)
     for comparison in audit.comparisons:
         say(f"\nBy {comparison.name}")
-        if comparison is not audit.foremost:
-            say(audit.words.about(comparison))
+        if comparison is not audit.headline:
+            say(audit.sentences.summary(comparison))
         _print_groups(audit, comparison)
-        if (small := audit.words.too_small(comparison)) is not None:
-            say(small)
-        if comparison.difference is not None:
-            _print_causes(audit, comparison.difference)
+        if (too_small := audit.sentences.too_small(comparison)) is not None:
+            say(too_small)
+        if comparison.analysis is not None:
+            _print_decomposition(audit, comparison.analysis)
 
 
 def _print_groups(audit: Audit, comparison: Comparison) -> None:
-    number = audit.words.number_of(comparison)
-    shown = table("", "rewards", "mean reward", f"{audit.settings.confidence * 100:g}% sure", "missing")
-    for group in comparison.groups[:_MOST_ROWS]:
-        interval = f"{number(group.low)} to {number(group.high)}" if group.enough else "too small"
+    number = audit.sentences.comparison_formatter(comparison)
+    rows = table("", "rewards", "mean reward", audit.sentences.interval_name, "missing")
+    for group in comparison.groups[:_MAX_GROUPS]:
+        interval = f"{number(group.low)} to {number(group.high)}" if group.is_large_enough else "too small"
         missing = percent(group.missing_share.value)
-        shown.add_row(group.name, f"{group.rewards:,}", number(group.mean), interval, missing)
-    console().print(shown)
-    if len(comparison.groups) > _MOST_ROWS:
-        say(f"and {len(comparison.groups) - _MOST_ROWS:,} more groups, in the report")
+        rows.add_row(group.name, f"{group.rewards:,}", number(group.mean), interval, missing)
+    console().print(rows)
+    if len(comparison.groups) > _MAX_GROUPS:
+        say(f"and {len(comparison.groups) - _MAX_GROUPS:,} more groups, in the report")
 
 
-def _print_causes(audit: Audit, found: GroupGap) -> None:
-    words = audit.words
-    number = words.numbers(found, finer=1)
-    say(words.causes(found))
-    shown = table("arm", "adds", "who was shown what", "who got more from it")
-    for part in found.decomposition.arms[:_MOST_ARMS]:
-        shown.add_row(str(part.arm), *map(number, (part.total.value, part.shown, part.same_arm)))
-    console().print(shown)
-    if (warning := words.one_sided(found)) is not None:
+def _print_decomposition(audit: Audit, analysis: GapAnalysis) -> None:
+    sentences = audit.sentences
+    number = sentences.formatter(analysis, extra_digits=1)
+    say(sentences.effects(analysis))
+    rows = table("arm", "contribution", "exposure effect", "within-arm effect")
+    for part in analysis.decomposition.arms[:_MAX_ARMS]:
+        effects = (part.total.value, part.exposure_effect, part.within_arm_effect)
+        rows.add_row(str(part.arm), *map(number, effects))
+    console().print(rows)
+    if (warning := sentences.one_sided(analysis)) is not None:
         say(warning)
-    say(words.missing(found))
+    say(sentences.missing(analysis))

@@ -1,4 +1,4 @@
-"""`fairbandits evaluate`: what other policies would have earned, and for whom."""
+"""`fairbandits evaluate`: estimate the value of policies from a log (off-policy evaluation)."""
 
 from __future__ import annotations
 
@@ -15,8 +15,7 @@ from fairbandits.logs import Log, read_arms
 from fairbandits.ope import Evaluation
 from fairbandits.ope import evaluate as evaluate_policies
 from fairbandits.ope.report.sentences import EvaluationSentences
-from fairbandits.ope.results import TITLES, PolicyEvaluation
-from fairbandits.ope.value_estimate import ValueEstimate
+from fairbandits.ope.results import ESTIMATOR_NAMES, PolicyEvaluation
 from fairbandits.registry import split_outside
 from fairbandits.report import figure_style
 
@@ -28,7 +27,7 @@ def evaluate(
         list[str],
         typer.Option(
             help="A policy: Name, Name(parameter=value,...), module:Class(...), or a file that one was saved to. "
-            "Repeatable, or by comma.",
+            "Repeatable or comma-separated.",
             show_default=False,
         ),
     ],
@@ -36,28 +35,28 @@ def evaluate(
     train: Annotated[
         float | None,
         typer.Option(
-            help="The share of the log, its earliest part, that trains policies which have learned nothing; the "
-            "rest judges. [default: 0.5 if there are such policies]",
+            help="The share of the log, its earliest part, that trains untrained policies; all policies are "
+            "evaluated on the rest. [default: 0.5 if there are untrained policies]",
             show_default=False,
         ),
     ] = None,
     learning: Annotated[
-        bool, typer.Option("--learning", help="Let policies learn while they are judged: by replay alone.")
+        bool, typer.Option("--learning", help="Let policies learn during the evaluation, by replay alone.")
     ] = False,
     uniform: Annotated[
         bool,
-        typer.Option("--uniform", help="The log has no propensities, but showed all of its arms at random."),
+        typer.Option("--uniform", help="The log has no propensities, but comes from a uniform policy."),
     ] = False,
-    clip: Annotated[float | None, typer.Option(help="The largest weight that a row may have.")] = None,
-    confidence: Annotated[float, typer.Option(help="How sure intervals are to be.")] = 0.95,
-    seed: Annotated[int, typer.Option(help="Where all randomness comes from.")] = 0,
-    out: OutOption = Path("results/evaluate"),
+    clip: Annotated[float | None, typer.Option(help="The maximum importance weight.")] = None,
+    confidence: Annotated[float, typer.Option(help="The confidence of the intervals.")] = 0.95,
+    seed: Annotated[int, typer.Option(help="The random seed.")] = 0,
+    out: OutOption = Path("results/evaluation"),
 ) -> None:
-    """Judge policies by a log: what they would have earned, overall, per group and how far apart."""
+    """Estimate the value of policies from a log, overall and by group, and the gaps between groups."""
     figure_style.need_matplotlib()
     make_folder(out)
     start = time.perf_counter()
-    found = evaluate_policies(
+    evaluation = evaluate_policies(
         log,
         [text for texts in policy for text in split_outside(texts)],
         table=None if catalogue is None else read_arms(catalogue, log),
@@ -69,42 +68,40 @@ def evaluate(
         seed=seed,
     )
     seconds = time.perf_counter() - start
-    page = found.write(out)
-    _print_judgement(found)
-    say(f"{found.read:,} rows in {seconds:.1f} s, {found.read / seconds:,.0f} rows/s")
-    say(f"written: {page} and {page.with_name('evaluate.json').name}")
+    page = evaluation.write(out)
+    _print_evaluation(evaluation)
+    say(f"{evaluation.rows_read:,} rows in {seconds:.1f} s, {evaluation.rows_read / seconds:,.0f} rows/s")
+    say(f"written: {page} and {page.with_suffix('.json').name}")
 
 
-def _print_judgement(found: Evaluation) -> None:
-    words = EvaluationSentences(found)
-    if len(found.policies) > 1:
-        say(f"{words.lead()}\n")
-    for policy in found.policies:
-        for line in words.about(policy):
-            say(line)
-        console().print(_estimates(words, policy))
-        say(f"{words.how(policy)}\n")
-    if found.cautions:
-        say("Before you believe it:")
-    for caution in found.cautions:
-        say(f"- {caution}")
+def _print_evaluation(evaluation: Evaluation) -> None:
+    sentences = EvaluationSentences(evaluation)
+    if len(evaluation.policies) > 1:
+        say(f"{sentences.headline()}\n")
+    for policy in evaluation.policies:
+        for sentence in sentences.summary(policy):
+            say(sentence)
+        console().print(_estimate_table(sentences, policy))
+        say(f"{sentences.method(policy)}\n")
+    if evaluation.warnings:
+        say("Warnings:")
+    for warning in evaluation.warnings:
+        say(f"- {warning}")
 
 
-def _estimates(words: EvaluationSentences, policy: PolicyEvaluation) -> object:
-    attributes = list(policy.effective.groups)
-    shown = table("", "earned", words.sure, *(f"apart by {attribute}" for attribute in attributes))
-    for name in (name for name in TITLES if name in policy.verdicts):
-        verdict = policy.verdicts[name]
-        value = verdict.value.everybody
-        gaps = [verdict.widest(attribute) for attribute in attributes]
-        shown.add_row(
-            TITLES[name],
-            "cannot say" if value is None else words.number(value.value),
-            "" if value is None else words.interval(value),
-            *("" if gap is None else _with_interval(words, gap.estimate) for gap in gaps),
+def _estimate_table(sentences: EvaluationSentences, policy: PolicyEvaluation) -> object:
+    attributes = list(policy.effective_rows.by_group)
+    rows = table("", "value", sentences.interval_name, *(f"gap by {attribute}" for attribute in attributes))
+    for name in (name for name in ESTIMATOR_NAMES if name in policy.estimates):
+        result = policy.estimates[name]
+        value = result.value.overall
+        gaps = [
+            None if (gap := result.largest_gap(attribute)) is None else gap.estimate for attribute in attributes
+        ]
+        rows.add_row(
+            ESTIMATOR_NAMES[name],
+            "no estimate" if value is None else sentences.number(value.value),
+            "" if value is None else sentences.interval(value),
+            *("" if gap is None else f"{sentences.number(gap.value)} ({sentences.interval(gap)})" for gap in gaps),
         )
-    return shown
-
-
-def _with_interval(words: EvaluationSentences, estimate: ValueEstimate) -> str:
-    return f"{words.number(estimate.value)} ({words.interval(estimate)})"
+    return rows

@@ -1,4 +1,4 @@
-"""`fairbandits fit`: a policy that starts warm."""
+"""`fairbandits fit`: train a policy on a log."""
 
 from __future__ import annotations
 
@@ -24,22 +24,22 @@ def fit(
     ),
     policy: Annotated[str, typer.Option(help="Name(parameter=value,...), or module:Class(...).")] = "FairLinUCB",
     catalogue: CatalogueOption = None,
-    seed: Annotated[int, typer.Option(help="Where the randomness of the policy comes from.")] = 0,
+    seed: Annotated[int, typer.Option(help="The random seed of the policy.")] = 0,
     cluster: ClusterOption = None,
 ) -> None:
-    """Teach a policy a log, and write it to a file: it starts warm."""
-    made = registry.as_policy(policy, seed)
+    """Train a policy on a log and write it to a file."""
+    untrained = registry.as_policy(policy, seed)
     if not out.parent.is_dir():
-        raise ValueError(f"--out {out}: its folder does not exist; make it first")
+        raise ValueError(f"--out must be in an existing folder, got {out}; create the folder first")
     if out.is_dir():
-        raise ValueError(f"--out {out}: it is a folder; name a file in it")
+        raise ValueError(f"--out must be a file, got the folder {out}")
     table = None if catalogue is None else read_arms(catalogue, log)
     start = time.perf_counter()
-    fitted = fit_policy(log, made, table=table, cluster=cluster)
+    fitted = fit_policy(log, untrained, table=table, cluster=cluster)
     seconds = time.perf_counter() - start
     fitted.policy.save(out)
     rows = fitted.learned + fitted.skipped
-    say(f"{log.name}: {fitted.learned:,} decisions learned, {fitted.skipped:,} skipped for they have no reward")
+    say(f"{log.name}: {fitted.learned:,} decisions learned, {fitted.skipped:,} skipped (no reward)")
     say(f"{rows:,} rows in {seconds:.2f} s, {rows / seconds:,.0f} rows/s")
     if log.roles.groups:
         say(str(fitted.policy.groups))

@@ -1,4 +1,4 @@
-"""The options that say how to read a log, written once for all commands that read one."""
+"""Options of all commands that read a log."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ import typer
 from fairbandits.cli.console import say
 from fairbandits.cli.options import by_comma
 from fairbandits.logs import Log
-from fairbandits.logs.roles import checked_roles, read_roles
+from fairbandits.logs.roles import read_roles, validate_roles
 
-_PANEL = "Which column is what"
-_Given = ParamSpec("_Given")
-_Out = TypeVar("_Out")
+_PANEL = "Roles of columns"
+_Parameters = ParamSpec("_Parameters")
+_Result = TypeVar("_Result")
 
 
 def _column(help_: str) -> Any:
@@ -24,31 +24,31 @@ def _column(help_: str) -> Any:
 
 
 def open_log(
-    log: Annotated[Path, typer.Argument(help="A .csv or .parquet file, or a folder of such.", show_default=False)],
-    arm: Annotated[str | None, _column("The arm that was picked.")] = None,
-    reward: Annotated[str | None, _column("What it gave; empty where no reward came.")] = None,
+    log: Annotated[Path, typer.Argument(help="A .csv or .parquet file, or a folder of them.", show_default=False)],
+    arm: Annotated[str | None, _column("The arm that was chosen.")] = None,
+    reward: Annotated[str | None, _column("The reward; empty if it is missing.")] = None,
     group: Annotated[
-        list[str] | None, _column("A sensitive attribute of the user. Repeatable, or by comma.")
+        list[str] | None, _column("A sensitive attribute of the user. Repeatable or comma-separated.")
     ] = None,
-    propensity: Annotated[str | None, _column("The probability with which the arm was picked.")] = None,
+    propensity: Annotated[str | None, _column("The probability with which the arm was chosen.")] = None,
     context: Annotated[
-        list[str] | None, _column("What was known of the user: numbers or words. Repeatable, or by comma.")
+        list[str] | None, _column("A feature of the user: numbers or text. Repeatable or comma-separated.")
     ] = None,
-    time: Annotated[str | None, _column("When it was decided.")] = None,
+    time: Annotated[str | None, _column("The time of the decision.")] = None,
     decision: Annotated[str | None, _column("The id of the decision.")] = None,
     roles: Annotated[
         Path | None,
         typer.Option(
-            help='A TOML file that says all of this: arm = "video", groups = ["sex"], ...',
+            help='A TOML file of roles: arm = "video", groups = ["sex"], ...',
             rich_help_panel=_PANEL,
             metavar="FILE",
         ),
     ] = None,
     no_guess: Annotated[
-        bool, typer.Option("--no-guess", help="Guess nothing from names of columns.", rich_help_panel=_PANEL)
+        bool, typer.Option("--no-guess", help="Do not guess roles from column names.", rich_help_panel=_PANEL)
     ] = False,
 ) -> Log:
-    """Open the log that a command names, and say which roles were guessed."""
+    """Open the log of a command, and print the guessed roles."""
     named = {
         "arm": arm,
         "reward": reward,
@@ -58,33 +58,35 @@ def open_log(
         "time": time,
         "decision": decision,
     }
-    given = checked_roles({} if roles is None else read_roles(roles)) | checked_roles(named)
+    given = validate_roles({} if roles is None else read_roles(roles)) | validate_roles(named)
     opened = Log.open(log, guess=not no_guess, **given)
     if opened.guessed:
-        said = (f"{role}={_shown(column)}" for role, column in opened.guessed.items())
-        say(f"guessed by name: {', '.join(said)} (name others with --arm, --group, ...; refuse with --no-guess)")
+        guesses = (f"{role}={_list_columns(column)}" for role, column in opened.guessed.items())
+        say(f"guessed by name: {', '.join(guesses)} (override with --arm, --group, ...; disable with --no-guess)")
     return opened
 
 
-def reads_log(command: Callable[Concatenate[Log, _Given], _Out]) -> Callable[..., _Out]:
-    """Give a command the options that say how to read a log; it is called with the log, opened.
+def reads_log(command: Callable[Concatenate[Log, _Parameters], _Result]) -> Callable[..., _Result]:
+    """Add the options of `open_log` to a command, which is then called with the opened log.
 
-    The first parameter of the command is the log; its others are its own options.
+    The first parameter of the command is the log; the others are its own options.
     """
-    ours = inspect.signature(open_log, eval_str=True).parameters
-    own = [*inspect.signature(command, eval_str=True).parameters.values()][1:]
+    log_parameters = inspect.signature(open_log, eval_str=True).parameters
+    own_parameters = [*inspect.signature(command, eval_str=True).parameters.values()][1:]
 
-    def run(**given: Any) -> _Out:
-        log = open_log(**{name: given.pop(name) for name in ours})
-        return command(log, **given)  # type: ignore[call-arg]  # what it takes is in the signature below
+    def run(**given: Any) -> _Result:
+        log = open_log(**{name: given.pop(name) for name in log_parameters})
+        return command(log, **given)  # type: ignore[call-arg]  # typer checks them by the signature below
 
-    first, *others = ours.values()
-    parameters = [parameter.replace(kind=parameter.KEYWORD_ONLY) for parameter in (first, *own, *others)]
+    first, *others = log_parameters.values()
+    parameters = [
+        parameter.replace(kind=parameter.KEYWORD_ONLY) for parameter in (first, *own_parameters, *others)
+    ]
     run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     run.__name__, run.__doc__ = command.__name__, command.__doc__
     run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     return run
 
 
-def _shown(column: str | tuple[str, ...]) -> str:
-    return column if isinstance(column, str) else ",".join(column)
+def _list_columns(columns: str | tuple[str, ...]) -> str:
+    return columns if isinstance(columns, str) else ",".join(columns)

@@ -1,4 +1,4 @@
-"""`fairbandits sample`: a log to try things with."""
+"""`fairbandits sample`: write a synthetic log to try things out."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from fairbandits.logs.writing import write_log
 
 def sample(
     out: Annotated[Path, typer.Argument(help="The .parquet or .csv file to write.", show_default=False)],
-    rows: Annotated[int, typer.Option(help="How many decisions.")] = 20_000,
-    seed: Annotated[int, typer.Option(help="Where all randomness comes from.")] = 0,
+    rows: Annotated[int, typer.Option(help="The number of decisions.")] = 20_000,
+    seed: Annotated[int, typer.Option(help="The random seed.")] = 0,
     catalogue: Annotated[
-        Path | None, typer.Option(help="A .parquet or .csv file to write to what is known of the arms.")
+        Path | None, typer.Option(help="A .parquet or .csv file to write the features of the arms to.")
     ] = None,
 ) -> None:
-    """Write a log to try things with: drawn, not collected. One group gains less in it, and why is known."""
+    """Write a synthetic log in which one group receives less reward, for known reasons."""
     written = write_log(out, sample_log(rows, seed), ROLES)
     say(f"written: {out}, {written:,} decisions, {out.stat().st_size:,} bytes")
     if catalogue is not None:
         write_log(catalogue, sample_arms())
-        say(f"written: {catalogue}, what is known of the arms")
+        say(f"written: {catalogue}, the features of the arms")

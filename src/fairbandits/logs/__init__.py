@@ -1,12 +1,12 @@
-"""Logs of past decisions: read and written, whatever they are stored in; policies learned from them."""
+"""Logs of past decisions in any storage format: reading, writing, and fitting policies to them."""
 
 from fairbandits.categorical import Categorical, Label
 from fairbandits.logs.chunk import Chunk
 from fairbandits.logs.encoder import ContextEncoder
 from fairbandits.logs.errors import LogError
-from fairbandits.logs.fitting import Fitted, fit
+from fairbandits.logs.fitting import FitResult, fit
 from fairbandits.logs.log import Log
-from fairbandits.logs.offers import ArmTable, Offers, read_arms
+from fairbandits.logs.offers import ArmTable, OfferBuilder, read_arms
 from fairbandits.logs.roles import Roles
 from fairbandits.logs.writing import write_log
 
@@ -15,11 +15,11 @@ __all__ = [
     "Categorical",
     "Chunk",
     "ContextEncoder",
-    "Fitted",
+    "FitResult",
     "Label",
     "Log",
     "LogError",
-    "Offers",
+    "OfferBuilder",
     "Roles",
     "fit",
     "read_arms",

@@ -1,4 +1,4 @@
-"""A stretch of a log, as arrays with one entry per decision."""
+"""A chunk of a log, as arrays with one entry per decision."""
 
 from __future__ import annotations
 
@@ -11,35 +11,35 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from fairbandits.categorical import Categorical
-from fairbandits.logs.errors import Place
+from fairbandits.logs.errors import Location
 
 Floats = NDArray[np.float64]
 
-_NOWHERE = Place("log")
+_UNKNOWN = Location("log")
 
 
 @dataclass(frozen=True, eq=False)
 class Chunk:
-    """A stretch of a log; what has no role in it is None.
+    """Consecutive rows of a log; attributes whose role has no column are None.
 
     Attributes
     ----------
     first_row : int
-        The number of its first row in the log, from 0.
+        The number of the first row within the log, from 0.
     arm : Categorical
-        The arm that was picked.
+        The arm that was chosen.
     reward : array of float
-        What it gave; NaN where no reward came.
+        The reward; NaN where it is missing.
     propensity : array of float or None
-        The probability with which it was picked, in (0, 1].
+        The probability with which the arm was chosen, in (0, 1].
     group : mapping of str to Categorical
-        By attribute, the user's group; -1 where it is not known.
+        The user's group by attribute; code -1 where it is unknown.
     time : array of datetime64[us] or float, or None
-        When; NaT or NaN where it is not known.
+        The time of the decision; NaT or NaN where it is unknown.
     contexts : csr_array, array of float, or None
-        The user's features, one row per decision, where they were asked for.
-    place : Place
-        Its file, and the number of its first row there: for what is found to be wrong with it.
+        The user's features, one row per decision, if they were requested.
+    location : Location
+        The file and the number of the first row within it, for error messages.
     """
 
     first_row: int
@@ -49,7 +49,7 @@ class Chunk:
     group: Mapping[str, Categorical]
     time: NDArray[Any] | None = None
     contexts: csr_array[Any] | Floats | None = None
-    place: Place = _NOWHERE
+    location: Location = _UNKNOWN
 
     def __len__(self) -> int:
         return len(self.reward)

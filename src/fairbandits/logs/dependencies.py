@@ -1,16 +1,16 @@
-"""What logs need that not everybody has."""
+"""Optional dependencies of logs."""
 
 from __future__ import annotations
 
 from importlib.util import find_spec
 
 
-def need_arrow() -> None:
-    """Say what to install where it is missing."""
+def require_arrow() -> None:
+    """Raise if pyarrow or narwhals is not installed."""
     for name in ("pyarrow", "narwhals"):
         try:
-            is_there = find_spec(name) is not None
-        except ValueError:  # somebody has put nothing in its place
-            is_there = False
-        if not is_there:
+            is_installed = find_spec(name) is not None
+        except ValueError:  # `sys.modules` has an entry without a spec
+            is_installed = False
+        if not is_installed:
             raise ImportError(f"logs need {name}, which is not installed: pip install 'fairbandits[logs]'")

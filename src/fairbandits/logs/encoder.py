@@ -1,4 +1,4 @@
-"""What is known of users, as numbers: the encoder of a log, which travels with what was learned from it."""
+"""Encoding of users as feature vectors; the encoder is stored with the policy fitted on its features."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ Features = csr_array[Any] | Floats
 
 @dataclass(frozen=True)
 class ContextEncoder:
-    """How a user's columns become features: numbers as they are, words one-hot, in the order of the columns.
+    """An encoder of user columns: numbers unchanged, text one-hot, in the order of the columns.
 
-    A word that was never seen, and one that is missing, is a zero in all of its column's features. Without any
-    column there is one feature, a constant 1.
+    A missing or unknown category is zero in all features of its column. Without any column there is one feature,
+    a constant 1.
 
     Parameters
     ----------
     columns : sequence of str
         The columns, in order.
-    words : mapping of str to sequence of str
-        For each column that holds words, those it can hold.
+    categories : mapping of str to sequence of str
+        The categories of each text column.
 
     Examples
     --------
@@ -42,7 +42,7 @@ class ContextEncoder:
     """
 
     columns: tuple[str, ...] = ()
-    words: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    categories: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def features(self) -> tuple[str, ...]:
@@ -52,77 +52,85 @@ class ContextEncoder:
         return tuple(
             name
             for column in self.columns
-            for name in ([f"{column}={word}" for word in self.words[column]] if column in self.words else [column])
+            for name in (
+                [f"{column}={category}" for category in self.categories[column]]
+                if column in self.categories
+                else [column]
+            )
         )
 
     @property
     def width(self) -> int:
-        """How many features there are."""
+        """The number of features."""
         return sum(self._widths()) or 1
 
     def _widths(self) -> list[int]:
-        return [len(self.words[column]) if column in self.words else 1 for column in self.columns]
+        return [len(self.categories[column]) if column in self.categories else 1 for column in self.columns]
 
     def assemble(self, n_rows: int, columns: Mapping[str, Categorical | Floats]) -> Features:
-        """Put features together from columns that have been read: words as codes, numbers as they are."""
+        """Return the features of columns that have been read: text as codes, numbers as floats."""
         if not self.columns:
             return np.ones((n_rows, 1))
-        if not self.words:
+        if not self.categories:
             return np.column_stack([np.asarray(columns[name]) for name in self.columns])
         starts = np.cumsum([0, *self._widths()]).tolist()
-        places = np.empty((n_rows, len(self.columns)), np.int64)
+        indices = np.empty((n_rows, len(self.columns)), np.int64)
         values = np.ones((n_rows, len(self.columns)))
         for k, name in enumerate(self.columns):
             column = columns[name]
             if isinstance(column, Categorical):
-                places[:, k] = column.recoded({word: i for i, word in enumerate(self.words[name], starts[k])})
+                categories = enumerate(self.categories[name], starts[k])
+                indices[:, k] = column.recoded({category: index for index, category in categories})
             else:
-                places[:, k], values[:, k] = starts[k], column
-        filled = places >= 0
-        ends = np.concatenate([[0], np.cumsum(filled.sum(axis=1))])
-        return csr_array((values[filled], places[filled], ends), shape=(n_rows, self.width))
+                indices[:, k], values[:, k] = starts[k], column
+        is_known = indices >= 0
+        indptr = np.concatenate([[0], np.cumsum(is_known.sum(axis=1))])
+        return csr_array((values[is_known], indices[is_known], indptr), shape=(n_rows, self.width))
 
     def encode(self, users: Sequence[Mapping[str, Any]]) -> Features:
-        """Encode users, each a mapping of column to value, as those of the log were: for serving later."""
+        """Encode users given as mappings of column to value, for serving a fitted policy."""
         columns: dict[str, Categorical | Floats] = {}
         for name in self.columns:
-            given = [user.get(name) for user in users]
-            if name in self.words:
-                columns[name] = Categorical.from_values(given, self.words[name])
+            values = [user.get(name) for user in users]
+            if name in self.categories:
+                columns[name] = Categorical.from_values(values, self.categories[name])
             else:
-                columns[name] = self._numbers(name, given)
+                columns[name] = self._numbers(name, values)
         return self.assemble(len(users), columns)
 
     @staticmethod
-    def _numbers(name: str, given: list[Any]) -> Floats:
+    def _numbers(name: str, values: list[Any]) -> Floats:
         try:
-            numbers = np.array([float(value) for value in given])
+            return np.array([float(value) for value in values])
         except (TypeError, ValueError):
-            bad = next(value for value in given if not isinstance(value, int | float | np.number))
-            raise ValueError(f"{name} is a number here; got {bad!r}") from None
-        return numbers
+            wrong = next(value for value in values if not isinstance(value, int | float | np.number))
+            raise ValueError(f"{name} must be a number, got {wrong!r}") from None
 
     def __or__(self, other: ContextEncoder) -> ContextEncoder:
-        """Give the encoder that knows the words of both: what two parts of a log need."""
-        if other.columns != self.columns or other.words.keys() != self.words.keys():
-            raise ValueError(f"encoders of different columns: {list(self.columns)} and {list(other.columns)}")
-        both = {name: tuple(sorted({*self.words[name], *other.words[name]})) for name in self.words}
+        """Return the encoder with the categories of both, as needed for two parts of a log."""
+        if other.columns != self.columns or other.categories.keys() != self.categories.keys():
+            raise ValueError(
+                "encoders must have the same columns to be combined, "
+                f"got {list(self.columns)} and {list(other.columns)}"
+            )
+        both = {name: tuple(sorted({*self.categories[name], *other.categories[name]})) for name in self.categories}
         return ContextEncoder(self.columns, both)
 
     @classmethod
     def of(cls, policy: Policy) -> Self | None:
-        """Give the encoder that a policy was fitted with; None where it was not fitted to a log."""
+        """Return the encoder that a policy was fitted with; None if it was not fitted to a log."""
         return cls.from_dict(policy.metadata["encoder"]) if "encoder" in policy.metadata else None
 
     def to_dict(self) -> dict[str, Any]:
-        """Give it as plain values that JSON can hold."""
-        return {"columns": list(self.columns), "words": {name: list(words) for name, words in self.words.items()}}
+        """Return the encoder as JSON values, as policy files store it."""
+        # The key is "words" in the policy files of all releases.
+        return {"columns": list(self.columns), "words": {name: list(c) for name, c in self.categories.items()}}
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> Self:
-        """Make it of what `to_dict` gave."""
+        """Return the encoder from the result of `to_dict`."""
         try:
-            words = {str(name): tuple(map(str, known)) for name, known in plain["words"].items()}
-            return cls(tuple(map(str, plain["columns"])), words)
+            categories = {str(name): tuple(map(str, known)) for name, known in plain["words"].items()}
+            return cls(tuple(map(str, plain["columns"])), categories)
         except (KeyError, TypeError, AttributeError) as error:
-            raise ValueError(f"these are not the values of an encoder ({error!r})") from None
+            raise ValueError(f"encoder must have columns and words, got an invalid one ({error!r})") from None

@@ -1,4 +1,4 @@
-"""What is wrong with a log, and where."""
+"""Errors in logs, with the file, column and row where they occur."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from typing import Any
 
 
 class LogError(ValueError):
-    """A log that cannot be used: which file, which column, which row, and what to do.
+    """A log that cannot be used; the message names the file, the column, the row and the remedy.
 
-    Rows are counted from 1 in their file, and the line with the names of the columns is not one of them.
+    Rows are counted from 1 within their file, without the header line.
     """
 
 
 @dataclass(frozen=True)
-class Place:
-    """Where rows come from: the file, and the number of the first of them in it, from 0."""
+class Location:
+    """Where a batch of rows comes from: the file, and the number of the first row within it, from 0."""
 
     file: str
     row: int = 0
 
     def error(self, problem: str, column: str | None = None, offset: int | None = None) -> LogError:
-        """Say what is wrong there, so many rows behind the first."""
+        """Return the error for a column and for the row `offset` rows after the first."""
         where = [self.file]
         if column is not None:
             where.append(f"column {column!r}")
@@ -32,14 +32,14 @@ class Place:
         return LogError(f"{', '.join(where)}: {problem}")
 
 
-def nearest(name: str, known: Iterable[str]) -> str:
-    """Say which known names a wrong one may have meant.
+def suggest(name: str, known: Iterable[str]) -> str:
+    """Return a question that suggests the known names closest to a wrong one, or an empty string.
 
     Examples
     --------
-    >>> nearest("rewrad", ["arm", "reward"])
+    >>> suggest("rewrad", ["arm", "reward"])
     "did you mean 'reward'? "
-    >>> nearest("price", ["arm", "reward"])
+    >>> suggest("price", ["arm", "reward"])
     ''
     """
     lower = {word.lower(): word for word in known}
@@ -47,7 +47,7 @@ def nearest(name: str, known: Iterable[str]) -> str:
     return f"did you mean {' or '.join(repr(lower[word]) for word in found)}? " if found else ""
 
 
-def shortened(value: Any) -> str:
-    """Show a value in a message, however long it is."""
+def short_repr(value: Any) -> str:
+    """Return `repr(value)`, cut to 40 characters for use in a message."""
     text = repr(value)
     return text if len(text) <= 40 else f"{text[:37]}..."

@@ -1,4 +1,4 @@
-"""A policy that starts warm: it has learned a log before it decides anything."""
+"""Fitting a policy to a log, so that it starts with what the log shows."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ from fairbandits.logs.chunk import Chunk
 from fairbandits.logs.encoder import ContextEncoder
 from fairbandits.logs.errors import LogError
 from fairbandits.logs.log import Log
-from fairbandits.logs.offers import ArmTable, Offers
+from fairbandits.logs.offers import ArmTable, OfferBuilder
 from fairbandits.policies import Policy, SufficientStatistics
 
-# Contexts of the arms that were picked, the arms, their rewards, the users' groups.
-Decisions = tuple[Any, Categorical, NDArray[np.float64], Mapping[str, Categorical]]
+# The contexts of the chosen arms, the arms, their rewards, the users' groups.
+LoggedRows = tuple[Any, Categorical, NDArray[np.float64], Mapping[str, Categorical]]
 
 
 @dataclass(frozen=True, eq=False)
-class Fitted:
-    """A policy that has learned a log.
+class FitResult:
+    """A policy fitted to a log.
 
     Attributes
     ----------
     policy : Policy
-        The policy. Its `notes` say how users and arms are encoded; see `ContextEncoder.of`.
+        The policy. Its `metadata` hold the encoders of users and arms; see `ContextEncoder.of`.
     learned, skipped : int
-        How many decisions of the log it has learned, and how many it could not, for they have no reward.
+        The number of decisions learned, and of those skipped because their reward is missing.
     """
 
     policy: Policy
@@ -41,23 +41,23 @@ class Fitted:
     skipped: int
 
 
-def fit(log: Log, policy: Policy, *, table: ArmTable | None = None, cluster: Cluster = None) -> Fitted:
-    """Teach a policy a log, in chunks: the log may be larger than memory.
+def fit(log: Log, policy: Policy, *, table: ArmTable | None = None, cluster: Cluster = None) -> FitResult:
+    """Fit a policy to a log in chunks; the log may be larger than memory.
 
-    Decisions without a reward are not learned. What the log teaches is a sum, so that parts of it are learned
-    apart and merged; the result does not depend on how it was cut, but for the last digits. Models to which the
-    order of rewards matters (`link="logistic"`, `discount`) learn the log from its first row to its last.
+    Decisions without a reward are skipped. The sufficient statistics of a log are sums, so parts of it can be
+    learned independently and merged; the result depends on the split only by rounding. Models that depend on the
+    order of rewards (`link="logistic"`, `discount`) learn the log from the first row to the last.
 
     Parameters
     ----------
     log : Log
-        What happened.
+        The log.
     policy : Policy
-        Who learns it. It is changed, and handed back. One that was fitted to another log keeps its encoder.
+        The policy. It is modified and returned. A policy fitted before keeps its encoder.
     table : ArmTable, optional
-        What is known of arms; see `read_arms`. Left out, the context of every arm is the user's.
+        The features of the arms; see `read_arms`. If omitted, the context of every arm is the user's.
     cluster : str or distributed.Client, optional
-        Where: "local", or the address of a Dask scheduler; left out, in this process.
+        "local", or the address of a Dask scheduler; by default this process.
 
     Examples
     --------
@@ -74,54 +74,53 @@ def fit(log: Log, policy: Policy, *, table: ArmTable | None = None, cluster: Clu
     before = policy.rounds_learned
     known = ContextEncoder.of(policy) if before else None
     if known is not None:
-        _check_same(log, policy, known, table)
+        _check_compatible(log, policy, known, table)
     with connected(cluster) as client:
-        cut = cache(log.split)  # once: where rows have to be counted, that takes as long as reading them
-        # Who has learned another log goes on with its features: words that came since are none of them.
-        encoder = map_reduce(cut, Log.encoder, or_, client) if known is None else known
-        pupil = _Pupil(policy, None if table is None else Offers(table.arms, encoder.width, table))
+        split = cache(log.split)  # counting the rows of CSV files takes as long as reading them
+        # A policy fitted before keeps its features; categories that are new since have none.
+        encoder = map_reduce(split, Log.encoder, or_, client) if known is None else known
+        learner = _LogLearner(policy, None if table is None else OfferBuilder(table.arms, encoder.width, table))
         log = log.with_encoder(encoder)
         if policy.is_additive:
-            hear = partial(pupil.hear, encoder=encoder)
-            statistics, skipped = map_reduce(cut, hear, _merged, client)
+            statistics, skipped = map_reduce(split, partial(learner.summarise, encoder=encoder), _merge, client)
             policy.learn_statistics(statistics)
         else:
-            skipped = pupil.learn(log)
+            skipped = learner.learn(log)
     learned = policy.rounds_learned - before
     if not learned:
         raise LogError(f"{log.name}: no row has a reward, so there is nothing to learn")
-    policy.metadata |= _notes(log, encoder, table)
-    return Fitted(policy, learned, skipped)
+    policy.metadata |= _metadata(log, encoder, table)
+    return FitResult(policy, learned, skipped)
 
 
 @dataclass(frozen=True, eq=False)
-class _Pupil:
-    """A policy, and how it is taught a log. It can be pickled, so that other processes can do it."""
+class _LogLearner:
+    """A policy that learns a log. It can be pickled for other processes."""
 
     policy: Policy
-    offers: Offers | None
+    offers: OfferBuilder | None
 
-    def hear(self, log: Log, encoder: ContextEncoder) -> tuple[SufficientStatistics, int]:
-        """Sum up what a log teaches; and count the decisions that have no reward."""
+    def summarise(self, log: Log, encoder: ContextEncoder) -> tuple[SufficientStatistics, int]:
+        """Return the sufficient statistics of a log, and the number of decisions without a reward."""
         statistics = SufficientStatistics(self.policy)
-        return statistics, self._teach(log.with_encoder(encoder), statistics.add)
+        return statistics, self._pass_rows(log.with_encoder(encoder), statistics.add)
 
     def learn(self, log: Log) -> int:
-        """Learn a log from its first row to its last; and count the decisions that have no reward."""
-        return self._teach(log, self.policy.learn_logged)
+        """Learn a log from the first row to the last; return the number of decisions without a reward."""
+        return self._pass_rows(log, self.policy.learn_logged)
 
-    def _teach(self, log: Log, learn: Callable[..., None]) -> int:
-        """Hand over the decisions that have a reward, a chunk at a time; and count those that have none."""
+    def _pass_rows(self, log: Log, learn: Callable[..., None]) -> int:
+        """Pass the decisions with a reward to `learn`, chunk by chunk; return the number of those without."""
         skipped = 0
         for chunk in log.chunks(contexts=True, columns={*log.roles.groups, *log.roles.contexts}):
             check_rewards(self.policy, log, chunk)
-            contexts, arm, reward, group = taken(chunk, ~np.isnan(chunk.reward))
+            contexts, arm, reward, group = select_rows(chunk, ~np.isnan(chunk.reward))
             skipped += len(chunk) - len(reward)
             if not len(reward):
                 continue
             if self.offers is not None:
                 try:
-                    contexts = self.offers.picked(contexts, arm, group)
+                    contexts = self.offers.contexts(contexts, arm, group)
                 except ValueError as error:
                     raise LogError(f"{log.name}: {error}") from None
             learn(contexts, arm, reward, group)
@@ -129,20 +128,20 @@ class _Pupil:
 
 
 def check_rewards(policy: Policy, log: Log, chunk: Chunk) -> None:
-    """Refuse rewards that the policy does not take."""
+    """Raise if a reward lies outside the policy's reward range."""
     low, high = policy.reward_range
     outside = np.flatnonzero((chunk.reward < low) | (chunk.reward > high))
     if outside.size:
-        raise chunk.place.error(
-            f"{chunk.reward[outside[0]].item()!r} came; the policy takes rewards from {low:g} to {high:g}. "
-            "Rescale them, or declare the range: reward_range=[lowest, highest]",
+        raise chunk.location.error(
+            f"reward must be between {low:g} and {high:g} for this policy, "
+            f"got {chunk.reward[outside[0]].item()!r}; rescale rewards, or set reward_range=[lowest, highest]",
             log.roles.reward,
             outside[0],
         )
 
 
-def taken(chunk: Chunk, rows: NDArray[np.bool_]) -> Decisions:
-    """Give some decisions of a chunk."""
+def select_rows(chunk: Chunk, rows: NDArray[np.bool_]) -> LoggedRows:
+    """Return the decisions of a chunk at a mask of rows."""
     contexts: Any = chunk.contexts
     if rows.all():
         return contexts, chunk.arm, chunk.reward, chunk.group
@@ -150,22 +149,22 @@ def taken(chunk: Chunk, rows: NDArray[np.bool_]) -> Decisions:
     return contexts[rows], chunk.arm.take(rows), chunk.reward[rows], group
 
 
-def _merged(
+def _merge(
     one: tuple[SufficientStatistics, int], two: tuple[SufficientStatistics, int]
 ) -> tuple[SufficientStatistics, int]:
     return one[0] + two[0], one[1] + two[1]
 
 
-def _check_same(log: Log, policy: Policy, known: ContextEncoder, table: ArmTable | None) -> None:
-    """Refuse a log whose columns are not those of the log that a policy has learned before."""
+def _check_compatible(log: Log, policy: Policy, known: ContextEncoder, table: ArmTable | None) -> None:
+    """Raise if the features of a log differ from those that a policy was fitted with."""
     if log.roles.contexts != known.columns:
         raise LogError(
-            f"{log.name}: its contexts are {', '.join(log.roles.contexts) or 'none'}, and the policy has learned "
-            f"{', '.join(known.columns) or 'none'}; name the same ones, in the same order: contexts=[...]"
+            f"{log.name}: contexts must be {', '.join(known.columns) or 'none'} as the policy was fitted with, in "
+            f"this order, got {', '.join(log.roles.contexts) or 'none'}; set contexts=[...]"
         )
     if _catalogue(table) != policy.metadata.get("catalogue"):
         raise LogError(
-            f"{log.name}: the policy has learned with another catalogue of arms, or with none; give that"
+            f"{log.name}: the policy was fitted with another catalogue of arms, or without one; use the same"
         )
 
 
@@ -173,8 +172,8 @@ def _catalogue(table: ArmTable | None) -> dict[str, Any] | None:
     return None if table is None else {**table.encoder.to_dict(), "matches": list(table.matches)}
 
 
-def _notes(log: Log, encoder: ContextEncoder, table: ArmTable | None) -> dict[str, Any]:
-    notes: dict[str, Any] = {"roles": log.roles.to_dict(), "encoder": encoder.to_dict()}
+def _metadata(log: Log, encoder: ContextEncoder, table: ArmTable | None) -> dict[str, Any]:
+    metadata: dict[str, Any] = {"roles": log.roles.to_dict(), "encoder": encoder.to_dict()}
     if table is not None:
-        notes["catalogue"] = _catalogue(table)
-    return notes
+        metadata["catalogue"] = _catalogue(table)
+    return metadata

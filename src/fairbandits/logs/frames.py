@@ -1,4 +1,4 @@
-"""Logs in any dataframe."""
+"""Logs in dataframes of any kind that narwhals supports."""
 
 from __future__ import annotations
 
@@ -6,17 +6,18 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from fairbandits.logs.errors import LogError, Place, shortened
-from fairbandits.logs.parts import Source, kind_of
+from fairbandits.logs.column_kinds import kind_of
+from fairbandits.logs.errors import Location, LogError, short_repr
+from fairbandits.logs.fragments import LogSource
 
 NAME = "dataframe"
-# The rows of a piece.
-_STEP = 1 << 20
+# The number of rows of a fragment after `split`.
+_ROWS = 1 << 20
 
 
 @dataclass(frozen=True, eq=False)
-class FramePart:
-    """Some rows of a dataframe."""
+class FrameFragment:
+    """Consecutive rows of a dataframe."""
 
     frame: Any
     start: int
@@ -24,79 +25,80 @@ class FramePart:
 
     @property
     def file(self) -> str:
-        """What errors call it."""
+        """The name used in error messages."""
         return NAME
 
     @property
     def first_row(self) -> int:
-        """The number of its first row."""
+        """The number of the first row."""
         return self.start
 
     @property
     def n_rows(self) -> int:
-        """How many rows it has."""
+        """The number of rows."""
         return self.end - self.start
 
     @property
     def size(self) -> int:
-        """How large it is beside others: its rows."""
+        """The number of rows."""
         return self.n_rows
 
-    def batches(self, kinds: Mapping[str, str], rows: int) -> Iterator[tuple[Place, Any]]:
-        """Read some columns."""
+    def batches(self, kinds: Mapping[str, str], rows: int) -> Iterator[tuple[Location, Any]]:
+        """Read columns."""
         for start in range(self.start, self.end, rows):
-            place = Place(NAME, start)
-            table = _as_arrow(self.frame[start : min(start + rows, self.end)].select(*kinds), place)
+            location = Location(NAME, start)
+            table = _as_arrow(self.frame[start : min(start + rows, self.end)].select(*kinds), location)
             if len(table):
-                yield place, table.combine_chunks().to_batches()[0]
+                yield location, table.combine_chunks().to_batches()[0]
 
-    def pieces(self) -> Iterator[FramePart]:
-        """Give stretches of it."""
-        for start in range(self.start, self.end, _STEP):
-            yield FramePart(self.frame, start, min(start + _STEP, self.end))
+    def split(self) -> Iterator[FrameFragment]:
+        """Yield slices."""
+        for start in range(self.start, self.end, _ROWS):
+            yield FrameFragment(self.frame, start, min(start + _ROWS, self.end))
 
 
-def open_frame(frame: Any) -> Source:
-    """Look at a dataframe of any kind that narwhals knows."""
+def open_frame(frame: Any) -> LogSource:
+    """Open a dataframe; a lazy one is collected."""
     import narwhals as nw  # noqa: PLC0415 - an extra
 
     try:
         known = nw.from_native(frame)
     except TypeError:
         raise LogError(
-            f"a {type(frame).__name__} came; expected a path (.csv, .parquet, a folder of such) or a dataframe"
+            f"log must be a path (.csv, .parquet, or a folder of them) or a dataframe, got {type(frame).__name__}"
         ) from None
     if isinstance(known, nw.LazyFrame):
         known = known.collect()
     if wrong := [column for column in known.columns if not isinstance(column, str)]:
-        raise LogError(f"{NAME}: columns have words as names; got {wrong[0]!r}. Rename them")
-    schema = _as_arrow(known.head(1000), Place(NAME)).schema
+        raise LogError(f"{NAME}: column names must be strings, got {wrong[0]!r}; rename the column")
+    schema = _as_arrow(known.head(1000), Location(NAME)).schema
     kinds = {column: kind_of(kind) for column, kind in zip(schema.names, schema.types, strict=True)}
-    parts = [FramePart(known, 0, len(known))] if len(known) else []
-    return Source(NAME, kinds, schema.names, parts, {})
+    fragments = [FrameFragment(known, 0, len(known))] if len(known) else []
+    return LogSource(NAME, kinds, schema.names, fragments, {})
 
 
-def _as_arrow(frame: Any, place: Place) -> Any:
+def _as_arrow(frame: Any, location: Location) -> Any:
     import pyarrow as pa  # noqa: PLC0415
 
     try:
-        return frame.to_arrow().select(frame.columns)  # without an index that pandas may add
+        return frame.to_arrow().select(frame.columns)  # without the index column that pandas may add
     except (pa.ArrowException, TypeError) as error:
         for column in frame.columns:
-            _refuse_mixed(frame[column].to_list(), column, place)
-        raise LogError(f"{place.file}: cannot be read ({error})") from None
+            _check_one_type(frame[column].to_list(), column, location)
+        raise LogError(f"{location.file}: cannot be read ({error})") from None
 
 
-def _refuse_mixed(values: list[Any], column: str, place: Place) -> None:
-    """Refuse a column that holds values of several types, at the first that is of another."""
+def _check_one_type(values: list[Any], column: str, location: Location) -> None:
+    """Raise at the first value whose type differs from that of the values before it."""
     first: type | None = None
     for number, value in enumerate(values):
-        if value is None or value != value:  # noqa: PLR0124 - NaN, which stands for nothing here
+        if value is None or value != value:  # noqa: PLR0124 - NaN means missing here
             continue
         first = type(value) if first is None else first
         if type(value) is not first:
-            raise place.error(
-                f"{shortened(value)} came, a {type(value).__name__}, and {first.__name__} before; keep one type",
+            raise location.error(
+                f"value must be of type {first.__name__} like those before it, "
+                f"got {short_repr(value)} of type {type(value).__name__}",
                 column,
                 number,
             )

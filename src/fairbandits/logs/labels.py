@@ -1,4 +1,4 @@
-"""Columns of labels as numbers, the same numbers in all of a log."""
+"""Columns of labels as integer codes that are consistent throughout a log."""
 
 from __future__ import annotations
 
@@ -9,26 +9,27 @@ from numpy.typing import NDArray
 
 from fairbandits.categorical import Categorical, Label
 from fairbandits.jit import kernel
-from fairbandits.logs.errors import Place, shortened
+from fairbandits.logs.column_kinds import is_number, is_text
+from fairbandits.logs.errors import Location, short_repr
 
 Codes = NDArray[np.int32]
 
-# Whole numbers that lie this close together are looked up in a table; others are hashed.
-_SPAN = 1 << 22
+# Integers within a range of this size are encoded through a lookup table, others through a dictionary.
+_TABLE_SIZE = 1 << 22
 
 
-class Labels:
-    """The labels of a column, numbered as they come.
+class LabelEncoder:
+    """The labels of one column, coded 0, 1, 2, ... in order of appearance.
 
-    No object is made for a row: words come from Arrow as numbers with a dictionary, and one small table for each
-    dictionary says which of ours those numbers are.
+    No Python object is created per row: Arrow delivers strings as indices into a dictionary, and one small table
+    per dictionary maps those indices to codes.
 
     Parameters
     ----------
     column : str
         The name of the column.
     is_text : bool
-        Whether its labels are words, rather than whole numbers.
+        Whether the labels are strings rather than integers.
     """
 
     def __init__(self, column: str, is_text: bool) -> None:
@@ -36,71 +37,71 @@ class Labels:
         self.is_text = is_text
         self.labels: list[Label] = []
         self._code: dict[Label, int] = {}
+        # The last dictionary, the codes of its entries, and whether index and code are the same.
         self._last: tuple[Any, Codes, bool] | None = None
-        # The codes of the whole numbers from `_low` on, -1 for those that did not come yet.
+        # The codes of the integers from `_low` on, -1 for those not seen yet.
         self._low = 0
         self._table: Codes = np.empty(0, np.int32)
 
-    def code(self, array: Any, place: Place) -> Categorical:
-        """Give the numbers of the labels of an Arrow array."""
+    def encode(self, array: Any, location: Location) -> Categorical:
+        """Return the codes of an Arrow array of labels."""
         import pyarrow as pa  # noqa: PLC0415 - an extra
 
-        kind = array.type
-        if pa.types.is_null(kind):
+        if pa.types.is_null(array.type):
             return Categorical(np.full(len(array), -1, np.int32), self.labels)
-        if pa.types.is_boolean(kind):
+        if pa.types.is_boolean(array.type):
             array = array.cast(pa.string())
-        if not (is_text(array.type) or _is_number(array.type)):
-            raise place.error(f"it holds {kind}; expected labels, words or whole numbers", self.column, 0)
+        if not (is_text(array.type) or is_number(array.type)):
+            raise location.error(f"labels must be text or integers, got {array.type}", self.column, 0)
         if is_text(array.type) != self.is_text:
-            ours = "words" if self.is_text else "whole numbers"
-            raise place.error(
-                f"it holds {kind} here, and {ours} before; write one type in all of the log", self.column, 0
+            expected = "text" if self.is_text else "integers"
+            raise location.error(
+                f"labels must be {expected} as in the rest of the log, got {array.type}", self.column, 0
             )
         if self.is_text:
-            return Categorical(self._by_dictionary(encoded(array)), self.labels)
-        return Categorical(self._by_value(as_whole(array, self.column, place)), self.labels)
+            return Categorical(self._by_dictionary(dictionary_encoded(array)), self.labels)
+        return Categorical(self._by_value(as_integers(array, self.column, location)), self.labels)
 
     def _by_dictionary(self, array: Any) -> Codes:
-        dictionary, numbers = array.dictionary, array.indices
+        dictionary, indices = array.dictionary, array.indices
         if self._last is None or not dictionary.equals(self._last[0]):
-            # The last entry is for rows without a label, whose number is -1.
-            table = np.array([*map(self._claim, dictionary.to_pylist()), -1], np.int32)
+            # The last entry is for missing labels, whose index is -1.
+            table = np.array([*map(self._code_of, dictionary.to_pylist()), -1], np.int32)
             self._last = dictionary, table, bool((table[:-1] == np.arange(len(table) - 1)).all())
-        _, table, is_same = self._last
-        if numbers.null_count:
-            numbers = numbers.cast("int32").fill_null(-1)
-        codes: Codes = numbers.to_numpy(zero_copy_only=False).astype(np.int32, copy=False)
-        return codes if is_same else _looked_up(table, codes)
+        _, table, is_identity = self._last
+        if indices.null_count:
+            indices = indices.cast("int32").fill_null(-1)
+        codes: Codes = indices.to_numpy(zero_copy_only=False).astype(np.int32, copy=False)
+        return codes if is_identity else _take(table, codes)
 
     def _by_value(self, array: Any) -> Codes:
-        """Give the numbers of labels that are whole numbers: by a table, where they lie close together."""
+        """Return the codes of integers, through a table if they lie close together."""
         import pyarrow.compute as pc  # noqa: PLC0415
 
         bounds = pc.min_max(array).as_py()
         if bounds["min"] is None:
             return np.full(len(array), -1, np.int32)
-        if not self._reach(bounds["min"], bounds["max"]):
-            return self._by_dictionary(encoded(array))
-        places = array.fill_null(bounds["min"]).to_numpy() - self._low
-        codes: Codes = self._table[places]
+        if not self._extend_table(bounds["min"], bounds["max"]):
+            return self._by_dictionary(dictionary_encoded(array))
+        positions = array.fill_null(bounds["min"]).to_numpy() - self._low
+        codes: Codes = self._table[positions]
         new = codes < 0
         if array.null_count:
             missing = array.is_null().to_numpy(zero_copy_only=False)
             new &= ~missing
         if new.any():
-            for at in dict.fromkeys(places[new].tolist()):
-                self._table[at] = self._claim(at + self._low)
-            codes = self._table[places]
+            for position in dict.fromkeys(positions[new].tolist()):
+                self._table[position] = self._code_of(position + self._low)
+            codes = self._table[positions]
         if array.null_count:
             codes[missing] = -1
         return codes
 
-    def _reach(self, low: int, high: int) -> bool:
-        """Have the table reach from the lowest to the highest number; False where that is too far."""
+    def _extend_table(self, low: int, high: int) -> bool:
+        """Extend the table to cover `low` to `high`; return False if it would become too large."""
         if self._table.size:
             low, high = min(low, self._low), max(high, self._low + self._table.size - 1)
-        if high - low >= _SPAN:
+        if high - low >= _TABLE_SIZE:
             return False
         if low != self._low or high - low >= self._table.size:
             table = np.full(high - low + 1, -1, np.int32)
@@ -108,7 +109,8 @@ class Labels:
             self._low, self._table = low, table
         return True
 
-    def _claim(self, label: Any) -> int:
+    def _code_of(self, label: Any) -> int:
+        """Return the code of a label, a new one if the label is new."""
         if label is None:
             return -1
         code = self._code.setdefault(label, len(self.labels))
@@ -118,48 +120,51 @@ class Labels:
 
 
 @kernel()
-def _looked_up(table: Codes, codes: Codes) -> Codes:
-    """Give `table[codes]`: NumPy would turn the numbers into wider ones first."""
+def _take(table: Codes, codes: Codes) -> Codes:
+    """Return `table[codes]` without NumPy's conversion of the indices to 64 bits."""
     found = np.empty_like(codes)
     for i in range(codes.size):
         found[i] = table[codes[i]]
     return found
 
 
-def as_whole(array: Any, column: str, place: Place) -> Any:
-    """Give an Arrow array of numbers as whole ones; refuse those that are not."""
+def as_integers(array: Any, column: str, location: Location) -> Any:
+    """Return an Arrow array of numbers as 64-bit integers; raise where a number is not one."""
     import pyarrow as pa  # noqa: PLC0415
 
     if pa.types.is_dictionary(array.type):
         array = array.dictionary_decode()
-    kind = array.type
-    if pa.types.is_floating(kind) or pa.types.is_decimal(kind):
+    if pa.types.is_floating(array.type) or pa.types.is_decimal(array.type):
         values = array.to_numpy(zero_copy_only=False).astype(np.float64)
-        broken = np.flatnonzero(array.is_valid().to_numpy(zero_copy_only=False) & ~(values == np.floor(values)))
-        if broken.size:
-            raise place.error(
-                f"{shortened(array[int(broken[0])].as_py())} came; expected a label, a word or a whole number. "
-                "Bin numbers first",
+        fractional = np.flatnonzero(
+            array.is_valid().to_numpy(zero_copy_only=False) & ~(values == np.floor(values))
+        )
+        if fractional.size:
+            value = short_repr(array[int(fractional[0])].as_py())
+            raise location.error(
+                f"label must be text or an integer, got {value}; bin continuous values first",
                 column,
-                broken[0],
+                fractional[0],
             )
     try:
         return array.cast(pa.int64())
     except pa.ArrowInvalid:
-        at = first_refused(array, pa.int64())
-        came = shortened(array[at].as_py())
-        raise place.error(f"{came} came, too large for a label; write it as a word", column, at) from None
+        row = first_failing_cast(array, pa.int64())
+        value = short_repr(array[row].as_py())
+        raise location.error(
+            f"label must be a 64-bit integer, got {value}; write it as text", column, row
+        ) from None
 
 
-def first_refused(array: Any, kind: Any) -> int:
-    """Find the first entry of an Arrow array that does not convert."""
+def first_failing_cast(array: Any, arrow_type: Any) -> int:
+    """Return the index of the first entry of an Arrow array that cannot be cast, by bisection."""
     import pyarrow as pa  # noqa: PLC0415
 
     low, high = 0, len(array)
     while high - low > 1:
         middle = (low + high) // 2
         try:
-            array[low:middle].cast(kind)
+            array[low:middle].cast(arrow_type)
         except pa.ArrowInvalid:
             high = middle
         else:
@@ -167,25 +172,8 @@ def first_refused(array: Any, kind: Any) -> int:
     return low
 
 
-def encoded(array: Any) -> Any:
-    """Give an Arrow array as numbers with a dictionary."""
+def dictionary_encoded(array: Any) -> Any:
+    """Return an Arrow array in dictionary encoding."""
     import pyarrow as pa  # noqa: PLC0415
 
     return array if pa.types.is_dictionary(array.type) else array.dictionary_encode()
-
-
-def is_text(kind: Any) -> bool:
-    """Whether an Arrow type is one of words, as they are or in a dictionary."""
-    import pyarrow as pa  # noqa: PLC0415
-
-    if pa.types.is_dictionary(kind):
-        return is_text(kind.value_type)
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
-
-
-def _is_number(kind: Any) -> bool:
-    import pyarrow as pa  # noqa: PLC0415
-
-    if pa.types.is_dictionary(kind):
-        return _is_number(kind.value_type)
-    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))

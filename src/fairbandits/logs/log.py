@@ -1,4 +1,4 @@
-"""A log of decisions: one row each, read in chunks."""
+"""Logs of decisions, one row each, read in chunks."""
 
 from __future__ import annotations
 
@@ -11,33 +11,39 @@ from typing import Any, Self
 
 from fairbandits.logs.chunk import Chunk
 from fairbandits.logs.csv_files import open_csv
-from fairbandits.logs.dependencies import need_arrow
+from fairbandits.logs.dependencies import require_arrow
 from fairbandits.logs.encoder import ContextEncoder
-from fairbandits.logs.errors import LogError, nearest
+from fairbandits.logs.errors import LogError, suggest
+from fairbandits.logs.fragments import FORMATS, LogFragment, LogSource, find_files
 from fairbandits.logs.frames import open_frame
 from fairbandits.logs.parquet_files import open_parquet
-from fairbandits.logs.parts import SUFFIXES, LogPart, Source, find_files
-from fairbandits.logs.reader import Reader, make_encoder
-from fairbandits.logs.roles import Roles, checked_roles, find_roles
+from fairbandits.logs.reader import BATCH_ROWS, ChunkReader, fit_encoder
+from fairbandits.logs.roles import Roles, resolve_roles, validate_roles
 from fairbandits.worlds.checks import whole
 
-_OPEN = {"Parquet": open_parquet, "CSV": open_csv}
+_OPENERS = {"Parquet": open_parquet, "CSV": open_csv}
 
 
 @dataclass(frozen=True, eq=False)
 class Log:
-    """A log of decisions: for each the arm, its reward, the user's groups, and what else is known.
+    """A log of decisions: the arm, the reward, the user's groups and further columns of each.
 
-    Open one with `Log.open`. It is read in chunks, so that it may be larger than memory.
+    Open a log with `Log.open`. It is read in chunks, so it may be larger than memory.
 
     Attributes
     ----------
     name : str
-        What to call it: the path, or "dataframe".
+        The path, or "dataframe".
     roles : Roles
-        Which column plays which role.
+        The roles of the columns.
     guessed : mapping
-        The roles that were guessed from the names of columns, each with its column or columns.
+        The roles that were guessed from column names, with their column or columns.
+    fragments : sequence of LogFragment
+        The rows.
+    kinds : mapping of str to str
+        The columns in order, with the kind of each.
+    given_encoder : ContextEncoder or None
+        The encoder set by `with_encoder`.
 
     Examples
     --------
@@ -53,9 +59,9 @@ class Log:
     name: str
     roles: Roles
     guessed: Mapping[str, Any]
-    parts: Sequence[LogPart]
+    fragments: Sequence[LogFragment]
     kinds: Mapping[str, str]
-    declared: ContextEncoder | None = None
+    given_encoder: ContextEncoder | None = None
 
     @classmethod
     def open(cls, source: Any, roles: Roles | None = None, *, guess: bool = True, **named_roles: Any) -> Self:
@@ -64,111 +70,111 @@ class Log:
         Parameters
         ----------
         source : path or dataframe
-            A CSV file, a Parquet file, a folder of either, a dataset partitioned by folders named `column=value`,
-            or a dataframe of any kind that narwhals knows.
+            A CSV or Parquet file, a folder of either, a Hive-partitioned dataset (folders named `column=value`),
+            or a dataframe of any kind that narwhals supports.
         roles : Roles, optional
-            Which column plays which role; nothing is guessed then.
+            The roles of the columns; disables guessing.
         guess : bool
-            Whether roles that are not given are guessed from the names of the columns.
+            Whether to guess the remaining roles from the column names.
         **named_roles
-            Roles one by one: `arm="video", groups=["sex", "race"]`. They go before those of `roles`.
+            Individual roles: `arm="video", groups=["sex", "race"]`. They take precedence over `roles`.
         """
-        found = look(source)
+        found = open_source(source)
         given = dict(found.roles)
         if roles is not None:
             given = {f.name: getattr(roles, f.name) for f in fields(roles)}
-        given = checked_roles(given | {name: value for name, value in named_roles.items() if value is not None})
-        all_roles, guessed = find_roles(found.columns, given, guess and roles is None, found.name)
-        if not found.parts:
-            raise LogError(f"{found.name}: it holds no rows; expected one for each decision")
-        return cls(found.name, all_roles, guessed, found.parts, found.kinds)
+        given = validate_roles(given | {name: value for name, value in named_roles.items() if value is not None})
+        all_roles, guessed = resolve_roles(found.columns, given, guess and roles is None, found.name)
+        if not found.fragments:
+            raise LogError(f"{found.name}: has no rows; a log has one row per decision")
+        return cls(found.name, all_roles, guessed, found.fragments, found.kinds)
 
     def chunks(
-        self, *, contexts: bool = False, rows: int = 1 << 18, columns: Collection[str] | None = None
+        self, *, contexts: bool = False, rows: int = BATCH_ROWS, columns: Collection[str] | None = None
     ) -> Iterator[Chunk]:
-        """Read it from its first row to its last, checked, a chunk at a time.
+        """Iterate over the log in validated chunks, from the first row to the last.
 
         Parameters
         ----------
         contexts : bool
-            Whether the users' features are read too.
+            Whether to read the users' features.
         rows : int
-            How many rows a chunk has at most.
+            The maximum number of rows in a chunk.
         columns : collection of str, optional
-            The columns to read beside those of the arm and the reward; left out, all that have a role.
+            The columns to read in addition to arm and reward; by default all that have a role.
         """
         whole("rows", rows, 1)
-        reader = Reader(self.roles, self.kinds, columns, self.encoder() if contexts else None)
+        reader = ChunkReader(self.roles, self.kinds, columns, self.encoder() if contexts else None)
         return self._chunks(reader, rows)
 
-    def _chunks(self, reader: Reader, rows: int) -> Iterator[Chunk]:
+    def _chunks(self, reader: ChunkReader, rows: int) -> Iterator[Chunk]:
         row = 0
-        for part in self.parts:
-            row = row if part.first_row is None else part.first_row
-            for place, batch in part.batches(reader.kinds, rows):
-                yield reader.chunk(batch, place, row)
+        for fragment in self.fragments:
+            row = row if fragment.first_row is None else fragment.first_row
+            for location, batch in fragment.batches(reader.kinds, rows):
+                yield reader.read(batch, location, row)
                 row += len(batch)
 
     def encoder(self) -> ContextEncoder:
-        """Give the encoder of the users' features; where words are among them, all of the log is read once."""
-        return self._encoder if self.declared is None else self.declared
+        """Return the encoder of the users' features; if they include text, the log is read once for it."""
+        return self._encoder if self.given_encoder is None else self.given_encoder
 
     @cached_property
     def _encoder(self) -> ContextEncoder:
-        return make_encoder(self.parts, self.roles.contexts, self.kinds)
+        return fit_encoder(self.fragments, self.roles.contexts, self.kinds)
 
     def with_encoder(self, encoder: ContextEncoder) -> Log:
-        """Give the same log with another encoder: that of a policy, say, which knows other words."""
+        """Return the same log with another encoder, such as that of a policy fitted to another log."""
         for column in encoder.columns:
             if column not in self.kinds:
                 raise LogError(
-                    f"{self.name}: there is no column {column!r}, of which features are made; "
-                    f"{nearest(column, self.kinds)}expected all contexts of the policy"
+                    f"{self.name}: there is no column {column!r}, which the encoder needs; "
+                    f"{suggest(column, self.kinds)}The log must have all context columns of the policy"
                 )
-        return replace(self, roles=replace(self.roles, contexts=encoder.columns), declared=encoder)
+        return replace(self, roles=replace(self.roles, contexts=encoder.columns), given_encoder=encoder)
 
     def split(self, n: int) -> list[Log]:
-        """Cut it into at most n logs of about the same size, which follow each other and can be read apart."""
+        """Split into at most n consecutive logs of similar size that can be read independently."""
         if whole("n", n, 1) == 1:
             return [self]
-        pieces = _numbered(self.parts)
-        total = sum(piece.size for piece in pieces)
-        bins: list[list[LogPart]] = [[] for _ in range(n)]
+        fragments = _split_fragments(self.fragments)
+        total = sum(fragment.size for fragment in fragments)
+        bins: list[list[LogFragment]] = [[] for _ in range(n)]
         before = 0
-        for piece in pieces:
-            bins[min((2 * before + piece.size) * n // (2 * total), n - 1)].append(piece)
-            before += piece.size
-        return [replace(self, parts=parts) for parts in bins if parts]
+        for fragment in fragments:
+            bins[min((2 * before + fragment.size) * n // (2 * total), n - 1)].append(fragment)
+            before += fragment.size
+        return [replace(self, fragments=chosen) for chosen in bins if chosen]
 
 
-def _numbered(parts: Sequence[LogPart]) -> list[LogPart]:
-    """Cut parts into their pieces, each of which knows its first row."""
-    pieces: list[LogPart] = []
+def _split_fragments(fragments: Sequence[LogFragment]) -> list[LogFragment]:
+    """Split fragments into the smallest ones possible, each with a known first row."""
+    smallest: list[LogFragment] = []
     row = 0
-    for part in parts:
-        for piece in part.pieces():
-            pieces.append(piece if piece.first_row is not None else replace(piece, first_row=row))  # type: ignore[type-var]
-            row += piece.n_rows or 0
-    return pieces
+    for fragment in fragments:
+        for small in fragment.split():
+            smallest.append(small if small.first_row is not None else replace(small, first_row=row))  # type: ignore[type-var]
+            row += small.n_rows or 0
+    return smallest
 
 
 def as_log(log: Any, roles: Roles | None = None, **named_roles: Any) -> Log:
-    """Take a log as it is; open whatever else `Log.open` takes."""
+    """Return a log unchanged; open anything else with `Log.open`."""
     return log if isinstance(log, Log) else Log.open(log, roles, **named_roles)
 
 
-def look(source: Any) -> Source:
-    """Look at what is kept in files or in a dataframe, before its columns have roles."""
-    need_arrow()
+def open_source(source: Any) -> LogSource:
+    """Open files or a dataframe as a table whose columns have no roles yet."""
+    require_arrow()
     if not isinstance(source, str | os.PathLike):
         return open_frame(source)
     path = Path(source)
     if path.is_dir():
-        files, kind = find_files(path)
-        return _OPEN[kind](str(path), files, path)
+        files, file_format = find_files(path)
+        return _OPENERS[file_format](str(path), files, path)
     if not path.exists():
         raise LogError(f"{path}: there is no such file or folder")
-    kind = SUFFIXES.get(path.suffix.lower(), "")
-    if not kind:
-        raise LogError(f"{path}: a log is a .csv or .parquet file, or a folder of such; got {path.suffix!r}")
-    return _OPEN[kind](str(path), [path], None)
+    file_format = FORMATS.get(path.suffix.lower(), "")
+    if not file_format:
+        raise LogError(f"{path}: a log must be a .csv or .parquet file or a folder of them, got {path.suffix!r}")
+    return _OPENERS[file_format](str(path), [path], None)

@@ -1,4 +1,4 @@
-"""The contexts of arms for the users of a log; what is known of arms has a file of its own."""
+"""Tables of arms, and the contexts that arms have for the users of a log."""
 
 from __future__ import annotations
 
@@ -12,31 +12,32 @@ from scipy import sparse
 from fairbandits.arms import ArmId, as_arms
 from fairbandits.categorical import Categorical
 from fairbandits.contexts import Catalogue, Offer
+from fairbandits.logs.column_kinds import INTEGER, TEXT
 from fairbandits.logs.encoder import ContextEncoder, Features
-from fairbandits.logs.errors import LogError, Place
-from fairbandits.logs.labels import Labels
-from fairbandits.logs.log import Log, look
-from fairbandits.logs.parts import TEXT, WHOLE, Source
-from fairbandits.logs.reader import FeatureReader, make_encoder
+from fairbandits.logs.errors import Location, LogError
+from fairbandits.logs.fragments import LogSource
+from fairbandits.logs.labels import LabelEncoder
+from fairbandits.logs.log import Log, open_source
+from fairbandits.logs.reader import BATCH_ROWS, FeatureReader, fit_encoder
 
-# What the name of a column begins with that says which users an arm matches.
+# The prefix of columns that say which users an arm matches.
 _MATCH = "match:"
 
 
 @dataclass(frozen=True, eq=False)
 class ArmTable:
-    """What is known of arms.
+    """The features of arms.
 
     Attributes
     ----------
     arms : sequence
-        Their ids.
+        The arm ids.
     features : array or scipy sparse, shape (n_arms, n_features)
-        Their features.
+        The features.
     encoder : ContextEncoder
-        How columns became features.
+        The encoder of the feature columns.
     matches : mapping of str to sequence
-        By attribute of users, the value of every arm: a user who has the same one matches it.
+        By user attribute, the value of each arm; a user with the same value matches the arm.
     """
 
     arms: Sequence[ArmId]
@@ -46,77 +47,79 @@ class ArmTable:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What each arm adds to a context, by name."""
+        """The names of the features that an arm adds to a context."""
         own = self.encoder.features if self.encoder.columns else ()
         return (*own, *(f"{_MATCH}{name}" for name in self.matches))
 
 
 def read_arms(source: Any, log: Log) -> ArmTable:
-    """Read what is known of the arms of a log: one row each, in whatever a log can be kept in.
+    """Read the arms of a log from a table with one row per arm, in any format that a log can have.
 
     Parameters
     ----------
     source : path or dataframe
-        A column with the ids of the arms, named as in the log, or "arm"; columns that are named `match:attribute`,
-        where the attribute is a group column of the log; all other columns are features, numbers or words.
+        A column with the arm ids, named as in the log or "arm"; columns named `match:ATTRIBUTE`, where the
+        attribute is a group column of the log; all other columns are features, numbers or text.
     log : Log
-        Whose arms they are.
+        The log.
     """
-    found = look(source)
-    if not found.parts:
-        raise LogError(f"{found.name}: it holds no rows; expected one for each arm")
-    name = next((column for column in (log.roles.arm, "arm") if column in found.kinds), None)
-    if name is None:
-        raise LogError(f"{found.name}: there is no column {log.roles.arm!r} with the ids of the arms")
-    ways = {column: column.removeprefix(_MATCH) for column in found.kinds if column.startswith(_MATCH)}
-    for column, way in ways.items():
-        if way not in log.roles.groups:
+    found = open_source(source)
+    if not found.fragments:
+        raise LogError(f"{found.name}: has no rows; a table of arms has one row per arm")
+    id_column = next((column for column in (log.roles.arm, "arm") if column in found.kinds), None)
+    if id_column is None:
+        raise LogError(f"{found.name}: there is no column {log.roles.arm!r} with the arm ids")
+    matched = {column: column.removeprefix(_MATCH) for column in found.kinds if column.startswith(_MATCH)}
+    for column, attribute in matched.items():
+        if attribute not in log.roles.groups:
             groups = ", ".join(log.roles.groups) or "none"
-            raise LogError(f"{found.name}: column {column!r} matches no group column of the log; it has {groups}")
-    others = [column for column in found.kinds if column != name and column not in ways]
-    encoder = make_encoder(found.parts, others, found.kinds)
-    values, features = _read(found, (name, *ways), encoder)
-    matches = {way: values[column] for column, way in ways.items()}
-    return ArmTable(_as_arms(found.name, values[name]), features, encoder, matches)
+            raise LogError(f"{found.name}: column {column!r} must match a group column of the log ({groups})")
+    others = [column for column in found.kinds if column != id_column and column not in matched]
+    encoder = fit_encoder(found.fragments, others, found.kinds)
+    values, features = _read_table(found, (id_column, *matched), encoder)
+    matches = {attribute: values[column] for column, attribute in matched.items()}
+    return ArmTable(_arm_ids(found.name, values[id_column]), features, encoder, matches)
 
 
-def _read(found: Source, columns: Sequence[str], encoder: ContextEncoder) -> tuple[dict[str, list[Any]], Features]:
-    """Read all of a table: the labels of some columns, and features."""
-    reader = FeatureReader(encoder, found.kinds)
-    labels = {column: Labels(column, is_text=found.kinds[column] != WHOLE) for column in columns}
-    kinds = reader.kinds | {column: TEXT if known.is_text else WHOLE for column, known in labels.items()}
-    values: dict[str, list[Any]] = {column: [] for column in columns}
+def _read_table(
+    source: LogSource, label_columns: Sequence[str], encoder: ContextEncoder
+) -> tuple[dict[str, list[Any]], Features]:
+    """Read a whole table: the labels of some columns, and the features."""
+    reader = FeatureReader(encoder, source.kinds)
+    encoders = {column: LabelEncoder(column, is_text=source.kinds[column] != INTEGER) for column in label_columns}
+    kinds = reader.kinds | {column: TEXT if each.is_text else INTEGER for column, each in encoders.items()}
+    values: dict[str, list[Any]] = {column: [] for column in label_columns}
     rows: list[Any] = []
-    for part in found.parts:
-        for place, batch in part.batches(kinds, 1 << 18):
-            read = dict(zip(batch.schema.names, batch.columns, strict=True))
-            for column, known in labels.items():
-                coded = known.code(read[column], place)
-                label = [*coded.labels, None]  # the last entry is for rows without a label, whose code is -1
-                values[column] += [label[code] for code in coded.codes.tolist()]
-            own = reader.read(read, place, len(batch)) if encoder.columns else np.zeros((len(batch), 0))
+    for fragment in source.fragments:
+        for location, batch in fragment.batches(kinds, BATCH_ROWS):
+            columns = dict(zip(batch.schema.names, batch.columns, strict=True))
+            for column, label_encoder in encoders.items():
+                coded = label_encoder.encode(columns[column], location)
+                labels = [*coded.labels, None]  # the last entry is for missing labels, whose code is -1
+                values[column] += [labels[code] for code in coded.codes.tolist()]
+            own = reader.read(columns, location, len(batch)) if encoder.columns else np.zeros((len(batch), 0))
             rows.append(sparse.csr_array(own))
     return values, sparse.csr_array(sparse.vstack(rows))
 
 
-class Offers:
-    """The contexts of arms for users of a log.
+class OfferBuilder:
+    """Builds the contexts of arms for users of a log.
 
-    A context is the user's features; where there is a table of arms, then the arm's, then whether the two match.
+    A context holds the user's features and, if there is a table of arms, the arm's features and the matches.
 
     Parameters
     ----------
     arms : sequence of ids
-        The arms of the log; where there is a table, its arms are meant.
+        The arms of the log; ignored if there is a table, whose arms are offered instead.
     width : int
-        How many features a user has.
+        The number of user features.
     table : ArmTable, optional
-        What is known of arms.
+        The features of the arms.
 
     Examples
     --------
-    >>> offers = Offers(["a", "b"], width=2)
-    >>> offers.to_many([[0.5, 1.0]], [{"sex": "f"}]).toarray().tolist()
+    >>> builder = OfferBuilder(["a", "b"], width=2)
+    >>> builder.offer_many([[0.5, 1.0]], [{"sex": "f"}]).toarray().tolist()
     [[0.5, 1.0], [0.5, 1.0]]
     """
 
@@ -124,25 +127,26 @@ class Offers:
         if table is None:
             table = ArmTable(arms, np.zeros((len(arms), 0)), ContextEncoder())
         self._catalogue = Catalogue(table.features, width, table.arms, table.matches)
-        self._ways = tuple(table.matches)
+        self._attributes = tuple(table.matches)
 
-    def to_many(self, contexts: Features, groups: Sequence[Mapping[str, Any]]) -> Offer:
-        """Offer all arms to many users: the features of each, and the groups by attribute."""
-        return self._catalogue.offer_many(contexts, {way: [g.get(way) for g in groups] for way in self._ways})
+    def offer_many(self, contexts: Features, groups: Sequence[Mapping[str, Any]]) -> Offer:
+        """Offer all arms to many users, given the features and the groups of each."""
+        values = {name: [group.get(name) for group in groups] for name in self._attributes}
+        return self._catalogue.offer_many(contexts, values)
 
-    def of_arm(self, context: Any, arm: ArmId, group: Mapping[str, Any] | None = None) -> Offer:
+    def offer_arm(self, context: Any, arm: ArmId, group: Mapping[str, Any] | None = None) -> Offer:
         """Offer one arm to one user."""
         given = {} if group is None else group
-        return self._catalogue.offer(context, {way: given.get(way) for way in self._ways}, [arm])
+        return self._catalogue.offer(context, {name: given.get(name) for name in self._attributes}, [arm])
 
-    def picked(self, contexts: Features, arms: Categorical, groups: Mapping[str, Categorical]) -> Features:
-        """Give the context of the arm that each of many users got."""
-        return self._catalogue.contexts(contexts, arms, {way: groups[way] for way in self._ways})
+    def contexts(self, contexts: Features, arms: Categorical, groups: Mapping[str, Categorical]) -> Features:
+        """Return the contexts of the arms that many users were shown, one arm each."""
+        return self._catalogue.contexts(contexts, arms, {name: groups[name] for name in self._attributes})
 
 
-def _as_arms(name: str, ids: list[Any]) -> tuple[ArmId, ...]:
+def _arm_ids(name: str, ids: list[Any]) -> tuple[ArmId, ...]:
     if None in ids:
-        raise Place(name).error("it is empty; expected the id of an arm", None, ids.index(None))
+        raise Location(name).error("arm id must not be empty", None, ids.index(None))
     try:
         return as_arms(ids)
     except ValueError as error:

@@ -1,4 +1,4 @@
-"""Arrow batches in, chunks out."""
+"""Conversion of Arrow batches to chunks."""
 
 from __future__ import annotations
 
@@ -10,30 +10,46 @@ from numpy.typing import NDArray
 
 from fairbandits.categorical import Categorical
 from fairbandits.logs.chunk import Chunk
+from fairbandits.logs.column_kinds import BOOLEAN, INTEGER, NULL, NUMBER, OTHER, TEXT, TIME
 from fairbandits.logs.encoder import ContextEncoder, Features
-from fairbandits.logs.errors import Place
-from fairbandits.logs.labels import Labels
-from fairbandits.logs.parts import NOTHING, NUMBER, OTHER, TEXT, TIME, TRUTH, WHOLE, LogPart
+from fairbandits.logs.errors import Location
+from fairbandits.logs.fragments import LogFragment
+from fairbandits.logs.labels import LabelEncoder
 from fairbandits.logs.roles import Roles
-from fairbandits.logs.values import as_floats, as_propensities, as_times
+from fairbandits.logs.validation import as_floats, as_propensities, as_times
 
-# What a column of labels is read as, by what it holds.
-_LABELS = {TEXT: TEXT, TRUTH: TEXT, TIME: TEXT, NOTHING: TEXT, OTHER: OTHER, WHOLE: WHOLE, NUMBER: NUMBER}
+#: The number of rows read at a time where a whole table is read.
+BATCH_ROWS = 1 << 18
+# The kind that a column of labels is read as.
+_LABEL_KINDS = {
+    TEXT: TEXT,
+    BOOLEAN: TEXT,
+    TIME: TEXT,
+    NULL: TEXT,
+    OTHER: OTHER,
+    INTEGER: INTEGER,
+    NUMBER: NUMBER,
+}
 
 
-class Reader:
-    """Turns batches into chunks, and remembers labels from one to the next.
+class ChunkReader:
+    """Converts batches to chunks, and keeps the codes of labels consistent from one to the next.
 
     Parameters
     ----------
     roles : Roles
-        Which column plays which role.
+        The roles of the columns.
     kinds : mapping
-        What each column of the log holds.
+        The kinds of all columns of the log.
     columns : collection of str, optional
-        The columns wanted beside arm and reward; left out, all that have a role.
+        The columns to read in addition to arm and reward; by default all that have a role.
     encoder : ContextEncoder, optional
-        How contexts are encoded; left out, they are not read.
+        The encoder of the contexts; if omitted, they are not read.
+
+    Attributes
+    ----------
+    kinds : dict
+        The columns to request from a fragment, and the kind to read each as.
     """
 
     def __init__(
@@ -50,82 +66,100 @@ class Reader:
         self._groups = [column for column in roles.groups if is_wanted(column)]
         self._propensity = roles.propensity if is_wanted(roles.propensity) else None
         self._time = roles.time if is_wanted(roles.time) else None
-        # Where a file has no time at all, this says what it would have been.
+        # Decides what the times of a file without any value are.
         self._is_date = self._time is not None and kinds[self._time] in (TIME, TEXT)
-        # What to read, and as what.
-        self.kinds = {column: _LABELS[kinds[column]] for column in (roles.arm, *self._groups)}
+        self.kinds = {column: _LABEL_KINDS[kinds[column]] for column in (roles.arm, *self._groups)}
         numbers = {roles.reward, self._propensity} - {None}
-        self.kinds |= {str(column): _as_number(kinds[str(column)]) for column in numbers}
+        self.kinds |= {str(column): _number_kind(kinds[str(column)]) for column in numbers}
         if self._time is not None:
             self.kinds[self._time] = kinds[self._time]
         self._features = None if encoder is None else FeatureReader(encoder, kinds)
         if self._features is not None:
             self.kinds |= self._features.kinds
-        self._labels = {c: Labels(c, self.kinds[c] == TEXT) for c in (roles.arm, *self._groups)}
+        self._labels = {c: LabelEncoder(c, self.kinds[c] == TEXT) for c in (roles.arm, *self._groups)}
         self._time_type: Any = None
 
-    def chunk(self, batch: Any, place: Place, first_row: int) -> Chunk:
-        """Make a chunk of a batch."""
-        column = dict(zip(batch.schema.names, batch.columns, strict=True))
+    def read(self, batch: Any, location: Location, first_row: int) -> Chunk:
+        """Convert a batch."""
+        columns = dict(zip(batch.schema.names, batch.columns, strict=True))
         roles = self._roles
-        arm = self._labels[roles.arm].code(column[roles.arm], place)
+        arm = self._labels[roles.arm].encode(columns[roles.arm], location)
         if (missing := np.flatnonzero(arm.codes < 0)).size:
-            raise place.error("it is empty; expected the arm that was picked", roles.arm, missing[0])
-        reward = as_floats(column[roles.reward], roles.reward, place, "leave it empty where no reward came")
+            raise location.error("arm must not be empty", roles.arm, missing[0])
+        reward = as_floats(columns[roles.reward], roles.reward, location, "leave it empty if there is no reward")
         propensity = None
         if self._propensity is not None:
-            propensity = as_propensities(column[self._propensity], self._propensity, place)
-        group = {name: self._labels[name].code(column[name], place) for name in self._groups}
-        contexts = None if self._features is None else self._features.read(column, place, len(batch))
-        return Chunk(first_row, arm, reward, propensity, group, self._times(column, place), contexts, place)
+            propensity = as_propensities(columns[self._propensity], self._propensity, location)
+        group = {name: self._labels[name].encode(columns[name], location) for name in self._groups}
+        contexts = None if self._features is None else self._features.read(columns, location, len(batch))
+        return Chunk(first_row, arm, reward, propensity, group, self._times(columns, location), contexts, location)
 
-    def _times(self, column: Mapping[str, Any], place: Place) -> NDArray[Any] | None:
+    def _times(self, columns: Mapping[str, Any], location: Location) -> NDArray[Any] | None:
         if self._time is None:
             return None
-        times = as_times(column[self._time], self._time, place, is_date=self._is_date)
+        times = as_times(columns[self._time], self._time, location, is_date=self._is_date)
         if self._time_type not in (None, times.dtype):
-            raise place.error(f"it holds {column[self._time].type} here, and another type before", self._time, 0)
+            raise location.error(
+                f"times must be of the same type throughout the log, got {columns[self._time].type} here",
+                self._time,
+                0,
+            )
         self._time_type = times.dtype
         return times
 
 
 class FeatureReader:
-    """Turns columns into features, and remembers words from one batch to the next."""
+    """Converts columns to features, and keeps the codes of categories consistent from one batch to the next.
+
+    Parameters
+    ----------
+    encoder : ContextEncoder
+        The encoder.
+    kinds : mapping
+        The kinds of all columns.
+
+    Attributes
+    ----------
+    kinds : dict
+        The columns to request from a fragment, and the kind to read each as.
+    """
 
     def __init__(self, encoder: ContextEncoder, kinds: Mapping[str, str]) -> None:
         self._encoder = encoder
-        # What to read, and as what.
-        self.kinds = {c: TEXT if c in encoder.words else _as_number(kinds[c]) for c in encoder.columns}
-        self._labels = {column: Labels(column, is_text=True) for column in encoder.words}
+        self.kinds = {c: TEXT if c in encoder.categories else _number_kind(kinds[c]) for c in encoder.columns}
+        self._labels = {column: LabelEncoder(column, is_text=True) for column in encoder.categories}
 
-    def read(self, column: Mapping[str, Any], place: Place, n_rows: int) -> Features:
-        """Give the features of the rows of a batch."""
+    def read(self, columns: Mapping[str, Any], location: Location, n_rows: int) -> Features:
+        """Return the features of the rows of a batch."""
         found: dict[str, Categorical | NDArray[np.float64]] = {}
         for name in self._encoder.columns:
             if name in self._labels:
-                found[name] = self._labels[name].code(column[name], place)
+                found[name] = self._labels[name].encode(columns[name], location)
                 continue
-            numbers = found[name] = as_floats(column[name], name, place)
+            numbers = found[name] = as_floats(columns[name], name, location)
             if (missing := np.flatnonzero(np.isnan(numbers))).size:
-                raise place.error("it is empty; fill in features that are numbers", name, missing[0])
+                raise location.error("numeric feature must not be empty; fill it in", name, missing[0])
         return self._encoder.assemble(n_rows, found)
 
 
-def make_encoder(parts: Sequence[LogPart], columns: Sequence[str], kinds: Mapping[str, str]) -> ContextEncoder:
-    """Make the encoder of some columns; where they hold words, all parts are read to find which."""
+def fit_encoder(
+    fragments: Sequence[LogFragment], columns: Sequence[str], kinds: Mapping[str, str]
+) -> ContextEncoder:
+    """Return the encoder of some columns; all fragments are read for the categories of text columns."""
     for column in columns:
         if kinds[column] in (TIME, OTHER):
-            raise Place(parts[0].file).error("it holds neither numbers nor words; it cannot be a feature", column)
-    labels = {column: Labels(column, is_text=True) for column in columns if kinds[column] in (TEXT, NOTHING)}
-    for part in parts if labels else ():
-        for place, batch in part.batches(dict.fromkeys(labels, TEXT), 1 << 18):
+            location = Location(fragments[0].file)
+            raise location.error(f"feature must be numbers or text, got {kinds[column]}", column)
+    labels = {column: LabelEncoder(column, is_text=True) for column in columns if kinds[column] in (TEXT, NULL)}
+    for fragment in fragments if labels else ():
+        for location, batch in fragment.batches(dict.fromkeys(labels, TEXT), BATCH_ROWS):
             for name, array in zip(batch.schema.names, batch.columns, strict=True):
-                labels[name].code(array, place)
+                labels[name].encode(array, location)
     return ContextEncoder(
-        tuple(columns), {name: tuple(sorted(map(str, known.labels))) for name, known in labels.items()}
+        tuple(columns), {name: tuple(sorted(map(str, encoder.labels))) for name, encoder in labels.items()}
     )
 
 
-def _as_number(kind: str) -> str:
-    # Yes and no are numbers too, but are written differently in CSV.
-    return kind if kind == TRUTH else NUMBER
+def _number_kind(kind: str) -> str:
+    # Booleans count as numbers, but CSV spells them differently.
+    return kind if kind == BOOLEAN else NUMBER

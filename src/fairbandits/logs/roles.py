@@ -1,4 +1,4 @@
-"""Which column of a log plays which role."""
+"""The roles of the columns of a log: arm, reward, groups and so on."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from fairbandits.logs.errors import LogError, nearest
+from fairbandits.logs.errors import LogError, suggest
 
-# Names under which roles are found in logs, the likeliest first; case makes no difference.
+# Column names by which roles are guessed, the likeliest first, in lower case.
 _NAMES: dict[str, tuple[str, ...]] = {
     "arm": ("arm", "arm_id", "action", "action_id", "item", "item_id", "video", "product", "variant", "choice"),
     "reward": ("reward", "rating", "click", "clicked", "outcome", "gain", "score"),
@@ -19,30 +19,31 @@ _NAMES: dict[str, tuple[str, ...]] = {
     "decision": ("decision", "decision_id", "request_id", "event_id", "id"),
 }
 _GROUPS = ("sex", "gender", "race", "ethnicity", "age_group", "group", "nationality", "religion", "disability")
-_CONTEXTS = ("context_", "feature_", "user_", "x_")
+_CONTEXT_PREFIXES = ("context_", "feature_", "user_", "x_")
 
-SINGLE = tuple(_NAMES)
-SEVERAL = ("groups", "contexts")
+_ONE_COLUMN = tuple(_NAMES)
+_SEVERAL_COLUMNS = ("groups", "contexts")
+_ALL_ROLES = _ONE_COLUMN + _SEVERAL_COLUMNS
 
 
 @dataclass(frozen=True)
 class Roles:
-    """Which column of a log plays which role.
+    """The roles of the columns of a log.
 
     Attributes
     ----------
     arm : str
-        The arm that was picked.
+        The arm that was chosen.
     reward : str
-        What it gave; empty where no reward came.
+        The reward; empty where it is missing.
     groups : tuple of str
         The user's sensitive attributes, one column each.
     propensity : str, optional
-        The probability with which the arm was picked.
+        The probability with which the arm was chosen.
     contexts : tuple of str
-        What was known of the user, one column for each feature: numbers, or words.
+        The user's features, one column each: numbers or text.
     time : str, optional
-        When it was decided.
+        The time of the decision.
     decision : str, optional
         The id of the decision.
 
@@ -61,16 +62,16 @@ class Roles:
     decision: str | None = None
 
     def __post_init__(self) -> None:
-        for name in SEVERAL:
+        for name in _SEVERAL_COLUMNS:
             object.__setattr__(self, name, _as_names(name, getattr(self, name)))
-        for name in SINGLE:
-            _check_name(name, getattr(self, name), needed=name in ("arm", "reward"))
-        # A user's group may well be a feature, but nothing else is two things at once.
-        taken = [column for name in SINGLE if (column := getattr(self, name)) is not None]
-        twice = [column for column in taken if taken.count(column) > 1 or column in self.groups + self.contexts]
-        twice += [column for names in (self.groups, self.contexts) for column in names if names.count(column) > 1]
-        if twice:
-            raise ValueError(f"column {twice[0]!r} was given more than one role, or one role twice; give it one")
+        for name in _ONE_COLUMN:
+            _check_name(name, getattr(self, name), is_required=name in ("arm", "reward"))
+        # Only a group column may have a second role, as a feature.
+        single = [column for name in _ONE_COLUMN if (column := getattr(self, name)) is not None]
+        repeated = [c for c in single if single.count(c) > 1 or c in self.groups + self.contexts]
+        repeated += [c for columns in (self.groups, self.contexts) for c in columns if columns.count(c) > 1]
+        if repeated:
+            raise ValueError(f"a column must have at most one role, got {repeated[0]!r} more than once")
 
     def __repr__(self) -> str:
         given = (f"{f.name}={value!r}" for f in fields(self) if (value := getattr(self, f.name)))
@@ -79,123 +80,122 @@ class Roles:
     @property
     def columns(self) -> tuple[str, ...]:
         """All columns that have a role."""
-        single = (getattr(self, name) for name in SINGLE)
+        single = (getattr(self, name) for name in _ONE_COLUMN)
         return tuple(dict.fromkeys([*(name for name in single if name is not None), *self.groups, *self.contexts]))
 
     def to_dict(self) -> dict[str, Any]:
-        """Give the roles as plain values, those that nobody plays left out."""
+        """Return the roles that have a column as JSON values."""
         given = {f.name: getattr(self, f.name) for f in fields(self) if getattr(self, f.name)}
         return {name: list(value) if isinstance(value, tuple) else value for name, value in given.items()}
 
 
 def read_roles(path: str | Path) -> dict[str, Any]:
-    """Read roles from a small TOML file: `arm = "video"`, `groups = ["sex", "race"]`, and so on."""
+    """Read roles from a TOML file with lines such as `arm = "video"` and `groups = ["sex", "race"]`."""
     try:
         given = tomllib.loads(Path(path).read_text("utf-8"))
     except OSError as error:
-        raise LogError(f"{path}: cannot be read ({error.strerror}); name a TOML file with the roles") from None
+        raise LogError(f"{path}: cannot be read ({error.strerror}); name a TOML file of roles") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise LogError(f'{path}: not TOML ({error}); write lines such as arm = "video"') from None
     try:
-        return checked_roles(given)
+        return validate_roles(given)
     except ValueError as error:
         raise LogError(f"{path}: {error}") from None
 
 
-def checked_roles(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Refuse what is no role, or no name of a column; roles that are None count as not given."""
+def validate_roles(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return roles without those that are None; raise on unknown roles and invalid column names."""
     for name in given:
-        if name not in SINGLE + SEVERAL:
+        if name not in _ALL_ROLES:
             raise ValueError(
-                f"there is no role {name!r}; {nearest(name, SINGLE + SEVERAL)}"
-                f"The roles are {', '.join(SINGLE + SEVERAL)}"
+                f"there is no role {name!r}; {suggest(name, _ALL_ROLES)}The roles are {', '.join(_ALL_ROLES)}"
             )
     for name, value in given.items():
-        if name in SINGLE:
-            _check_name(name, value, needed=False)
+        if name in _ONE_COLUMN:
+            _check_name(name, value, is_required=False)
     known = {name: value for name, value in given.items() if value is not None}
-    return {name: _as_names(name, value) if name in SEVERAL else value for name, value in known.items()}
+    return {name: _as_names(name, value) if name in _SEVERAL_COLUMNS else value for name, value in known.items()}
 
 
-def find_roles(
-    columns: Sequence[str], given: Mapping[str, Any], guess: bool, where: str
+def resolve_roles(
+    columns: Sequence[str], given: Mapping[str, Any], guess: bool, source: str
 ) -> tuple[Roles, dict[str, Any]]:
-    """Put the roles together: those that were given, and guesses by name for the others.
+    """Complete the given roles by guesses from column names.
 
     Returns
     -------
     roles : Roles
-        All of them.
+        All roles.
     guessed : dict
-        Those that are guesses, role to column or columns.
+        The guessed roles, with their column or columns.
     """
-    for column in (*(given[name] for name in SINGLE if name in given), *_several(given)):
-        _check_there(column, columns, where)
+    for column in (*(given[name] for name in _ONE_COLUMN if name in given), *_group_and_context_columns(given)):
+        _check_exists(column, columns, source)
     guessed = _guess(columns, given) if guess else {}
     for name in ("arm", "reward"):
         if name not in given and name not in guessed:
             raise LogError(
-                f"{where}: which column is the {name}? None is given{', nor found by its name' if guess else ''}; "
-                f"{_separators(columns)}name it: {name}=... (--{name}). The columns are {_listed(columns)}"
+                f"{source}: no {name} column is given{' or recognised by its name' if guess else ''}; "
+                f"{_separator_hint(columns)}set {name}=... (--{name}). The columns are {_list_columns(columns)}"
             )
     roles = Roles(**{**guessed, **given})
     for column in roles.columns:
-        _check_there(column, columns, where)
+        _check_exists(column, columns, source)
     return roles, guessed
 
 
 def _guess(columns: Sequence[str], given: Mapping[str, Any]) -> dict[str, Any]:
-    taken = {given[name] for name in SINGLE if name in given}
-    # A feature may be a group as well, but nothing else is two things at once.
+    taken = {given[name] for name in _ONE_COLUMN if name in given}
+    # Group columns may be features as well; all other columns have one role.
     free = {column.lower(): column for column in reversed(columns) if column not in taken}
-    nothing_yet = {lower: column for lower, column in free.items() if column not in _several(given)}
+    unused = {lower: column for lower, column in free.items() if column not in _group_and_context_columns(given)}
     guessed: dict[str, Any] = {}
     for role, names in _NAMES.items():
-        found = next((nothing_yet[name] for name in names if name in nothing_yet), None)
+        found = next((unused[name] for name in names if name in unused), None)
         if role not in given and found is not None:
             guessed[role] = found
-            del nothing_yet[found.lower()], free[found.lower()]
+            del unused[found.lower()], free[found.lower()]
     if "groups" not in given:
         guessed["groups"] = tuple(free[name] for name in _GROUPS if name in free)
     if "contexts" not in given:
-        # In the order of the file: it is the order of the features.
-        mine = (column for column in columns if nothing_yet.get(column.lower()) == column)
-        guessed["contexts"] = tuple(column for column in mine if column.lower().startswith(_CONTEXTS))
+        # The order of the file is the order of the features.
+        candidates = (column for column in columns if unused.get(column.lower()) == column)
+        guessed["contexts"] = tuple(c for c in candidates if c.lower().startswith(_CONTEXT_PREFIXES))
     return {role: value for role, value in guessed.items() if value}
 
 
-def _several(given: Mapping[str, Any]) -> list[str]:
-    return [column for name in SEVERAL for column in given.get(name, ())]
+def _group_and_context_columns(given: Mapping[str, Any]) -> list[str]:
+    return [column for name in _SEVERAL_COLUMNS for column in given.get(name, ())]
 
 
-def _check_there(column: str, columns: Sequence[str], where: str) -> None:
+def _check_exists(column: str, columns: Sequence[str], source: str) -> None:
     if column not in columns:
-        hint = _separators(columns) or nearest(column, columns)
-        raise LogError(f"{where}: there is no column {column!r}; {hint}The columns are {_listed(columns)}")
+        hint = _separator_hint(columns) or suggest(column, columns)
+        raise LogError(f"{source}: there is no column {column!r}; {hint}The columns are {_list_columns(columns)}")
     if list(columns).count(column) > 1:
-        raise LogError(f"{where}: column {column!r} stands there more than once; rename one of them")
+        raise LogError(f"{source}: column {column!r} appears more than once; rename one of them")
 
 
-def _separators(columns: Sequence[str]) -> str:
-    """Say the commonest reason for a file to have a single column."""
+def _separator_hint(columns: Sequence[str]) -> str:
+    """Return the most common reason why a file has a single column, or an empty string."""
     is_other = len(columns) == 1 and any(mark in columns[0] for mark in ";\t|")
-    return "its columns must be separated by commas. " if is_other else ""
+    return "columns must be separated by commas. " if is_other else ""
 
 
-def _listed(columns: Sequence[str]) -> str:
+def _list_columns(columns: Sequence[str]) -> str:
     shown = ", ".join(columns[:20])
     return f"{shown} and {len(columns) - 20} more" if len(columns) > 20 else shown
 
 
-def _check_name(role: str, column: Any, *, needed: bool) -> None:
-    if not (isinstance(column, str) and column) and (needed or column is not None):
-        raise ValueError(f"{role} must be the name of a column; got {column!r}")
+def _check_name(role: str, column: Any, *, is_required: bool) -> None:
+    if not (isinstance(column, str) and column) and (is_required or column is not None):
+        raise ValueError(f"{role} must be a column name, got {column!r}")
 
 
 def _as_names(role: str, columns: Any) -> tuple[str, ...]:
     names = (columns,) if isinstance(columns, str) else columns
     if not isinstance(names, Iterable):
-        raise ValueError(f"{role} must be names of columns, in a list; got {columns!r}")
+        raise ValueError(f"{role} must be a list of column names, got {columns!r}")
     for name in (names := tuple(names)):
-        _check_name(role, name, needed=True)
+        _check_name(role, name, is_required=True)
     return names

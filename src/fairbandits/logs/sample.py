@@ -1,10 +1,10 @@
-"""A log to try things with: drawn, not collected, so that everybody may have it, and what is true in it is known.
+"""A synthetic log for trying things out, whose true gap and its causes are known.
 
-A site recommends lessons, and the log says who watched what it showed. For the first 36 of 90 days it showed
-women and men the same; then came a policy that shows men the better lessons more often. Whatever they are shown,
-people watch more of speakers of their own sex, and most speakers are men. So women gain less for two reasons: what
-they are shown, and what they get from the same lesson. Their rewards are also missing more often, and one race is
-so rare that little can be said of it.
+A site recommends lessons; the reward is whether the user watched the lesson. For the first 36 of 90 days women and
+men are shown the same lessons; then a new policy shows men the better lessons more often. Whatever they are shown,
+users watch more lessons by speakers of their own sex, and most speakers are men. So women receive less reward for
+two reasons: an exposure effect (the lessons they are shown) and a within-arm effect (the same lesson gives them
+less). Their rewards are also missing more often, and one race is too rare to compare.
 """
 
 from __future__ import annotations
@@ -36,30 +36,30 @@ _SEXES = ("female", "male")
 _RACES = {"White": 0.60, "Black": 0.18, "Asian": 0.14, "Latino": 0.077, "Other": 0.003}
 _TOPICS = ("art", "science", "sport")
 _DEVICES = ("laptop", "phone", "tablet")
-# Twelve lessons: their topics, who speaks, how good they are, how long they take.
+# Twelve lessons: topic, sex of the speaker, quality, length.
 _ARMS = tuple(f"{topic} {number}" for number in range(1, 5) for topic in _TOPICS)
 _TOPIC: Ints = np.arange(12) % 3
 _SPEAKER: Ints = np.array([1, 1, 0, 1, 0, 1, 1, 1, 0, 1, 0, 1])
 _QUALITY: Floats = np.array([0.05, 0.41, 0.12, 0.34, 0.09, 0.27, 0.23, 0.16, 0.19, 0.45, 0.30, 0.38])
 _MINUTES: Floats = np.array([5.0, 12.0, 7.0, 9.0, 6.0, 11.0, 8.0, 10.0, 4.0, 15.0, 13.0, 14.0])
-# How much more is watched for a speaker of one's own sex, and on a topic of one's interest.
+# What a speaker of the user's own sex and a topic of interest add to the probability of watching.
 _OWN_SEX, _OWN_TOPIC = 0.16, 0.15
-_UNIFORM = 0.1  # the share of decisions that are drawn evenly
-_NEW_POLICY = 0.8  # how strongly the new policy sorts lessons by quality, up for men and down for women
-_MISSING = np.array([0.13, 0.05, 0.08])  # women, men, unknown
+_UNIFORM = 0.1  # the share of decisions drawn uniformly
+_NEW_POLICY = 0.8  # how strongly the new policy favours quality for men, and disfavours it for women
+_MISSING = np.array([0.13, 0.05, 0.08])  # shares of missing rewards: women, men, unknown
 _START, _DAYS, _NEW_FROM = np.datetime64("2024-01-01T00:00:00", "us"), 90, 0.4
-_STEP = 1 << 18
+_BLOCK_ROWS = 1 << 18
 
 
 def sample_log(rows: int = 20_000, seed: int = 0) -> Iterator[dict[str, Any]]:
-    """Draw a log, a stretch after the other: what `write_log` takes, with `ROLES`.
+    """Draw a log in blocks of rows, as `write_log` takes them together with `ROLES`.
 
     Parameters
     ----------
     rows : int
-        How many decisions.
+        The number of decisions.
     seed : int
-        Where the randomness comes from.
+        The random seed.
 
     Examples
     --------
@@ -70,13 +70,13 @@ def sample_log(rows: int = 20_000, seed: int = 0) -> Iterator[dict[str, Any]]:
     whole("rows", rows, 1)
     whole("seed", seed, 0)
     return (
-        _stretch(start, min(_STEP, rows - start), rows, np.random.default_rng([seed, start]))
-        for start in range(0, rows, _STEP)
+        _draw_block(start, min(_BLOCK_ROWS, rows - start), rows, np.random.default_rng([seed, start]))
+        for start in range(0, rows, _BLOCK_ROWS)
     )
 
 
 def sample_arms() -> dict[str, Any]:
-    """Give what is known of the arms of the sample: what `read_arms` takes, as columns."""
+    """Return the arms of the sample and their features, as columns for `read_arms`."""
     return {
         "arm": list(_ARMS),
         "topic": [_TOPICS[topic] for topic in _TOPIC],
@@ -85,46 +85,46 @@ def sample_arms() -> dict[str, Any]:
     }
 
 
-def _stretch(start: int, n: int, rows: int, rng: np.random.Generator) -> dict[str, Any]:
-    sex = rng.choice(3, n, p=[0.49, 0.50, 0.01])  # the last one: not known
+def _draw_block(start: int, n: int, rows: int, rng: np.random.Generator) -> dict[str, Any]:
+    sex = rng.choice(3, n, p=[0.49, 0.50, 0.01])  # the last is unknown
     race = rng.choice(len(_RACES), n, p=list(_RACES.values()))
     interest = rng.choice(3, n, p=[0.3, 0.4, 0.3])
     device = rng.choice(3, n, p=[0.35, 0.5, 0.15])
     evening = rng.random(n) < 0.4
     experience = rng.beta(2.0, 2.0, n) * np.where(race == 1, 0.8, 1.0)
-    passed = (start + np.sort(rng.random(n)) * n) / rows
-    arm, propensity = _show(sex, interest, passed >= _NEW_FROM, rng.random(n))
-    chance = 0.10 + _QUALITY[arm] + _OWN_SEX * (sex == _SPEAKER[arm]) + _OWN_TOPIC * (interest == _TOPIC[arm])
-    reward = (rng.random(n) < chance + 0.10 * experience - 0.05 * evening).astype(float)
+    elapsed = (start + np.sort(rng.random(n)) * n) / rows
+    arm, propensity = _choose_arms(sex, interest, elapsed >= _NEW_FROM, rng.random(n))
+    mean = 0.10 + _QUALITY[arm] + _OWN_SEX * (sex == _SPEAKER[arm]) + _OWN_TOPIC * (interest == _TOPIC[arm])
+    reward = (rng.random(n) < mean + 0.10 * experience - 0.05 * evening).astype(float)
     reward[rng.random(n) < _MISSING[sex]] = np.nan
     return {
         "decision": np.arange(start, start + n),
-        "time": _START + (passed * _DAYS * 86_400e6).astype("timedelta64[us]"),
-        "arm": _words(arm, _ARMS),
+        "time": _START + (elapsed * _DAYS * 86_400e6).astype("timedelta64[us]"),
+        "arm": _categorical(arm, _ARMS),
         "reward": reward,
         "propensity": propensity,
-        "sex": _words(np.where(sex == 2, -1, sex), _SEXES),
-        "race": _words(race, _RACES),
+        "sex": _categorical(np.where(sex == 2, -1, sex), _SEXES),
+        "race": _categorical(race, _RACES),
         "context_experience": experience.round(3),
         "context_evening": evening.astype(np.int8),
-        "context_interest": _words(interest, _TOPICS),
-        "context_device": _words(device, _DEVICES),
+        "context_interest": _categorical(interest, _TOPICS),
+        "context_device": _categorical(device, _DEVICES),
     }
 
 
-def _show(sex: Ints, interest: Ints, is_new: NDArray[np.bool_], draws: Floats) -> tuple[Ints, Floats]:
-    """Pick an arm for each user, and say how probable it was: the same for all of one sex, interest and policy."""
-    lean = np.array([-1.0, 1.0, 0.0])  # women, men, unknown
+def _choose_arms(sex: Ints, interest: Ints, is_new: NDArray[np.bool_], draws: Floats) -> tuple[Ints, Floats]:
+    """Choose an arm for each user; return it and its probability, which depends on sex, interest and policy."""
+    direction = np.array([-1.0, 1.0, 0.0])  # women, men, unknown
     quality = (_QUALITY - _QUALITY.mean()) / _QUALITY.std()
     score = 1.5 * (np.arange(3)[:, None] == _TOPIC) + np.zeros((2, 3, 1, 1))
-    score[1] += _NEW_POLICY * lean[:, None, None] * quality
+    score[1] += _NEW_POLICY * direction[:, None, None] * quality
     weight = np.exp(score)
-    chances = (1.0 - _UNIFORM) * weight / weight.sum(axis=-1, keepdims=True) + _UNIFORM / len(_ARMS)
-    mine = is_new.astype(int), sex, interest
-    upto = np.cumsum(chances, axis=-1)[mine]
-    arm = np.minimum((draws[:, None] >= upto).sum(axis=1), len(_ARMS) - 1)
-    return arm, chances[(*mine, arm)]
+    probabilities = (1.0 - _UNIFORM) * weight / weight.sum(axis=-1, keepdims=True) + _UNIFORM / len(_ARMS)
+    index = is_new.astype(int), sex, interest
+    cumulative = np.cumsum(probabilities, axis=-1)[index]
+    arm = np.minimum((draws[:, None] >= cumulative).sum(axis=1), len(_ARMS) - 1)
+    return arm, probabilities[(*index, arm)]
 
 
-def _words(codes: Any, labels: Any) -> Categorical:
+def _categorical(codes: Any, labels: Any) -> Categorical:
     return Categorical(np.asarray(codes, np.int32), list(labels))

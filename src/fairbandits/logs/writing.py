@@ -1,4 +1,4 @@
-"""Logs written to files, whole or not at all."""
+"""Writing logs to files, atomically."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 
 from fairbandits.categorical import Categorical
-from fairbandits.logs.dependencies import need_arrow
+from fairbandits.logs.dependencies import require_arrow
 from fairbandits.logs.errors import LogError
+from fairbandits.logs.fragments import FORMATS
 from fairbandits.logs.parquet_files import ROLES_KEY
-from fairbandits.logs.parts import SUFFIXES
 from fairbandits.logs.roles import Roles
 from fairbandits.simulate import Trace
 from fairbandits.storage import whole_file
@@ -27,22 +27,22 @@ Columns = Mapping[str, Any]
 def write_log(
     path: str | os.PathLike[str], log: Trace | Columns | Iterable[Columns], roles: Roles | None = None
 ) -> int:
-    """Write a log; what stood there before is replaced when all is written.
+    """Write a log to a file; an existing file is replaced only once everything is written.
 
     Parameters
     ----------
     path : path
-        A .parquet or .csv file. A Parquet file says itself which column plays which role.
+        A .parquet or .csv file. A Parquet file stores the roles of its columns.
     log : Trace, mapping of str to columns, or an iterable of such mappings
-        What happened: a trace; the columns of a log; or those of one stretch of it after the other, for a log that
-        is larger than memory. A reward that is NaN is one that never came.
+        A trace; the columns of a log; or an iterable over blocks of rows, for a log larger than memory. A reward
+        that is NaN is written as missing.
     roles : Roles, optional
-        Which column plays which role. A trace knows.
+        The roles of the columns; not needed for a trace.
 
     Returns
     -------
     int
-        How many rows were written.
+        The number of rows written.
 
     Examples
     --------
@@ -58,31 +58,31 @@ def write_log(
     >>> rows, log.roles, log.guessed
     (100, Roles(arm='arm', reward='reward', groups=('group',), propensity='propensity', decision='decision'), {})
     """
-    need_arrow()
+    require_arrow()
     target = Path(path)
-    kind = SUFFIXES.get(target.suffix.lower())
-    if kind is None:
-        raise LogError(f"{path}: a log is written to a .csv or .parquet file; got {target.suffix!r}")
+    file_format = FORMATS.get(target.suffix.lower())
+    if file_format is None:
+        raise LogError(f"{path}: a log must be a .csv or .parquet file, got {target.suffix!r}")
     if not target.parent.is_dir():
-        raise LogError(f"{path}: its folder does not exist; make it first")
+        raise LogError(f"{path}: the folder does not exist; create it first")
     if isinstance(log, Trace):
         roles, log = _roles_of(log), log.to_log()
-    stretches = iter([log] if isinstance(log, Mapping) else log)
-    first = _as_table(next(stretches), roles)
+    blocks = iter([log] if isinstance(log, Mapping) else log)
+    first = _as_table(next(blocks), roles)
     n_rows = 0
-    with whole_file(target) as temporary, _writer(kind, temporary, first.schema) as write:
-        for table in chain([first], (_as_table(columns, roles) for columns in stretches)):
+    with whole_file(target) as temporary, _writer(file_format, temporary, first.schema) as write:
+        for table in chain([first], (_as_table(columns, roles) for columns in blocks)):
             write(table)
             n_rows += len(table)
     return n_rows
 
 
 @contextmanager
-def _writer(kind: str, path: Path, schema: Any) -> Iterator[Any]:
+def _writer(file_format: str, path: Path, schema: Any) -> Iterator[Any]:
     import pyarrow.parquet as pq  # noqa: PLC0415 - an extra
     from pyarrow import csv  # noqa: PLC0415
 
-    if kind == "Parquet":
+    if file_format == "Parquet":
         with pq.ParquetWriter(path, schema) as writer:
             yield writer.write_table
     else:
@@ -94,12 +94,12 @@ def _as_table(columns: Columns, roles: Roles | None) -> Any:
     import pyarrow as pa  # noqa: PLC0415
 
     table = pa.table({name: _as_arrow(column) for name, column in columns.items()})
-    said = {} if roles is None else {ROLES_KEY: json.dumps(roles.to_dict()).encode()}
-    return table.replace_schema_metadata(said)
+    metadata = {} if roles is None else {ROLES_KEY: json.dumps(roles.to_dict()).encode()}
+    return table.replace_schema_metadata(metadata)
 
 
 def _as_arrow(column: Any) -> Any:
-    """Give a column as Arrow has it: labels in words, NaN as nothing."""
+    """Return a column as an Arrow array, with labels instead of codes and null instead of NaN."""
     import pyarrow as pa  # noqa: PLC0415
 
     if isinstance(column, Categorical):

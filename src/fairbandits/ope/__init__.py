@@ -1,4 +1,4 @@
-"""What would another policy have done? Off-policy evaluation, overall, per group and of the difference."""
+"""Off-policy evaluation: the value of other policies, overall and by group, estimated from a log."""
 
 from fairbandits.ope.evaluation import evaluate
 from fairbandits.ope.results import EstimatorResult, Evaluation, PolicyEvaluation, PolicyGap

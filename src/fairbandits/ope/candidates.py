@@ -1,4 +1,4 @@
-"""The policies that are judged: by name, from a file, or as they are."""
+"""The policies to evaluate: by name, from a file, or as objects."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from fairbandits.policies import Policy
 
 @dataclass(frozen=True, eq=False)
 class Candidate:
-    """A policy to be judged.
+    """A policy to evaluate.
 
     Attributes
     ----------
     title : str
-        What it is called.
+        The name in reports.
     policy : Policy
-        The policy itself; nobody else's.
+        The policy, a copy of its own.
     is_trained : bool
-        Whether it has learned before: then it is judged as it is.
+        Whether it has learned before; it is then evaluated as it is.
     """
 
     title: str
@@ -36,56 +36,57 @@ class Candidate:
 
     @cached_property
     def encoder(self) -> ContextEncoder | None:
-        """How the contexts it learned were encoded; None where it was not fitted to a log."""
+        """The encoder that the policy was fitted with; None if it was not fitted to a log."""
         return ContextEncoder.of(self.policy)
 
     def check(self, arms: Sequence[ArmId], table: ArmTable | None) -> None:
-        """Refuse a policy that has learned something else than what the log is about."""
+        """Raise if the policy was trained on other arms or with another catalogue."""
         known = self.policy.arms_learned
         if self.is_trained and known and not set(known) & set(arms):
             raise ValueError(
-                f"{self.title}: it has learned arms such as {known[0]!r} ({type(known[0]).__name__}), and none of "
-                f"those on offer, such as {arms[0]!r} ({type(arms[0]).__name__}); write arms alike in both"
+                f"{self.title}: a trained policy must know some of the arms on offer, such as {arms[0]!r} "
+                f"({type(arms[0]).__name__}), got one that knows only others, such as {known[0]!r} "
+                f"({type(known[0]).__name__}); write arm ids alike in both"
             )
         if self.encoder is not None and ("catalogue" in self.policy.metadata) != (table is not None):
-            with_, do = ("with", "give it") if table is None else ("without", "leave it out")
-            raise ValueError(f"{self.title}: it was fitted {with_} a catalogue of arms; {do} (--catalogue)")
+            fitted, remedy = ("with", "pass it") if table is None else ("without", "leave it out")
+            raise ValueError(f"{self.title}: it was fitted {fitted} a catalogue of arms; {remedy} (--catalogue)")
 
 
 def as_candidates(policies: Any, seed: int = 0) -> tuple[Candidate, ...]:
-    """Make candidates of one policy or several.
+    """Return candidates for one policy or several.
 
     Parameters
     ----------
-    policies : str, path, Policy, or an iterable of such
+    policies : str, path, Policy, or an iterable of them
         A name with parameters, `FairLinUCB(gamma=3)` or `module:Class(...)`; a file that a policy was saved to;
         or a policy, which is copied.
     seed : int
-        The randomness of those that are named.
+        The random seed of policies given by name.
 
     Examples
     --------
-    >>> [(one.title, one.is_trained) for one in as_candidates(["Uniform", "LinUCB(alpha=0.1)"])]
+    >>> [(each.title, each.is_trained) for each in as_candidates(["Uniform", "LinUCB(alpha=0.1)"])]
     [('Uniform', False), ('LinUCB(alpha=0.1)', False)]
     """
-    given = (
-        [policies] if isinstance(policies, str | Path | Policy) or not isinstance(policies, Iterable) else policies
-    )
-    found = tuple(_candidate(policy, seed) for policy in given)
-    if not found:
-        raise ValueError("no policy came; expected at least one")
-    titles = [candidate.title for candidate in found]
+    is_single = isinstance(policies, str | Path | Policy) or not isinstance(policies, Iterable)
+    candidates = tuple(_candidate(policy, seed) for policy in ([policies] if is_single else policies))
+    if not candidates:
+        raise ValueError("policies must contain at least one policy, got none")
+    titles = [candidate.title for candidate in candidates]
     for title in titles:
         if titles.count(title) > 1:
-            raise ValueError(f"{title} is given twice; give every policy once")
-    return found
+            raise ValueError(f"policies must differ, got {title} twice")
+    return candidates
 
 
-def _candidate(given: Any, seed: int) -> Candidate:
-    if isinstance(given, Policy):
-        return Candidate(repr(given), copy.deepcopy(given), given.rounds_learned > 0)
-    if not isinstance(given, str | Path):
-        raise ValueError(f"a policy is a name, a file or a Policy; got {given!r} of type {type(given).__name__}")
-    if isinstance(given, Path) or Path(given).suffix == ".safetensors" or Path(given).is_file():
-        return Candidate(str(given), Policy.load(given), is_trained=True)
-    return Candidate(given.strip(), registry.as_policy(given, seed), is_trained=False)
+def _candidate(policy: Any, seed: int) -> Candidate:
+    if isinstance(policy, Policy):
+        return Candidate(repr(policy), copy.deepcopy(policy), policy.rounds_learned > 0)
+    if not isinstance(policy, str | Path):
+        raise ValueError(
+            f"policy must be a name, a file or a Policy, got {policy!r} of type {type(policy).__name__}"
+        )
+    if isinstance(policy, Path) or Path(policy).suffix == ".safetensors" or Path(policy).is_file():
+        return Candidate(str(policy), Policy.load(policy), is_trained=True)
+    return Candidate(policy.strip(), registry.as_policy(policy, seed), is_trained=False)

@@ -1,4 +1,4 @@
-"""The groups of a log, numbered: sums are kept for each, and for everybody."""
+"""Numbers for the groups of a log, under which sums are kept."""
 
 from __future__ import annotations
 
@@ -11,31 +11,31 @@ from fairbandits.categorical import Categorical, Label
 
 Ints = NDArray[np.int64]
 
-#: The cell of all rows.
-ALL = 0
+#: The number of the group that contains all rows.
+OVERALL = 0
 
 
 class GroupIndex:
-    """Cell 0 is everybody; then come the groups of one attribute after the other.
+    """Group numbers: 0 for all rows, then the groups of one attribute after the other.
 
     Parameters
     ----------
     labels : mapping of str to sequence
-        By attribute, its groups.
+        The groups of each attribute.
 
     Examples
     --------
-    >>> cells = GroupIndex({"sex": ["male", "female"], "race": ["Black"]})
-    >>> len(cells), cells.groups("sex")
+    >>> groups = GroupIndex({"sex": ["male", "female"], "race": ["Black"]})
+    >>> len(groups), groups.numbers("sex")
     (4, {'female': 1, 'male': 2})
     """
 
     def __init__(self, labels: Mapping[str, Sequence[Label]]) -> None:
-        self._places: dict[str, dict[Label, int]] = {}
+        self._numbers: dict[str, dict[Label, int]] = {}
         n = 1
         for attribute, known in labels.items():
-            # In the order of their names: which group is subtracted from which must not depend on the log's order.
-            self._places[attribute] = {label: n + i for i, label in enumerate(sorted(known, key=str))}
+            # Sorted by name, so that the sign of a gap does not depend on the order of the log.
+            self._numbers[attribute] = {label: n + i for i, label in enumerate(sorted(known, key=str))}
             n += len(known)
         self._n = n
 
@@ -45,28 +45,28 @@ class GroupIndex:
     @property
     def attributes(self) -> tuple[str, ...]:
         """The attributes."""
-        return tuple(self._places)
+        return tuple(self._numbers)
 
-    def groups(self, attribute: str) -> dict[Label, int]:
-        """Give the groups of an attribute, each with its cell."""
-        return self._places[attribute]
+    def numbers(self, attribute: str) -> dict[Label, int]:
+        """Return the numbers of the groups of an attribute."""
+        return self._numbers[attribute]
 
-    def named(self) -> Iterator[tuple[str, Label, int]]:
-        """Give every group: attribute, label, cell."""
-        for attribute, places in self._places.items():
-            for label, cell in places.items():
-                yield attribute, label, cell
+    def items(self) -> Iterator[tuple[str, Label, int]]:
+        """Yield the attribute, the label and the number of each group."""
+        for attribute, numbers in self._numbers.items():
+            for label, number in numbers.items():
+                yield attribute, label, number
 
-    def of(self, group: Mapping[str, Categorical], n_rows: int) -> Ints:
-        """Give the cells of rows: an array of shape (n_rows, 1 + attributes), -1 where a group is not known."""
-        cells = np.full((n_rows, 1 + len(self._places)), ALL)
-        for column, (attribute, places) in enumerate(self._places.items(), start=1):
-            cells[:, column] = group[attribute].recoded(places)
-        return cells
+    def encode(self, columns: Mapping[str, Categorical], n_rows: int) -> Ints:
+        """Return the numbers of rows: an array of shape (n_rows, 1 + attributes), -1 where a group is unknown."""
+        numbers = np.full((n_rows, 1 + len(self._numbers)), OVERALL)
+        for column, (attribute, known) in enumerate(self._numbers.items(), start=1):
+            numbers[:, column] = columns[attribute].recoded(known)
+        return numbers
 
-    def as_groups(self, cells: Ints) -> list[dict[str, Label]]:
-        """Give the groups of rows as policies take them, from what `of` gave."""
-        names = {cell: (attribute, label) for attribute, label, cell in self.named()}
-        distinct, place = np.unique(cells[:, 1:], axis=0, return_inverse=True)
-        groups = [dict(names[cell] for cell in line if cell in names) for line in distinct.tolist()]
-        return [groups[i] for i in place.reshape(-1).tolist()]
+    def decode(self, numbers: Ints) -> list[dict[str, Label]]:
+        """Return the groups of rows as policies take them, from the result of `encode`."""
+        names = {number: (attribute, label) for attribute, label, number in self.items()}
+        distinct, inverse = np.unique(numbers[:, 1:], axis=0, return_inverse=True)
+        groups = [dict(names[number] for number in row if number in names) for row in distinct.tolist()]
+        return [groups[i] for i in inverse.reshape(-1).tolist()]

@@ -1,4 +1,4 @@
-"""Rows of a log, ready to be judged: arms and groups as places, those without a reward left out."""
+"""Rows of a log with a reward, with arms and groups as numbers."""
 
 from __future__ import annotations
 
@@ -13,97 +13,96 @@ from scipy.sparse import csr_array, hstack
 from fairbandits.logs.chunk import Chunk
 from fairbandits.logs.encoder import Features
 from fairbandits.ope.group_index import GroupIndex
-from fairbandits.ope.survey import LogSurvey
+from fairbandits.ope.log_survey import LogSurvey
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-# So many numbers a matrix has at most, with a line per row: 16 MiB.
-_NUMBERS = 1 << 21
+# The maximum size of a matrix with one row per decision: 16 MiB of floats.
+_MAX_ENTRIES = 1 << 21
 
 
 @dataclass(frozen=True, eq=False)
 class LogRows:
-    """Some rows, as arrays with one entry each.
+    """Rows of a log, as arrays with one entry per row.
 
     Attributes
     ----------
     numbers : array of int
-        The numbers of the rows in the log.
-    judges : array of bool
-        Whether a row judges, or trains.
+        The row numbers within the log.
+    is_evaluation : array of bool
+        Whether a row is for evaluation rather than training.
     arm : array of int
-        The place of the arm among those of the log.
+        The number of the arm.
     reward : array of float
-        What came.
+        The reward.
     propensity : array of float or None
-        The probability with which the arm was shown.
-    cells : array of int, shape (n_rows, 1 + attributes)
-        The cells of its groups.
+        The probability with which the arm was chosen.
+    groups : array of int, shape (n_rows, 1 + attributes)
+        The numbers of the row's groups.
     contexts : tuple of matrices
-        The user's features, as each of several encoders has them.
+        The user's features, for each of several encoders.
     """
 
     numbers: Ints
-    judges: NDArray[np.bool_]
+    is_evaluation: NDArray[np.bool_]
     arm: Ints
     reward: Floats
     propensity: Floats | None
-    cells: Ints
+    groups: Ints
     contexts: tuple[Features, ...]
 
     def __len__(self) -> int:
         return len(self.arm)
 
-    def where(self, rows: Any) -> LogRows:
-        """Give some of the rows."""
+    @classmethod
+    def from_chunks(cls, chunks: Sequence[Chunk], survey: LogSurvey, uniform: bool) -> LogRows:
+        """Return the rows with a reward of a chunk that was read with one or several encoders."""
+        chunk = chunks[0]
+        rows = cls(
+            np.arange(chunk.first_row, chunk.first_row + len(chunk)),
+            survey.split.is_evaluation(chunk),
+            chunk.arm.recoded(survey.arm_numbers),
+            chunk.reward,
+            np.full(len(chunk), 1.0 / len(survey.arms)) if uniform else chunk.propensity,
+            survey.groups.encode(chunk.group, len(chunk)),
+            tuple(each.contexts for each in chunks if each.contexts is not None),
+        )
+        has_reward = ~np.isnan(chunk.reward)
+        return rows if has_reward.all() else rows.select(has_reward)
+
+    def select(self, rows: Any) -> LogRows:
+        """Return some of the rows, given by a mask, indices or a slice."""
         return LogRows(
             self.numbers[rows],
-            self.judges[rows],
+            self.is_evaluation[rows],
             self.arm[rows],
             self.reward[rows],
             None if self.propensity is None else self.propensity[rows],
-            self.cells[rows],
+            self.groups[rows],
             tuple(contexts[rows] for contexts in self.contexts),
         )
 
-    def judging(self) -> LogRows:
-        """Give the rows that evaluate."""
-        return self if self.judges.all() else self.where(self.judges)
+    def evaluation_rows(self) -> LogRows:
+        """Return the rows for evaluation."""
+        return self if self.is_evaluation.all() else self.select(self.is_evaluation)
 
-    def parts(self, columns: int) -> Iterator[LogRows]:
-        """Give the rows in parts, so that a matrix with so many columns stays small."""
-        size = max(_NUMBERS // columns, 1)
+    def batches(self, n_columns: int) -> Iterator[LogRows]:
+        """Yield the rows in batches for which a matrix with this number of columns stays small."""
+        size = max(_MAX_ENTRIES // n_columns, 1)
         for start in range(0, len(self), size):
-            yield self.where(slice(start, start + size))
+            yield self.select(slice(start, start + size))
 
 
-def piece_of(chunks: Sequence[Chunk], survey: LogSurvey, uniform: bool) -> LogRows:
-    """Make the piece of a chunk that was read with one encoder or with several."""
-    chunk = chunks[0]
-    propensity = np.full(len(chunk), 1.0 / len(survey.arms)) if uniform else chunk.propensity
-    piece = LogRows(
-        np.arange(chunk.first_row, chunk.first_row + len(chunk)),
-        survey.split.judges(chunk),
-        chunk.arm.recoded(survey.places),
-        chunk.reward,
-        propensity,
-        survey.cells.of(chunk.group, len(chunk)),
-        tuple(one.contexts for one in chunks if one.contexts is not None),
-    )
-    came = ~np.isnan(chunk.reward)
-    return piece if came.all() else piece.where(came)
+def reward_features(rows: LogRows, groups: GroupIndex) -> Features:
+    """Return the features of the reward model: a constant, the user's groups, the user's features.
 
-
-def features_of(piece: LogRows, cells: GroupIndex) -> Features:
-    """Give what the model of the reward knows of users: a constant, their groups, their own features.
-
-    Their groups are among them so that groups with the same features are not taken for one another.
+    The groups are included so that the model can distinguish groups with the same features.
     """
-    known = piece.cells >= 0
-    ends = np.concatenate([[0], np.cumsum(known.sum(axis=1))])
-    groups = csr_array((np.ones(ends[-1]), piece.cells[known], ends), shape=(len(piece), len(cells)))
-    contexts = piece.contexts[0]
+    is_known = rows.groups >= 0
+    indptr = np.concatenate([[0], np.cumsum(is_known.sum(axis=1))])
+    indicators = csr_array((np.ones(indptr[-1]), rows.groups[is_known], indptr), shape=(len(rows), len(groups)))
+    contexts = rows.contexts[0]
     if isinstance(contexts, csr_array):
-        return csr_array(hstack([groups, contexts], format="csr"))
-    return np.hstack([groups.toarray(), contexts])
+        return csr_array(hstack([indicators, contexts], format="csr"))
+    return np.hstack([indicators.toarray(), contexts])

@@ -1,4 +1,4 @@
-"""What the rows that evaluate are like: who was shown what, how often no reward came, how rare arms were."""
+"""Counts over the evaluation rows of a log: arms, missing rewards, propensities."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairbandits.logs.chunk import Chunk
-from fairbandits.ope.group_index import ALL
+from fairbandits.ope.group_index import OVERALL
 from fairbandits.ope.log_rows import LogRows
-from fairbandits.ope.survey import LogSurvey
+from fairbandits.ope.log_survey import LogSurvey
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -18,66 +18,66 @@ Ints = NDArray[np.int64]
 
 @dataclass(eq=False)
 class LogSummary:
-    """Counts over a log; only `trained` is of the rows that train, all else of those that evaluate.
+    """Counts over a log; all but `training_rows` are over the evaluation rows.
 
     Attributes
     ----------
-    trained : int
-        How many rows train.
-    rows : array of int, shape (n_cells,)
-        How many rows evaluate.
-    missing : array of int, shape (n_cells,)
-        How many of them have no reward.
-    shown : array of int, shape (n_cells, n_arms)
-        How often each arm was shown, where a reward came.
-    lowest, highest : float
-        The smallest and the largest propensity.
-    tiny : int
-        How many propensities are below `tiny_below`.
+    training_rows : int
+        The number of training rows.
+    rows : array of int, shape (n_groups,)
+        The number of evaluation rows.
+    missing : array of int, shape (n_groups,)
+        The number of them without a reward.
+    arm_counts : array of int, shape (n_groups, n_arms)
+        The number of rows with a reward for each arm.
+    min_propensity, max_propensity : float
+        The range of the propensities.
+    n_small_propensities : int
+        The number of propensities below `small_propensity`.
     """
 
     survey: LogSurvey
-    trained: int = 0
-    lowest: float = 1.0
-    highest: float = 0.0
-    tiny: int = 0
+    training_rows: int = 0
+    min_propensity: float = 1.0
+    max_propensity: float = 0.0
+    n_small_propensities: int = 0
     rows: Ints = field(init=False)
     missing: Ints = field(init=False)
-    shown: Ints = field(init=False)
+    arm_counts: Ints = field(init=False)
 
     def __post_init__(self) -> None:
-        n_cells = len(self.survey.cells)
-        self.rows, self.missing = np.zeros(n_cells, np.int64), np.zeros(n_cells, np.int64)
-        self.shown = np.zeros((n_cells, len(self.survey.arms)), np.int64)
+        n_groups = len(self.survey.groups)
+        self.rows, self.missing = np.zeros(n_groups, np.int64), np.zeros(n_groups, np.int64)
+        self.arm_counts = np.zeros((n_groups, len(self.survey.arms)), np.int64)
 
     @property
-    def tiny_below(self) -> float:
-        """Below this a propensity is tiny: a tenth of what it would be if arms were shown at random."""
+    def small_propensity(self) -> float:
+        """The threshold below which a propensity is small: a tenth of that of a uniform policy."""
         return 0.1 / len(self.survey.arms)
 
     @property
-    def used(self) -> int:
-        """How many rows evaluate that have a reward."""
-        return int(self.rows[ALL] - self.missing[ALL])
+    def n_rewards(self) -> int:
+        """The number of evaluation rows with a reward."""
+        return int(self.rows[OVERALL] - self.missing[OVERALL])
 
-    def add_chunk(self, chunk: Chunk, judges: NDArray[np.bool_]) -> None:
-        """Count the rows of a chunk, those without a reward among them; `judges` says which of them evaluate."""
-        cells = self.survey.cells.of(chunk.group, len(chunk))
-        self.trained += int((~judges).sum())
-        self.rows += self._count(cells[judges])
-        self.missing += self._count(cells[judges & np.isnan(chunk.reward)])
+    def add_chunk(self, chunk: Chunk, is_evaluation: NDArray[np.bool_]) -> None:
+        """Count the rows of a chunk, with and without a reward."""
+        groups = self.survey.groups.encode(chunk.group, len(chunk))
+        self.training_rows += int((~is_evaluation).sum())
+        self.rows += self._count(groups[is_evaluation])
+        self.missing += self._count(groups[is_evaluation & np.isnan(chunk.reward)])
 
-    def add(self, piece: LogRows) -> None:
-        """Count rows that evaluate, all of which have a reward."""
+    def add_rows(self, rows: LogRows) -> None:
+        """Count the arms and propensities of evaluation rows with a reward."""
         n_arms = len(self.survey.arms)
-        for cells in piece.cells.T:
-            known = cells >= 0
-            place = cells[known] * n_arms + piece.arm[known]
-            self.shown += np.bincount(place, minlength=self.shown.size).reshape(self.shown.shape)
-        if piece.propensity is not None and len(piece):
-            self.lowest = min(self.lowest, float(piece.propensity.min()))
-            self.highest = max(self.highest, float(piece.propensity.max()))
-            self.tiny += int((piece.propensity < self.tiny_below).sum())
+        for groups in rows.groups.T:
+            is_known = groups >= 0
+            pair = groups[is_known] * n_arms + rows.arm[is_known]
+            self.arm_counts += np.bincount(pair, minlength=self.arm_counts.size).reshape(self.arm_counts.shape)
+        if rows.propensity is not None and len(rows):
+            self.min_propensity = min(self.min_propensity, float(rows.propensity.min()))
+            self.max_propensity = max(self.max_propensity, float(rows.propensity.max()))
+            self.n_small_propensities += int((rows.propensity < self.small_propensity).sum())
 
-    def _count(self, cells: Ints) -> Ints:
-        return np.bincount(cells[cells >= 0], minlength=len(self.rows))
+    def _count(self, groups: Ints) -> Ints:
+        return np.bincount(groups[groups >= 0], minlength=len(self.rows))

@@ -1,4 +1,4 @@
-"""The two passes over a log: in the first policies and the model of the reward learn, the second judges."""
+"""The two passes over a log: the first trains policies and the reward model, the second evaluates the policies."""
 
 from __future__ import annotations
 
@@ -7,104 +7,106 @@ from dataclasses import dataclass
 import numpy as np
 
 from fairbandits.logs.errors import LogError
-from fairbandits.ope.cross_fitting import CrossFittedModel, deal
-from fairbandits.ope.estimator_sums import EstimatorSums, Terms
+from fairbandits.ope.cross_fitting import CrossFittedRidge, assign_folds
+from fairbandits.ope.estimator_sums import EstimatorSums, EstimatorTerms
 from fairbandits.ope.evaluation_setup import EvaluationSetup
-from fairbandits.ope.learners import LogLearner
-from fairbandits.ope.log_rows import LogRows, features_of
+from fairbandits.ope.log_rows import LogRows, reward_features
 from fairbandits.ope.log_summary import LogSummary
-from fairbandits.ope.trial import PolicyTrial
+from fairbandits.ope.policy_sums import PolicySums
+from fairbandits.ope.training import PolicyTrainer
 
 _FOLDS = 5
-# So many rows show whether fairness adds to the scores of a policy.
-_FEW = 32
-# A model of the reward that takes more memory than this is left out.
-_LARGEST_MODEL = 1 << 30
+# The number of rows on which the fairness term of a policy is checked.
+_CHECKED_ROWS = 32
+# A reward model that would take more memory is left out.
+_MAX_MODEL_BYTES = 1 << 30
 
 
 @dataclass(eq=False)
-class PreparedEvaluation:
-    """What the first pass leaves behind.
+class FirstPass:
+    """The results of the first pass.
 
     Attributes
     ----------
-    account : LogSummary
-        What the rows that evaluate are like.
+    summary : LogSummary
+        Counts over the evaluation rows.
     logged : EstimatorSums
-        What the log itself got.
-    model : CrossFittedModel or None
-        What predicts rewards; None where it would be too large.
+        The sums of the logged rewards.
+    model : CrossFittedRidge or None
+        The reward model; None if it would be too large.
     """
 
-    account: LogSummary
+    summary: LogSummary
     logged: EstimatorSums
-    model: CrossFittedModel | None
+    model: CrossFittedRidge | None
 
 
-def prepare(case: EvaluationSetup, with_model: bool) -> PreparedEvaluation:
-    """Let policies learn that have learned nothing, and the model of the reward, and count."""
-    seen = case.survey
-    width = len(seen.cells) + case.encoders[0].width
-    is_small = CrossFittedModel.bytes_needed(len(seen.arms), width, _FOLDS) <= _LARGEST_MODEL
-    model = CrossFittedModel(len(seen.arms), width, _FOLDS) if with_model and is_small else None
-    prepared = PreparedEvaluation(LogSummary(seen), EstimatorSums(len(seen.cells), seen.mean_reward), model)
-    pupils = [LogLearner(candidate, case) for candidate in case.candidates if not candidate.is_trained]
-    for chunk, piece in case.read():
-        judges = seen.split.judges(chunk)
-        prepared.account.add_chunk(chunk, judges)
-        trains = ~judges & ~np.isnan(chunk.reward)
-        for pupil in pupils if trains.any() else ():
-            pupil.hear(chunk, trains)
-        _count(case, prepared, piece.judging())
-    _check(case, prepared.account)
-    for pupil in pupils:
-        pupil.finish()
+def first_pass(setup: EvaluationSetup, with_model: bool) -> FirstPass:
+    """Train untrained policies and the reward model, and count rows."""
+    survey = setup.survey
+    width = len(survey.groups) + setup.encoders[0].width
+    is_small = CrossFittedRidge.bytes_needed(len(survey.arms), width, _FOLDS) <= _MAX_MODEL_BYTES
+    model = CrossFittedRidge(len(survey.arms), width, _FOLDS) if with_model and is_small else None
+    result = FirstPass(LogSummary(survey), EstimatorSums(len(survey.groups), survey.mean_reward), model)
+    trainers = [PolicyTrainer(candidate, setup) for candidate in setup.candidates if not candidate.is_trained]
+    for chunk, rows in setup.read():
+        is_evaluation = survey.split.is_evaluation(chunk)
+        result.summary.add_chunk(chunk, is_evaluation)
+        is_training = ~is_evaluation & ~np.isnan(chunk.reward)
+        for trainer in trainers if is_training.any() else ():
+            trainer.add(chunk, is_training)
+        _add_evaluation_rows(setup, result, rows.evaluation_rows())
+    _check_enough_rows(setup, result.summary)
+    for trainer in trainers:
+        trainer.finish()
     if model is not None:
         model.solve()
-    return prepared
+    return result
 
 
-def hear(case: EvaluationSetup, prepared: PreparedEvaluation) -> list[PolicyTrial]:
-    """Let the rows that evaluate pass by once more, and sum up what they say of each policy."""
-    model, cells = prepared.model, case.survey.cells
-    trials = [PolicyTrial(prepared.account, model, case.setting.clip) for _ in case.candidates]
-    columns = max(len(case.survey.arms), model.width if model else 1)
-    for _, piece in case.read():
-        for part in piece.judging().parts(columns):
-            features = predicted = None
+def second_pass(setup: EvaluationSetup, first: FirstPass) -> list[PolicySums]:
+    """Read the evaluation rows again, and return the sums of each policy."""
+    model, groups = first.model, setup.survey.groups
+    all_sums = [PolicySums(first.summary, model, setup.settings.clip) for _ in setup.candidates]
+    n_columns = max(len(setup.survey.arms), model.width if model else 1)
+    for _, rows in setup.read():
+        for batch in rows.evaluation_rows().batches(n_columns):
+            features = predictions = None
             if model is not None:
-                features = features_of(part, cells)
-                predicted = model.predict(features, deal(part.numbers, _FOLDS))
-                model.note(features, part.arm, part.reward - predicted[np.arange(len(part)), part.arm])
-            groups = cells.as_groups(part.cells)
-            for candidate, trial in zip(case.candidates, trials, strict=True):
-                offers, place = case.offers(candidate)
-                if trial.looks_at_groups is None:  # asked once: it does not learn here
-                    few = offers.to_many(part.contexts[place][:_FEW], groups[:_FEW])
-                    trial.looks_at_groups = bool(candidate.policy.score(few, groups[:_FEW]).fairness.any())
-                offer = offers.to_many(part.contexts[place], groups)
-                trial.add(part, candidate.policy.probabilities(offer, groups), predicted, features)
-    return trials
+                features = reward_features(batch, groups)
+                predictions = model.predict(features, assign_folds(batch.numbers, _FOLDS))
+                residual = batch.reward - predictions[np.arange(len(batch)), batch.arm]
+                model.add_residuals(features, batch.arm, residual)
+            labels = groups.decode(batch.groups)
+            for candidate, sums in zip(setup.candidates, all_sums, strict=True):
+                offers, encoder = setup.offers(candidate)
+                if sums.has_fairness_term is None:  # checked once, because the policy does not learn here
+                    few = offers.offer_many(batch.contexts[encoder][:_CHECKED_ROWS], labels[:_CHECKED_ROWS])
+                    scores = candidate.policy.score(few, labels[:_CHECKED_ROWS])
+                    sums.has_fairness_term = bool(scores.fairness.any())
+                offer = offers.offer_many(batch.contexts[encoder], labels)
+                sums.add(batch, candidate.policy.probabilities(offer, labels), predictions, features)
+    return all_sums
 
 
-def _count(case: EvaluationSetup, prepared: PreparedEvaluation, piece: LogRows) -> None:
-    prepared.account.add(piece)
-    one = np.ones(len(piece))
-    prepared.logged.add(Terms(piece.reward, one, one), piece.reward, piece.cells)
-    if prepared.model is not None:
-        for part in piece.parts(prepared.model.width):
-            features = features_of(part, case.survey.cells)
-            prepared.model.learn(features, part.arm, part.reward, deal(part.numbers, _FOLDS))
+def _add_evaluation_rows(setup: EvaluationSetup, result: FirstPass, rows: LogRows) -> None:
+    result.summary.add_rows(rows)
+    one = np.ones(len(rows))
+    result.logged.add(EstimatorTerms(rows.reward, one, one), rows.reward, rows.groups)
+    if result.model is not None:
+        for batch in rows.batches(result.model.width):
+            features = reward_features(batch, setup.survey.groups)
+            result.model.learn(features, batch.arm, batch.reward, assign_folds(batch.numbers, _FOLDS))
 
 
-def _check(case: EvaluationSetup, account: LogSummary) -> None:
-    if case.survey.split.share and not account.trained:
+def _check_enough_rows(setup: EvaluationSetup, summary: LogSummary) -> None:
+    if setup.survey.split.train_share and not summary.training_rows:
         raise LogError(
-            f"{case.log.name}: no row is left to train on: there are too few, or all have the same time; train on "
-            "more of it, or leave the time out"
+            f"{setup.log.name}: training needs at least one row, got none, because there are too few rows or all "
+            "have the same time; increase train, or leave the time column out"
         )
-    if account.used < 2:
+    if summary.n_rewards < 2:
         raise LogError(
-            f"{case.log.name}: {account.used} row(s) with a reward are left to evaluate with; need at least two; "
-            "train on less of it"
+            f"{setup.log.name}: evaluation needs at least two rows with a reward, got {summary.n_rewards}; "
+            "decrease train"
         )

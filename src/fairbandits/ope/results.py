@@ -1,76 +1,76 @@
-"""What judging a log found."""
+"""The results of an off-policy evaluation."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from fairbandits.categorical import Label
-from fairbandits.ope.group_index import ALL, GroupIndex
+from fairbandits.ope.group_index import OVERALL, GroupIndex
 from fairbandits.ope.value_estimate import ValueEstimate
 from fairbandits.report.number_formats import or_none
 from fairbandits.report.page import write_report
 
 T = TypeVar("T")
 
-#: The estimators, the one to trust first: by name, as a person reads it.
-TITLES: dict[str, str] = {
+#: The names of the estimators in reports, the preferred one first.
+ESTIMATOR_NAMES: dict[str, str] = {
     "doubly_robust": "doubly robust",
     "snips": "SNIPS",
     "ips": "IPS",
-    "direct": "direct method",
+    "direct_method": "direct method",
     "replay": "replay",
 }
 
 
 @dataclass(frozen=True)
-class PerGroup(Generic[T]):
-    """Something for everybody, and for each group.
+class GroupedValue(Generic[T]):
+    """A quantity overall and for each group, named as in Fairlearn's MetricFrame.
 
     Attributes
     ----------
-    everybody : any
-        That of all rows.
-    groups : mapping
-        By attribute and group, that of its rows.
+    overall : any
+        The value of all rows.
+    by_group : mapping
+        The values by attribute and group.
     """
 
-    everybody: T
-    groups: Mapping[str, Mapping[Label, T]]
+    overall: T
+    by_group: Mapping[str, Mapping[Label, T]]
 
     @classmethod
-    def of(cls, cells: GroupIndex, what: Callable[[int], T]) -> PerGroup[T]:
-        """Ask for every cell."""
-        groups = {
-            attribute: {label: what(cell) for label, cell in cells.groups(attribute).items()}
-            for attribute in cells.attributes
+    def from_index(cls, groups: GroupIndex, value: Callable[[int], T]) -> GroupedValue[T]:
+        """Return the values of a function of the group number."""
+        by_group = {
+            attribute: {label: value(number) for label, number in groups.numbers(attribute).items()}
+            for attribute in groups.attributes
         }
-        return PerGroup(what(ALL), groups)
+        return GroupedValue(value(OVERALL), by_group)
 
-    def to_dict(self, plain: Callable[[T], Any]) -> dict[str, Any]:
-        """Give what JSON holds of it."""
-        groups = {
-            attribute: {str(label): plain(one) for label, one in of.items()}
-            for attribute, of in self.groups.items()
+    def to_dict(self, convert: Callable[[T], Any]) -> dict[str, Any]:
+        """Return JSON values."""
+        by_group = {
+            attribute: {str(label): convert(value) for label, value in values.items()}
+            for attribute, values in self.by_group.items()
         }
-        return {"all": plain(self.everybody), "groups": groups}
+        return {"overall": convert(self.overall), "by_group": by_group}
 
 
 @dataclass(frozen=True)
 class PolicyGap:
-    """How much more one group gets than another.
+    """The gap between two groups under a policy.
 
     Attributes
     ----------
     attribute : str
-        What the groups differ in.
+        The attribute.
     first, second : label
         The groups.
     estimate : ValueEstimate
-        The mean reward of the first less that of the second. With more than two groups, the intervals of all pairs
-        hold together: each is wide enough for that.
+        The mean reward of the first group minus that of the second. With more than two groups, the intervals
+        of all pairs hold jointly.
     """
 
     attribute: str
@@ -78,93 +78,96 @@ class PolicyGap:
     second: Label
     estimate: ValueEstimate
 
-    def turned(self) -> PolicyGap:
-        """Give it the other way round."""
-        other = replace(self.estimate, value=-self.estimate.value, skew=-self.estimate.skew)
-        return PolicyGap(self.attribute, self.second, self.first, other)
+    def swapped(self) -> PolicyGap:
+        """Return the gap with the groups swapped."""
+        return PolicyGap(self.attribute, self.second, self.first, self.estimate.negated())
 
     def to_dict(self) -> dict[str, Any]:
-        """Give what JSON holds of it."""
+        """Return JSON values."""
         names = {"attribute": self.attribute, "first": self.first, "second": self.second}
         return names | self.estimate.to_dict() | {"confidence": self.estimate.confidence}
 
 
 @dataclass(frozen=True)
 class EstimatorResult:
-    """What one estimator says of a policy.
+    """The results of one estimator for one policy.
 
     Attributes
     ----------
-    value : PerGroup of ValueEstimate or None
-        The mean reward; None where the rows cannot say.
-    gain : PerGroup of ValueEstimate or None
-        By how much that is above what the log got on the same rows; None also where the estimator cannot say.
-    differences : tuple of PolicyGap
-        Between the groups of each attribute, all pairs.
+    value : GroupedValue of ValueEstimate or None
+        The mean reward; None if there are too few effective rows.
+    improvement : GroupedValue of ValueEstimate or None
+        The mean reward minus that of the logging policy on the same rows; None also if the estimator does not
+        provide it.
+    gaps : tuple of PolicyGap
+        The gaps between all pairs of groups of each attribute.
     """
 
-    value: PerGroup[ValueEstimate | None]
-    gain: PerGroup[ValueEstimate | None]
-    differences: tuple[PolicyGap, ...]
+    value: GroupedValue[ValueEstimate | None]
+    improvement: GroupedValue[ValueEstimate | None]
+    gaps: tuple[PolicyGap, ...]
 
-    def widest(self, attribute: str) -> PolicyGap | None:
-        """Give the largest difference between groups of an attribute, the group ahead first."""
-        mine = [
-            one if one.estimate.value >= 0.0 else one.turned()
-            for one in self.differences
-            if one.attribute == attribute
+    def largest_gap(self, attribute: str) -> PolicyGap | None:
+        """Return the largest gap between groups of an attribute, with the advantaged group first."""
+        gaps = [
+            gap if gap.estimate.value >= 0.0 else gap.swapped() for gap in self.gaps if gap.attribute == attribute
         ]
-        return max(mine, key=lambda one: one.estimate.value, default=None)
+        return max(gaps, key=lambda gap: gap.estimate.value, default=None)
 
     def to_dict(self) -> dict[str, Any]:
-        """Give what JSON holds of it."""
+        """Return JSON values."""
         return {
-            "value": self.value.to_dict(_plain),
-            "gain": self.gain.to_dict(_plain),
-            "differences": [difference.to_dict() for difference in self.differences],
+            "value": self.value.to_dict(_estimate_to_dict),
+            "improvement": self.improvement.to_dict(_estimate_to_dict),
+            "gaps": [gap.to_dict() for gap in self.gaps],
         }
 
 
 @dataclass(frozen=True)
 class PolicyEvaluation:
-    """What was found of one policy.
+    """The results for one policy.
 
     Attributes
     ----------
     title : str
-        What it is called.
-    how : str
-        What it had learned when it was judged, in words.
-    verdicts : mapping of str to EstimatorResult
-        By estimator; those that the log does not allow are left out.
-    effective : PerGroup of float
-        The effective number of rows: how many of equal weight would say as much.
-    mean_weight : PerGroup of float, or None
-        The mean weight of the rows, 1 but for chance where propensities are right, NaN in a group without rows.
-        None where there are no propensities.
-    unsupported : PerGroup of float
-        How often it would show an arm that the log never shows to that group: a share from 0 to 1.
+        The name of the policy.
+    training : str
+        The state in which it was evaluated, in words.
+    estimates : mapping of str to EstimatorResult
+        The results by estimator, without those that the log does not support.
+    effective_rows : GroupedValue of float
+        The effective sample size.
+    mean_weight : GroupedValue of float, or None
+        The mean importance weight, 1 in expectation if the propensities are correct; NaN in a group without rows.
+        None without propensities.
+    unsupported : GroupedValue of float
+        The probability with which the policy chooses arms that the log never shows to the group.
     """
 
     title: str
-    how: str
-    verdicts: Mapping[str, EstimatorResult]
-    effective: PerGroup[float]
-    mean_weight: PerGroup[float] | None
-    unsupported: PerGroup[float]
+    training: str
+    estimates: Mapping[str, EstimatorResult]
+    effective_rows: GroupedValue[float]
+    mean_weight: GroupedValue[float] | None
+    unsupported: GroupedValue[float]
 
     @property
-    def trusted(self) -> str:
-        """The estimator to look at first, of those that there are."""
-        return next(name for name in TITLES if name in self.verdicts)
+    def preferred_estimator(self) -> str:
+        """The first of `ESTIMATOR_NAMES` that is available."""
+        return next(name for name in ESTIMATOR_NAMES if name in self.estimates)
+
+    @property
+    def preferred(self) -> EstimatorResult:
+        """The results of the preferred estimator."""
+        return self.estimates[self.preferred_estimator]
 
     def to_dict(self) -> dict[str, Any]:
-        """Give what JSON holds of it."""
+        """Return JSON values."""
         return {
-            "how": self.how,
-            "trusted": self.trusted,
-            "estimates": {name: verdict.to_dict() for name, verdict in self.verdicts.items()},
-            "effective_rows": self.effective.to_dict(float),
+            "training": self.training,
+            "preferred_estimator": self.preferred_estimator,
+            "estimates": {name: result.to_dict() for name, result in self.estimates.items()},
+            "effective_rows": self.effective_rows.to_dict(float),
             "mean_weight": None if self.mean_weight is None else self.mean_weight.to_dict(or_none),
             "unsupported": self.unsupported.to_dict(float),
         }
@@ -172,66 +175,67 @@ class PolicyEvaluation:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """What judging a log found.
+    """The results of an off-policy evaluation.
 
     Attributes
     ----------
     log : str
-        The log's name.
+        The name of the log.
     confidence : float
         The confidence of all intervals.
-    read : int
-        How many rows the log has.
-    rows : PerGroup of int
-        How many rows judged: those with a reward.
-    trained : int
-        How many rows trained policies, and did not evaluate.
-    missing : PerGroup of float
-        The share of rows that had no reward, and were left out.
+    rows_read : int
+        The number of rows of the log.
+    rows : GroupedValue of int
+        The number of evaluation rows with a reward.
+    training_rows : int
+        The number of rows that trained policies.
+    missing_rewards : GroupedValue of float
+        The share of evaluation rows without a reward, which are left out.
     logged : EstimatorResult
-        What the log itself got, on the same rows.
+        The results of the logging policy on the same rows.
     policies : tuple of PolicyEvaluation
-        The policies, in the order in which they were given.
-    cautions : tuple of str
-        What to know before any of it is believed.
+        The results of the policies, in the given order.
+    warnings : tuple of str
+        Reasons to doubt the results.
     """
 
     log: str
     confidence: float
-    read: int
-    rows: PerGroup[int]
-    trained: int
-    missing: PerGroup[float]
+    rows_read: int
+    rows: GroupedValue[int]
+    training_rows: int
+    missing_rewards: GroupedValue[float]
     logged: EstimatorResult
     policies: tuple[PolicyEvaluation, ...]
-    cautions: tuple[str, ...]
+    warnings: tuple[str, ...]
 
     def __getitem__(self, title: str) -> PolicyEvaluation:
         for policy in self.policies:
             if policy.title == title:
                 return policy
-        raise KeyError(f"{title!r} was not judged; these were: {', '.join(one.title for one in self.policies)}")
+        titles = ", ".join(policy.title for policy in self.policies)
+        raise KeyError(f"there is no policy {title!r}; the policies are {titles}")
 
     def write(self, folder: str | Path) -> Path:
-        """Write `evaluate.html` and `evaluate.json` into a folder, each whole; give the path of the page."""
-        from fairbandits.ope.report.page import as_page  # noqa: PLC0415 - it draws, which needs an extra
+        """Write `evaluation.html` and `evaluation.json` into a folder, atomically; return the path of the page."""
+        from fairbandits.ope.report.page import evaluation_page  # noqa: PLC0415 - needs an extra
 
-        return write_report(Path(folder), "evaluate", as_page(self), self.to_dict())
+        return write_report(Path(folder), "evaluation", evaluation_page(self), self.to_dict())
 
     def to_dict(self) -> dict[str, Any]:
-        """Give what JSON holds of it."""
+        """Return the results as JSON values, as stored in `evaluation.json`."""
         return {
             "log": self.log,
             "confidence": self.confidence,
-            "read": self.read,
+            "rows_read": self.rows_read,
             "rows": self.rows.to_dict(int),
-            "trained_on": self.trained,
-            "missing_rewards": self.missing.to_dict(float),
+            "training_rows": self.training_rows,
+            "missing_rewards": self.missing_rewards.to_dict(float),
             "logged": self.logged.to_dict(),
             "policies": {policy.title: policy.to_dict() for policy in self.policies},
-            "cautions": list(self.cautions),
+            "warnings": list(self.warnings),
         }
 
 
-def _plain(estimate: ValueEstimate | None) -> dict[str, float] | None:
+def _estimate_to_dict(estimate: ValueEstimate | None) -> dict[str, float] | None:
     return None if estimate is None else estimate.to_dict()

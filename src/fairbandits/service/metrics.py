@@ -89,12 +89,12 @@ class Metrics:
             labels=("attribute",),
         )
         for comparison in findings.comparisons:
-            for group in comparison.enough:
+            for group in comparison.compared:
                 count.add_metric((comparison.name, group.name), group.rewards)
                 mean.add_metric((comparison.name, group.name), group.mean)
-            if comparison.difference is not None:
-                found = comparison.difference.gap
+            if comparison.analysis is not None:
+                found = comparison.analysis.gap
                 for bound, value in (("value", float(found)), ("low", found.low), ("high", found.high)):
                     gap.add_metric((comparison.name, bound), value)
-                alert.add_metric((comparison.name,), int(comparison.word == "unfair"))
+                alert.add_metric((comparison.name,), int(comparison.conclusion == "unfair"))
         yield from (count, mean, gap, alert)

@@ -1,166 +1,173 @@
-"""What a person is told, in every case."""
+"""The sentences of an audit."""
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from fairbandits.audit import audit
-from fairbandits.audit.report.phrases import since
+from fairbandits.audit.report.time_phrases import since
 from fairbandits.audit.time_blocks import TimeBlocks
 from tests.audit import logs
 
 
 def frame_of(counts, arms=None):
-    """A log of zeros and ones: by sex, how many of each."""
+    """Return a log of zeros and ones, given the number of each by sex."""
     rows = [(sex, reward) for sex, (zeros, ones) in counts.items() for reward in [0.0] * zeros + [1.0] * ones]
     frame = pd.DataFrame(rows, columns=["sex", "reward"]).sample(frac=1, random_state=0, ignore_index=True)
     return frame.assign(arm="a" if arms is None else arms)
 
 
-def test_two_groups_that_are_apart():
-    assert audit(frame_of({"f": (12_000, 8_000), "m": (8_000, 12_000)})).sentence == (
-        "Users whose sex is f gained 0.200 less per decision than those whose sex is m (0.400 against 0.600). "
-        "We are 95% sure that the difference is between 0.172 and 0.228. It has shown since decision 1,000."
+def test_two_groups_with_a_gap():
+    assert audit(frame_of({"female": (12_000, 8_000), "male": (8_000, 12_000)})).sentence == (
+        "Female users received 0.200 less reward per decision than male users (0.400 vs 0.600; 95% CI for the "
+        "gap: 0.172 to 0.228). The interval excludes zero, so the gap is unlikely to be chance. "
+        "The gap has been detectable since decision 1,000."
     )
 
 
-def test_more_groups():
-    found = audit(frame_of({"f": (1_200, 800), "m": (800, 1_200), "x": (1_000, 1_000)}), tolerance=0.3)
-    assert found.sentence == (
-        "Users whose sex is f gained least (0.400 per decision) and those whose sex is m most (0.600): 0.200 "
-        "apart. We are 95% sure that the difference is at most 0.289: within the 0.3 that is tolerated."
+def test_more_than_two_groups():
+    result = audit(frame_of({"f": (1_200, 800), "m": (800, 1_200), "x": (1_000, 1_000)}), tolerance=0.3)
+    assert result.sentence == (
+        "Users with sex = f received the least reward per decision (0.400) and users with sex = m the most "
+        "(0.600), a gap of 0.200 (95% CI: 0.111 to 0.289). The whole interval lies within the tolerance of 0.3."
     )
-    assert found.verdict == "Fair, with confidence: groups are within 0.3 of each other by sex."
+    assert result.verdict == "Fair (95% confidence): the gap is within the tolerance of 0.3 for sex."
 
 
-def test_a_difference_that_may_be_chance():
+def test_a_gap_that_may_be_chance():
     frame = frame_of({"f": (510, 490), "m": (500, 500)})
     assert audit(frame).sentence == (
-        "Users whose sex is f gained 0.010 less per decision than those whose sex is m (0.490 against 0.500). "
-        "That may be chance: we are 95% sure that the difference is at most 0.134, and it may be none at all."
+        "Users with sex = f received 0.010 less reward per decision than users with sex = m (0.490 vs 0.500; "
+        "95% CI for the gap: 0.000 to 0.134). The interval includes zero, so the gap may be chance."
     )
-    unsure = audit(frame, tolerance=0.05)
-    assert unsure.sentence.endswith(
-        "We are 95% sure that the difference is between 0.000 and 0.134: whether it is within the 0.05 that is "
-        "tolerated cannot be said yet."
+    undecided = audit(frame, tolerance=0.05)
+    assert undecided.sentence.endswith(
+        "95% CI for the gap: 0.000 to 0.134). The interval includes the tolerance of 0.05: no decision yet."
     )
-    assert unsure.verdict == (
-        "Too little data: whether groups are within 0.05 of each other cannot be said by sex."
+    assert undecided.verdict == (
+        "Undecided: there is too little data to tell whether the gap is within the tolerance of 0.05 for sex."
     )
-    assert audit(frame, tolerance=0.05, confidence=0.9).sentence.count("We are 90% sure") == 1
+    assert audit(frame, tolerance=0.05, confidence=0.9).sentence.count("90% CI") == 1
 
 
 def test_unfair():
-    found = audit(frame_of({"f": (12_000, 8_000), "m": (8_000, 12_000)}), tolerance=0.05)
-    assert "between 0.172 and 0.228: more than the 0.05 that is tolerated." in found.sentence
-    assert found.verdict == "Unfair, with confidence: groups are not within 0.05 of each other by sex."
-    assert str(found) == f"{found.sentence} {found.verdict}"
+    result = audit(frame_of({"f": (12_000, 8_000), "m": (8_000, 12_000)}), tolerance=0.05)
+    assert "0.172 to 0.228). The whole interval lies above the tolerance of 0.05." in result.sentence
+    assert result.verdict == "Unfair (95% confidence): the gap exceeds the tolerance of 0.05 for sex."
+    assert str(result) == f"{result.sentence} {result.verdict}"
 
 
-def test_all_the_same():
+def test_equal_means():
     assert audit(frame_of({"f": (500, 500), "m": (500, 500)})).sentence.startswith(
-        "By sex, all groups gained the same per decision (0.500)."
+        "All groups by sex received the same mean reward per decision (0.500; 95% CI for the gap: 0.000 to 0."
     )
 
 
 @pytest.mark.parametrize(
     ("counts", "expected"),
     [
-        ({"f": (5, 5), "m": (500, 500)}, "By sex nothing can be said: of all groups only m has 100 rewards."),
-        ({"f": (5, 5), "m": (5, 5)}, "By sex nothing can be said: no group has 100 rewards."),
+        ({"f": (5, 5), "m": (500, 500)}, "only m has at least 100 rewards."),
+        ({"f": (5, 5), "m": (5, 5)}, "no group has at least 100 rewards."),
     ],
 )
-def test_too_small(counts, expected):
-    found = audit(frame_of(counts))
-    assert found.sentence == expected
-    small = ", ".join(name for name in counts if sum(counts[name]) < 100)
-    assert found.words.too_small(found["sex"]).startswith(
-        f"Too small to say anything, with fewer than 100 rewards: {small.replace(', ', ' (10) and ')} (10)."
+def test_groups_that_are_too_small(counts, expected):
+    result = audit(frame_of(counts))
+    assert result.sentence == f"No comparison by sex is possible: {expected}"
+    small = " and ".join(f"{name} (10)" for name in counts if sum(counts[name]) < 100)
+    assert result.sentences.too_small(result["sex"]) == (
+        f"Too small to compare, with fewer than 100 rewards: {small}."
     )
 
 
-def test_nobody_is_known_by_both():
+def test_no_user_with_both_attributes_known():
     frame = logs.make(400, unknown=0.0)
-    known = np.arange(400) % 2 == 0
-    frame = frame.assign(sex=frame.sex.where(known), race=frame.race.where(~known))
-    assert audit(frame).words.about(audit(frame)["sex", "race"]) == (
-        "By sex x race nothing can be said: there is nobody of whom all of it is known."
+    is_known = np.arange(400) % 2 == 0
+    result = audit(frame.assign(sex=frame.sex.where(is_known), race=frame.race.where(~is_known)))
+    assert result.sentences.summary(result["sex", "race"]) == (
+        "No comparison by sex x race is possible: no user has known values of all these attributes."
     )
 
 
-def test_an_attribute_is_told_of_before_an_intersection():
-    found = audit(logs.make(20_000, gap=0.3))
-    assert found.foremost.name == "sex"
-    # But what is sure goes before what is not.
+def test_the_headline_is_about_an_attribute_rather_than_an_intersection():
+    assert audit(logs.make(20_000, gap=0.3)).headline.name == "sex"
+
+
+def test_the_headline_is_about_a_clear_gap_rather_than_an_unclear_one():
     hidden = logs.make(20_000, gap=0.0, n_arms=1, unknown=0.0)
-    bad = (hidden.sex == "female") == (hidden.race == "White")
     rng = np.random.default_rng(0)
-    hidden["reward"] = (rng.random(20_000) < np.where(bad, 0.2, 0.8)) * 1.0
     hidden["race"] = np.where(rng.random(20_000) < 0.5, "Black", "White")
-    bad = (hidden.sex == "female") == (hidden.race == "White")
-    hidden["reward"] = (rng.random(20_000) < np.where(bad, 0.2, 0.8)) * 1.0
-    found = audit(hidden)
-    assert found["sex"].word == found["race"].word == "unsure"
-    assert found.foremost.name == "sex x race"
-    assert found.sentence.startswith("Users whose sex is ")
-    assert " and whose race is " in found.sentence
+    is_disadvantaged = (hidden.sex == "female") == (hidden.race == "White")
+    hidden["reward"] = (rng.random(20_000) < np.where(is_disadvantaged, 0.2, 0.8)) * 1.0
+    result = audit(hidden)
+    assert result["sex"].conclusion == result["race"].conclusion == "undecided"
+    assert result.headline.name == "sex x race"
+    disadvantaged = ("Female White users", "Male Black users")
+    assert result.sentence.startswith(tuple(f"{users} received the least" for users in disadvantaged))
 
 
 def two_arms(female, male):
-    """By arm, how many zeros and ones: for each sex."""
+    """Return a log, given the number of zeros and ones by arm for each sex."""
     frames = []
-    for sex, arms in (("f", female), ("m", male)):
+    for sex, arms in (("female", female), ("male", male)):
         for arm, (zeros, ones) in arms.items():
             frames.append(pd.DataFrame({"sex": sex, "arm": arm, "reward": [0.0] * zeros + [1.0] * ones}))
     return pd.concat(frames, ignore_index=True).sample(frac=1, random_state=0, ignore_index=True)
 
 
-def test_causes():
-    shown = audit(two_arms({"a": (2_400, 600), "b": (200, 800)}, {"a": (800, 200), "b": (600, 2_400)}))
-    difference = shown["sex"].difference
-    assert shown.words.causes(difference) == (
-        "The group behind, f, was shown arms that give less: that makes 0.300 of the difference. "
-        "From the same arm both got much the same."
+def test_effects():
+    exposure = audit(two_arms({"a": (2_400, 600), "b": (200, 800)}, {"a": (800, 200), "b": (600, 2_400)}))
+    assert exposure.sentences.effects(exposure["sex"].analysis) == (
+        "Exposure effect: female users were shown less rewarding arms, which accounts for 0.300 of the gap. "
+        "Within-arm effect: both groups received the same reward from the same arms."
     )
-    assert shown.words.carriers(difference) == "Of 2 arms, these carry most of it: a (0.1500) and b (0.1500)."
     both = audit(two_arms({"a": (500, 500), "b": (1_200, 1_800)}, {"a": (900, 2_100), "b": (200, 800)}))
-    assert both.words.causes(both["sex"].difference) == (
-        "The group behind, f, was shown arms that give more: that takes 0.050 off the difference. "
-        "From the same arms f got less: that makes 0.200 of the difference."
+    assert both.sentences.effects(both["sex"].analysis) == (
+        "Exposure effect: female users were shown more rewarding arms, which reduces the gap by 0.050. "
+        "Within-arm effect: female users received less reward from the same arms, which accounts for 0.200 of the "
+        "gap."
+    )
+    neither = audit(two_arms({"a": (500, 500)}, {"a": (400, 600)}))
+    assert neither.sentences.effects(neither["sex"].analysis).startswith(
+        "Exposure effect: both groups were shown equally rewarding arms."
+    )
+
+
+def test_top_arms():
+    exposure = audit(two_arms({"a": (2_400, 600), "b": (200, 800)}, {"a": (800, 200), "b": (600, 2_400)}))
+    assert exposure.sentences.top_arms(exposure["sex"].analysis) == (
+        "Of 2 arms, these contribute most to the gap: a (0.1500) and b (0.1500)."
     )
     one = audit(two_arms({"a": (500, 500)}, {"a": (400, 600)}))
-    assert one.words.carriers(one["sex"].difference) == "There is one arm only."
-    assert one.words.causes(one["sex"].difference).startswith("Both groups were shown much the same.")
+    assert one.sentences.top_arms(one["sex"].analysis) == "There is only one arm."
     same = audit(two_arms({"a": (500, 500), "b": (500, 500)}, {"a": (500, 500), "b": (500, 500)}))
-    assert same.words.carriers(same["sex"].difference) == "No arm carries it."
+    assert same.sentences.top_arms(same["sex"].analysis) == "No arm contributes to the gap."
 
 
-def test_arms_that_only_one_group_was_shown():
-    found = audit(two_arms({"a": (500, 500)}, {"a": (400, 600), "b": (100, 900)}))
-    assert found.words.one_sided(found["sex"].difference) == (
-        "50.0% of the rewards of m and 0.0% of those of f came from arms that the other group was never shown. "
-        "What they would have given the other group nobody knows: their part counts as who was shown what."
+def test_one_sided_arms():
+    result = audit(two_arms({"a": (500, 500)}, {"a": (400, 600), "b": (100, 900)}))
+    assert result.sentences.one_sided(result["sex"].analysis) == (
+        "50.0% of the rewards of male users and 0.0% of those of female users came from arms that the other group "
+        "was never shown. The rewards that the other group would have received from them are unknown, so their "
+        "contribution counts as an exposure effect."
     )
-    even = audit(two_arms({"a": (500, 500)}, {"a": (400, 600)}))
-    assert even.words.one_sided(even["sex"].difference) is None
+    shared = audit(two_arms({"a": (500, 500)}, {"a": (400, 600)}))
+    assert shared.sentences.one_sided(shared["sex"].analysis) is None
 
 
 def test_missing_rewards():
-    none = audit(frame_of({"f": (500, 500), "m": (400, 600)}))
-    assert none.words.missing(none["sex"].difference) == "No rewards are missing."
-    frame = frame_of({"f": (2_000, 2_000), "m": (1_000, 3_000)})
-    frame.loc[frame.index[frame.sex == "f"][:1_000], "reward"] = np.nan
-    found = audit(frame)
-    text = found.words.missing(found["sex"].difference)
-    assert text.startswith(
-        "Careful: rewards are missing most often for f (25.0%) and least often for m (0.0%). We are 95% sure "
-        "that this is no chance: the shares are at least 22 percentage points apart. Had they come, and been as "
-        "extreme as can be, the difference could be anything from 0.128 to 0.378."
+    none = audit(frame_of({"female": (500, 500), "male": (400, 600)}))
+    assert none.sentences.missing(none["sex"].analysis) == "No rewards are missing."
+    frame = frame_of({"female": (2_000, 2_000), "male": (1_000, 3_000)})
+    frame.loc[frame.index[frame.sex == "female"][:1_000], "reward"] = np.nan
+    result = audit(frame)
+    assert result.sentences.missing(result["sex"].analysis) == (
+        "Rewards are missing most often for female users (25.0%) and least often for male users (0.0%). "
+        "The shares differ by at least 22 percentage points (95% confidence). Depending on the missing rewards, "
+        "the gap could lie between 0.128 and 0.378: the same group would still be disadvantaged."
     )
-    assert text.endswith("Even then the same group would be behind.")
     frame.loc[frame.index[:2_000], "reward"] = np.nan
-    much = audit(frame)
-    assert much.words.missing(much["sex"].difference).endswith("They could even turn it round.")
+    many = audit(frame)
+    assert many.sentences.missing(many["sex"].analysis).endswith("it could even reverse.")
 
 
 @pytest.mark.parametrize(
@@ -175,20 +182,20 @@ def test_missing_rewards():
         (("date", "2026-01-10T00:00", "2026-01-10T00:10"), "since 10 January 2026, 00:00:20"),
     ],
 )
-def test_since_when(blocks, expected):
-    kind, low, high = blocks
-    ends = [np.datetime64(end, "us").astype(np.int64) if kind == "date" else end for end in (low, high)]
-    assert since(TimeBlocks(kind).covering(*ends), 2) == expected
+def test_since(blocks, expected):
+    unit, low, high = blocks
+    ends = [np.datetime64(end, "us").astype(np.int64) if unit == "date" else end for end in (low, high)]
+    assert since(TimeBlocks(unit).covering(*ends), 2) == expected
 
 
-def test_what_is_sure_never_looks_like_nothing():
-    found = audit(frame_of({"f": (10_000, 10_000), "m": (9_426, 10_574)}))
-    assert 0.0 < found["sex"].difference.gap.low < 0.0005
-    assert "between 0.000 and" not in found.sentence
+def test_a_clear_gap_is_not_rounded_to_zero():
+    result = audit(frame_of({"f": (10_000, 10_000), "m": (9_426, 10_574)}))
+    assert 0.0 < result["sex"].analysis.gap.low < 0.0005
+    assert ": 0.000 to" not in result.sentence
 
 
-def test_numbers_have_the_digits_that_they_need():
+def test_the_number_of_decimals_follows_the_reward_range():
     stars = logs.make(3_000).assign(reward=lambda f: 1 + 4 * f.reward)
-    assert "0.0" not in audit(stars, reward_range=(1, 5)).sentence.split("(")[1].split(")")[0]
+    assert "(2.794 vs 3.321; 95% CI for the gap: 0.082 to 0.973)" in audit(stars, reward_range=(1, 5)).sentence
     money = logs.make(3_000).assign(reward=lambda f: 1_000 * f.reward)
-    assert ".0 " not in audit(money, reward_range=(0, 1_000)).sentence
+    assert "(448 vs 580; 95% CI for the gap: 21 to 243)" in audit(money, reward_range=(0, 1_000)).sentence

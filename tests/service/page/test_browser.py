@@ -65,7 +65,7 @@ def test_charts_are_drawn_and_say_the_same_as_their_tables(server, open_page):
     row = page.locator("#experiments-table tbody tr", has_text="female").first.inner_text().split("\t")
     assert row[0] == "female"
     assert row[1] == str(groups["female"]["decisions"])
-    assert row[3] == f"{100 * groups['female']['experiment_rate']:.1f}%"
+    assert row[3] == f"{100 * groups['female']['exploration_rate']:.1f}%"
 
 
 def test_the_last_decisions_are_explained(server, open_page):
@@ -107,11 +107,11 @@ def test_an_alert_appears_when_the_gap_is_forced_and_goes_when_it_closes(changin
         send(client, 600, _APART)
         page.wait_for_selector("#verdict[data-status='unfair']")
         assert text(page, "#badge") == "Alert: a group gains less"
-        assert re.match(r"Users whose gender is female gained 0\.\d+ less per decision", text(page, "#sentence"))
-        assert "We are 95% sure" in text(page, "#sentence")
-        assert "It has shown since" in text(page, "#sentence")
+        assert re.match(r"Female users received 0\.\d+ less reward per decision", text(page, "#sentence"))
+        assert "95% CI for the gap" in text(page, "#sentence")
+        assert "The gap has been detectable since" in text(page, "#sentence")
         assert page.title().startswith("\u26a0 Courses")
-        assert text(page, "#announcement").startswith("Alert: a group gains less. Users whose gender is female")
+        assert text(page, "#announcement").startswith("Alert: a group gains less. Female users")
         assert page.locator("#gap .annotation-text", has_text="since").count() == 1
         # Who was behind is ahead for as long.
         send(client, 600, {"female": 0.9, "male": 0.1}, seed=1)

@@ -93,7 +93,7 @@ def test_an_audit_of_the_exported_log_finds_the_same(server, client, tmp_path):
     export(config, tmp_path / "log.parquet")
     audited = audit(tmp_path / "log.parquet", tolerance=0.05, min_rows=20)
     for comparison in shown:
-        found = audited[comparison["attributes"][0]].difference
+        found = audited[comparison["attributes"][0]].analysis
         assert comparison["gap"]["value"] == pytest.approx(found.gap, abs=1e-5)
         groups = {group["labels"][0]: (group["rewards"], group["missing"]) for group in comparison["groups"]}
         assert groups == {group.name: (group.rewards, group.missing) for group in found.groups}

@@ -42,16 +42,16 @@ def plain(log, **changed):
 def test_a_gap_beyond_what_is_tolerated():
     found = plain(rounds(4000, 0.4, 0.7))
     [by_gender, by_region] = found["comparisons"]
-    assert (found["status"], by_gender["word"], by_region["word"]) == ("unfair", "unfair", "too small")
-    assert found["foremost"] == "gender"
-    assert found["sentence"].startswith("Users whose gender is female gained 0.3")
-    for words in ("less per decision than those whose gender is male", "95% sure", "more than the 0.05", "since"):
+    assert (found["status"], by_gender["conclusion"], by_region["conclusion"]) == ("unfair", "unfair", "too small")
+    assert found["headline"] == "gender"
+    assert found["sentence"].startswith("Female users received 0.3")
+    for words in ("less reward per decision than male users", "95% CI", "above the tolerance of 0.05", "since"):
         assert words in found["sentence"]
-    assert "Unfair, with confidence" in found["detail"]
+    assert "Unfair (95% confidence)" in found["detail"]
     gap = by_gender["gap"]
     assert gap["value"] == pytest.approx(0.3, abs=0.01)
     assert 0.05 < gap["low"] < 0.3 < gap["high"]
-    assert (gap["behind"], gap["ahead"]) == (["female"], ["male"])
+    assert (gap["disadvantaged"], gap["advantaged"]) == (["female"], ["male"])
 
 
 def test_since_when_is_when_it_showed_for_good():
@@ -78,7 +78,10 @@ def test_fair_within_what_is_tolerated():
         one["groups"] = one["groups"] | {"region": ("north", "south")[i // 2 % 2]}
     found = plain(log)
     assert found["status"] == "fair"
-    assert found["sentence"] == "Fair, with confidence: groups are within 0.05 of each other by gender and region."
+    assert (
+        found["sentence"]
+        == "Fair (95% confidence): the gap is within the tolerance of 0.05 for gender and region."
+    )
     # One of two would not be enough.
     assert plain(rounds(6000, 0.5, 0.51))["status"] == "unsure"
 
@@ -86,13 +89,13 @@ def test_fair_within_what_is_tolerated():
 def test_too_little_to_say():
     found = plain([])
     assert (found["status"], found["decisions"], found["recent"]) == ("unsure", 0, [])
-    assert found["sentence"].startswith("Too little data")
+    assert found["sentence"].startswith("Undecided: there is too little data")
     assert plain(rounds(60, 0.45, 0.55))["status"] == "unsure"
 
 
 def test_without_attributes_there_is_nothing_to_compare():
     found = plain(rounds(10, 0.5, 0.5), attributes={}, matches=["language"], arms=[])
-    assert (found["status"], found["comparisons"], found["foremost"]) == ("unsure", [], None)
+    assert (found["status"], found["comparisons"], found["headline"]) == ("unsure", [], None)
     assert "No sensitive attributes are configured" in found["sentence"]
 
 
@@ -136,7 +139,9 @@ def test_arms_add_up_to_the_gap_also_in_slates():
     parts = found["decomposition"]
     assert parts["n_arms"] == 3
     assert sum(arm["total"]["value"] for arm in parts["arms"]) == pytest.approx(found["gap"]["value"], abs=1e-5)
-    assert parts["shown"]["value"] + parts["same_arm"]["value"] == pytest.approx(found["gap"]["value"], abs=1e-5)
+    assert parts["exposure_effect"]["value"] + parts["within_arm_effect"]["value"] == pytest.approx(
+        found["gap"]["value"], abs=1e-5
+    )
 
 
 def test_experiments_and_missing_rewards_by_group():
@@ -150,9 +155,9 @@ def test_experiments_and_missing_rewards_by_group():
     assert (female["decisions"], female["rewards"], female["missing"]) == (200, 100, 100)
     assert female["missing_share"]["value"] == 0.5
     assert female["missing_share"]["low"] < 0.5 < female["missing_share"]["high"]
-    assert (male["missing"], male["experiments"]) == (0, 0)
-    assert female["experiments"] == 60
-    assert (female["experiment_rate"], female["share_of_experiments"], female["share_of_decisions"]) == (
+    assert (male["missing"], male["explorations"]) == (0, 0)
+    assert female["explorations"] == 60
+    assert (female["exploration_rate"], female["share_of_explorations"], female["share_of_decisions"]) == (
         0.3,
         1,
         0.5,

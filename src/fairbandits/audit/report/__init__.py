@@ -1,1 +1,1 @@
-"""The report of an audit: sentences, figures, a page, JSON."""
+"""The report of an audit: sentences, figures, page, JSON."""

@@ -1,4 +1,4 @@
-"""The pictures of an audit: who gained how much, since when, and by which arms."""
+"""The figures of an audit: mean rewards by group, their history, and the contributions of arms."""
 
 from __future__ import annotations
 
@@ -6,172 +6,153 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fairbandits.audit.report.sentences import shows
-from fairbandits.audit.results import GroupGains, GroupGap
+from fairbandits.audit.results import GapAnalysis, GroupResult
 from fairbandits.report import figure_style
+from fairbandits.report.interval_plots import GREY, WIDTH, add_grid, draw_interval, label_rows, shorten_name
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_WIDTH = 3.3  # inches: it is shown larger, so that its letters are as large as those of the text
-_MOST_GROUPS = 10
-# So many can be told apart by colour and dashes; of more, only the group ahead and the group behind are coloured.
-_COLOURED = 6
-_OTHERS = "#8c949d"
-_BEHIND, _AHEAD = figure_style.STYLES[1], figure_style.STYLES[0]
-_SHOWN, _SAME_ARM = "#56B4E9", "#E69F00"
-_LONGEST = 24
+_MAX_GROUPS = 10
+# Up to this many groups have distinct styles; of more, only the two extreme groups are coloured.
+_MAX_COLOURED = 6
+_DISADVANTAGED, _ADVANTAGED = figure_style.STYLES[1], figure_style.STYLES[0]
+_EXPOSURE, _WITHIN_ARM = "#56B4E9", "#E69F00"
+# Longer names are put below each other in a legend.
+_MAX_LEGEND_NAME = 12
 
 
-def gains(found: GroupGap, tolerance: float | None) -> Figure:
-    """Draw what each group gained: a dot for the mean, a bar for where it may truly be."""
-    groups, left_out = _some(found.groups)
+def mean_rewards(analysis: GapAnalysis, tolerance: float | None) -> Figure:
+    """Plot the mean reward of each group with its confidence interval."""
+    groups, n_omitted = _extreme_groups(analysis.groups)
     with figure_style.style():
-        figure = figure_style.blank(_WIDTH, 0.85 + 0.26 * len(groups))
+        figure = figure_style.blank(WIDTH, 0.85 + 0.26 * len(groups))
         axes = figure.subplots()
-        looks = _looks(found)
+        styles = _group_styles(analysis)
         for y, group in enumerate(groups):
-            colour = looks[group.labels][0]
-            axes.hlines(y, group.low, group.high, color=colour, linewidth=4.5, alpha=0.45, capstyle="round")
-            axes.plot([group.mean], [y], "o", color=colour, markersize=5)
+            draw_interval(axes, y, group.mean, group.low, group.high, colour=styles[group.labels][0])
         if tolerance is not None:
-            axes.axvspan(found.behind.mean, found.behind.mean + tolerance, color=_OTHERS, alpha=0.18, linewidth=0)
-        axes.set_yticks(range(len(groups)), [_short(group.name) for group in groups])
-        axes.set_ylim(len(groups) - 0.5, -0.5)
-        remark = f"\n{left_out:,} groups between these are not drawn" if left_out else ""
+            lowest = analysis.disadvantaged.mean
+            axes.axvspan(lowest, lowest + tolerance, color=GREY, alpha=0.18, linewidth=0)
+        label_rows(axes, [shorten_name(group.name) for group in groups])
+        remark = f"\n{n_omitted:,} groups in between are not shown" if n_omitted else ""
         axes.set_xlabel(f"mean reward per decision{remark}")
-        axes.tick_params(axis="y", length=0)
-        _plain(axes)
+        add_grid(axes)
     return figure
 
 
-def over_time(found: GroupGap) -> Figure:
-    """Draw the mean of all rewards so far of each group, as it was known in time."""
-    timeline = found.timeline
-    ends: Any = [timeline.blocks.start(place + 1) for place in range(timeline.blocks.n)]
-    if timeline.blocks.kind == "number":
-        ends = list(map(float, ends))  # which may be larger than int64 holds
-    groups, _ = _some(found.groups)
-    drawn_groups = {group.labels for group in groups}
+def history(analysis: GapAnalysis) -> Figure:
+    """Plot the cumulative mean reward of each group over time, with confidence bands."""
+    timeline = analysis.timeline
+    ends: Any = [timeline.blocks.start(number + 1) for number in range(timeline.blocks.n)]
+    if timeline.blocks.unit == "number":
+        ends = list(map(float, ends))  # they may exceed int64
+    groups, _ = _extreme_groups(analysis.groups)
+    shown = {group.labels for group in groups}
     with figure_style.style():
-        figure = figure_style.blank(_WIDTH, 2.2)
+        figure = figure_style.blank(WIDTH, 2.2)
         axes = figure.subplots()
         lines: dict[str, Any] = {}
-        looks = _looks(found)
+        styles = _group_styles(analysis)
         for i, group in enumerate(timeline.groups):
-            if group.labels not in drawn_groups:
+            if group.labels not in shown:
                 continue
-            colour, dashes = looks[group.labels]
+            colour, dashes = styles[group.labels]
             [line] = axes.plot(ends, timeline.means.mean[:, i], color=colour, linestyle=dashes)
-            if colour == _OTHERS:
+            if colour == GREY:
                 continue
             low, high = timeline.means.low[:, i], timeline.means.high[:, i]
             axes.fill_between(ends, low, high, color=colour, alpha=0.15, linewidth=0)
-            lines[_short(group.name)] = line
-        _zoom(axes, found, groups)
-        _mark_since(axes, found, ends)
-        axes.set_ylabel("mean reward so far")
-        _label_time(axes, found)
-        _plain(axes)
-        figure_style.legend(figure, lines, longest=_LONGEST // 2)
+            lines[shorten_name(group.name)] = line
+        _set_value_range(axes, analysis, groups)
+        if timeline.since is not None and analysis.is_detectable:
+            axes.axvline(ends[timeline.since], color=figure_style.INK, linewidth=0.8, linestyle=(0, (2, 2)))
+        axes.set_ylabel("cumulative mean reward")
+        _label_time(axes, timeline.blocks.unit)
+        add_grid(axes, "both")
+        figure_style.legend(figure, lines, longest=_MAX_LEGEND_NAME)
     return figure
 
 
-def arms(found: GroupGap) -> Figure:
-    """Draw what each arm adds to the difference, by who was shown what and by who got more from the same arm."""
-    parts = found.decomposition
-    bars = [("all arms", parts.shown.value, parts.same_arm.value)]
-    bars += [(_short(str(part.arm)), part.shown, part.same_arm) for part in parts.arms if parts.n_arms > 1]
+def arm_contributions(analysis: GapAnalysis) -> Figure:
+    """Plot the contribution of each arm to the gap, split into exposure and within-arm effects."""
+    parts = analysis.decomposition
+    bars = [("all arms", parts.exposure_effect.value, parts.within_arm_effect.value)]
+    if parts.n_arms > 1:
+        bars += [(shorten_name(str(p.arm)), p.exposure_effect, p.within_arm_effect) for p in parts.arms]
     with figure_style.style():
-        figure = figure_style.blank(_WIDTH, 0.95 + 0.2 * len(bars))
+        figure = figure_style.blank(WIDTH, 0.95 + 0.2 * len(bars))
         axes = figure.subplots()
-        made: dict[str, Any] = {}
-        for y, (_, shown, same) in enumerate(bars):
-            # DecompositionParts of one sign stand behind each other, parts of two on either side of zero.
-            behind = shown if shown * same > 0.0 else 0.0
-            made["who was shown what"] = axes.barh(y, shown, color=_SHOWN, height=0.65)
-            made["who got more from it"] = axes.barh(
-                y, same, left=behind, color=_SAME_ARM, height=0.65, hatch="////", edgecolor="white", linewidth=0
+        handles: dict[str, Any] = {}
+        for y, (_, exposure, within_arm) in enumerate(bars):
+            # Effects of the same sign are stacked; those of opposite signs lie on either side of zero.
+            left = exposure if exposure * within_arm > 0.0 else 0.0
+            handles["exposure effect"] = axes.barh(y, exposure, color=_EXPOSURE, height=0.65)
+            handles["within-arm effect"] = axes.barh(
+                y,
+                within_arm,
+                left=left,
+                color=_WITHIN_ARM,
+                height=0.65,
+                hatch="////",
+                edgecolor="white",
+                linewidth=0,
             )
         axes.axvline(0.0, color=figure_style.INK, linewidth=0.6)
-        axes.set_yticks(range(len(bars)), [name for name, *_ in bars])
-        axes.set_ylim(len(bars) - 0.5, -0.5)
+        label_rows(axes, [name for name, *_ in bars])
         if len(bars) > 1:
-            axes.axhline(0.5, color=_OTHERS, linewidth=0.5, linestyle=":")
-        axes.set_xlabel("part of the difference")
-        axes.tick_params(axis="y", length=0)
-        _plain(axes)
-        figure_style.legend(figure, made)
+            axes.axhline(0.5, color=GREY, linewidth=0.5, linestyle=":")
+        axes.set_xlabel("contribution to the gap")
+        add_grid(axes)
+        figure_style.legend(figure, handles)
     return figure
 
 
-def _some(groups: tuple[GroupGains, ...]) -> tuple[tuple[GroupGains, ...], int]:
-    """Of very many groups give those at either end, and how many are left out."""
-    if len(groups) <= _MOST_GROUPS:
+def _extreme_groups(groups: tuple[GroupResult, ...]) -> tuple[tuple[GroupResult, ...], int]:
+    """Return the groups to show, of many those at either end, and the number of groups omitted."""
+    if len(groups) <= _MAX_GROUPS:
         return groups, 0
-    half = _MOST_GROUPS // 2
+    half = _MAX_GROUPS // 2
     return (*groups[:half], *groups[-half:]), len(groups) - 2 * half
 
 
-def _looks(found: GroupGap) -> dict[tuple[Any, ...], tuple[str, Any]]:
-    """Give each group its colour and its dashes: the same in all pictures."""
-    between = found.groups[1:-1]
-    if len(found.groups) > _COLOURED:
-        looks = {group.labels: (_OTHERS, (0, (1, 1))) for group in between}
+def _group_styles(analysis: GapAnalysis) -> dict[tuple[Any, ...], tuple[str, Any]]:
+    """Return the colour and dashes of each group, the same in all figures."""
+    between = analysis.groups[1:-1]
+    if len(analysis.groups) > _MAX_COLOURED:
+        styles = {group.labels: (GREY, (0, (1, 1))) for group in between}
     else:
-        looks = {group.labels: figure_style.style_of(number) for number, group in enumerate(between, start=2)}
-    return {**looks, found.behind.labels: _BEHIND, found.ahead.labels: _AHEAD}
+        styles = {group.labels: figure_style.style_of(number) for number, group in enumerate(between, start=2)}
+    return {**styles, analysis.disadvantaged.labels: _DISADVANTAGED, analysis.advantaged.labels: _ADVANTAGED}
 
 
-def _zoom(axes: Axes, found: GroupGap, groups: tuple[GroupGains, ...]) -> None:
-    """Show what is near the means: at first, when little is known, intervals are as wide as can be."""
-    means = found.timeline.means.mean[len(found.timeline.means.mean) // 10 :]
+def _set_value_range(axes: Axes, analysis: GapAnalysis, groups: tuple[GroupResult, ...]) -> None:
+    """Zoom to the means, because the first intervals span the whole reward range."""
+    means = analysis.timeline.means.mean[len(analysis.timeline.means.mean) // 10 :]
     low = min(np.nanmin(means), *(group.low for group in groups))
     high = max(np.nanmax(means), *(group.high for group in groups))
-    edge = 0.25 * (high - low) or 0.01
-    axes.set_ylim(low - edge, high + edge)
+    margin = 0.25 * (high - low) or 0.01
+    axes.set_ylim(low - margin, high + margin)
 
 
-def _mark_since(axes: Axes, found: GroupGap, ends: Any) -> None:
-    since = found.timeline.since
-    if since is not None and shows(found):
-        axes.axvline(ends[since], color=figure_style.INK, linewidth=0.8, linestyle=(0, (2, 2)))
-
-
-def _label_time(axes: Axes, found: GroupGap) -> None:
-    kind = found.timeline.blocks.kind
-    if kind == "date":
+def _label_time(axes: Axes, unit: str) -> None:
+    if unit == "date":
         from matplotlib import dates  # noqa: PLC0415 - an extra
 
         untyped: Any = dates
         locator = untyped.AutoDateLocator(minticks=3, maxticks=6)
         axes.xaxis.set_major_locator(locator)
         axes.xaxis.set_major_formatter(untyped.ConciseDateFormatter(locator))
-        # Who has no date may have written the first or the last there is: the margins must not go beyond.
+        # The first or last possible date may stand for an unknown one; margins beyond it cannot be drawn.
         low, high = axes.get_xlim()
         first, last = untyped.date2num(np.array(["0001-01-01", "9999-12-31"], "datetime64[s]"))
         if low < first or high > last:
             axes.set_xlim(max(low, first), min(high, last))
         return
-    axes.set_xlabel("decisions" if kind == "row" else "time")
-    axes.xaxis.set_major_locator(_few_ticks())
-    if kind == "row":
-        axes.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
-
-
-def _few_ticks() -> Any:
     from matplotlib.ticker import MaxNLocator  # noqa: PLC0415 - an extra
 
-    return MaxNLocator(4)
-
-
-def _plain(axes: Axes) -> None:
-    axes.grid(axis="both" if axes.get_ylabel() else "x", color=_OTHERS, alpha=0.25, linewidth=0.5)
-    axes.set_axisbelow(True)
-
-
-def _short(name: str) -> str:
-    # Names that begin alike may end differently.
-    half = _LONGEST // 2
-    return name if len(name) <= _LONGEST else f"{name[: half - 1].rstrip()}…{name[-half:].lstrip()}"
+    axes.set_xlabel("decisions" if unit == "row" else "time")
+    axes.xaxis.set_major_locator(MaxNLocator(4))
+    if unit == "row":
+        axes.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")

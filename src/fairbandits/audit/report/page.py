@@ -1,173 +1,169 @@
-"""The page of an audit: a sentence first, then a picture, then a number."""
+"""The HTML page of an audit: sentences first, then figures, then tables."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from html import escape
 
 from fairbandits.audit.audit import Audit
 from fairbandits.audit.intervals import IntervalEstimate
 from fairbandits.audit.report import figures
-from fairbandits.audit.report.phrases import percent
-from fairbandits.audit.report.sentences import shows
-from fairbandits.audit.results import Comparison, GroupGap
+from fairbandits.audit.results import Comparison, GapAnalysis
 from fairbandits.audit.verdict import FAIR, UNFAIR
+from fairbandits.report import elements
 from fairbandits.report.figure_style import as_svg
 from fairbandits.report.page import drawn, page, table
-
-_VERDICTS = {
-    "unfair": "unfair",
-    "fair": "fair",
-    "apart": "apart",
-    "unsure": "cannot say",
-    "too small": "too small",
-}
+from fairbandits.report.phrases import percent
 
 
-def as_page(audit: Audit) -> str:
-    """Write the page; all that it shows is inside it."""
-    first = audit.foremost
+def audit_page(audit: Audit) -> str:
+    """Return the page, with all figures inside it."""
+    first = audit.headline
     others = [comparison for comparison in audit.comparisons if comparison is not first]
     parts = [
         f'<p class="lead">{escape(audit.sentence)}</p>',
         _verdict(audit),
-        _section(audit, first, is_first=True),
+        _section(audit, first, is_headline=True),
         _overview(audit) if others else "",
         *(_section(audit, comparison) for comparison in others),
-        _how_to_read(audit),
+        elements.bullet_list("How to read this report", _notes(audit)),
     ]
-    return page("Who gained less?", about_log(audit), "\n".join(filter(None, parts)))
+    return page("Fairness audit", describe_log(audit), "\n".join(filter(None, parts)))
 
 
-def about_log(audit: Audit) -> str:
-    """Say which log it is, and which of its columns were read as what."""
-    without = f", {audit.missing:,} of them without a reward" if audit.missing else ""
+def describe_log(audit: Audit) -> str:
+    """Return the log, its size and the roles of its columns."""
+    missing = f", {audit.missing:,} of them without a reward" if audit.missing else ""
     given = audit.roles.to_dict()
-    named = {role: given[role] for role in ("arm", "reward", "groups", "time") if role in given}
-    read = "; ".join(
-        f"{role}: {', '.join(columns) if isinstance(columns, list) else columns}"
-        for role, columns in named.items()
+    roles = {role: given[role] for role in ("arm", "reward", "groups", "time") if role in given}
+    columns = "; ".join(
+        f"{role} = {', '.join(names) if isinstance(names, list) else names}" for role, names in roles.items()
     )
-    guessed = [role for role in named if role in audit.guessed]
-    guesses = f" Guessed by their names: {', '.join(guessed)}." if guessed else ""
-    return f"{audit.name}: {audit.rows:,} decisions{without}. Its columns are read as {read}.{guesses}"
+    guessed = [role for role in roles if role in audit.guessed]
+    guesses = f" Guessed from column names: {', '.join(guessed)}." if guessed else ""
+    return f"{audit.name}: {audit.rows:,} decisions{missing}. Columns: {columns}.{guesses}"
 
 
 def _verdict(audit: Audit) -> str:
     if audit.verdict is None:
         return ""
-    kind = {FAIR: "fair", UNFAIR: "unfair"}.get(audit.status, "little")
-    return f'<p class="verdict {kind}">{escape(audit.verdict)}</p>'
+    css_class = {FAIR: "fair", UNFAIR: "unfair"}.get(audit.status, "little")
+    return f'<p class="verdict {css_class}">{escape(audit.verdict)}</p>'
 
 
 def _overview(audit: Audit) -> str:
     rows = []
     for comparison in audit.comparisons:
-        difference = comparison.difference
-        if difference is None:
+        analysis = comparison.analysis
+        if analysis is None:
             cells = ["", "", "", ""]
         else:
-            number = audit.words.numbers(difference)
-            gap = difference.gap
+            number, gap = audit.sentences.formatter(analysis), analysis.gap
             cells = [
                 number(float(gap)),
                 f"{number(gap.low)} to {number(gap.high)}",
-                escape(difference.behind.name),
-                escape(difference.ahead.name),
+                escape(analysis.disadvantaged.name),
+                escape(analysis.advantaged.name),
             ]
-        rows.append((comparison.name, [*cells, _VERDICTS[comparison.word]]))
-    heads = ["apart", f"{audit.settings.confidence * 100:g}% sure", "gained least", "gained most", "found"]
-    return f'<h2>All comparisons</h2>\n<div class="scroll">{table(heads, rows)}</div>'
+        rows.append((comparison.name, [*cells, comparison.conclusion]))
+    headers = ["gap", audit.sentences.interval_name, "disadvantaged", "advantaged", "conclusion"]
+    return f"<h2>All comparisons</h2>\n{elements.scrollable(table(headers, rows))}"
 
 
-def _section(audit: Audit, comparison: Comparison, is_first: bool = False) -> str:
-    words, difference = audit.words, comparison.difference
-    sentences = [] if is_first else [words.about(comparison)]
-    small = words.too_small(comparison)
-    parts = [f"<h2>By {escape(comparison.name)}</h2>", _paragraphs(sentences)]
-    if difference is not None:
-        parts.append(_pictures(audit, difference))
-    parts += [_groups(audit, comparison), _paragraphs([small] if small else [])]
-    if difference is not None:
-        parts += [_why(audit, difference), f"<h3>Missing rewards</h3>\n{_paragraphs([words.missing(difference)])}"]
+def _section(audit: Audit, comparison: Comparison, is_headline: bool = False) -> str:
+    sentences, analysis = audit.sentences, comparison.analysis
+    summary = [] if is_headline else [sentences.summary(comparison)]
+    too_small = sentences.too_small(comparison)
+    parts = [f"<h2>By {escape(comparison.name)}</h2>", elements.paragraphs(summary)]
+    if analysis is not None:
+        parts.append(_figures(audit, analysis))
+    parts += [_group_table(audit, comparison), elements.paragraphs([too_small] if too_small else [])]
+    if analysis is not None:
+        missing = elements.paragraphs([sentences.missing(analysis)])
+        parts += [_decomposition(audit, analysis), f"<h3>Missing rewards</h3>\n{missing}"]
     return "\n".join(filter(None, parts))
 
 
-def _pictures(audit: Audit, found: GroupGap) -> str:
-    number = audit.words.numbers(found)
-    means = "; ".join(f"{group.name} {number(group.mean)}" for group in found.groups[:20])
-    dots = "A dot is what a group gained on average; the bar around it is where its true mean may lie."
+def _figures(audit: Audit, analysis: GapAnalysis) -> str:
+    number, interval = audit.sentences.formatter(analysis), audit.sentences.interval_name
+    means = "; ".join(f"{group.name} {number(group.mean)}" for group in analysis.groups[:20])
+    caption = f"Mean reward of each group with its anytime-valid {interval} (bar)."
     if audit.settings.tolerance is not None:
-        dots += " The grey band is as wide as what is tolerated, counted from the group behind."
-    lines = "What each group had gained on average up to then, and where its true mean might have been."
-    if shows(found):
-        lines += " From the dashed line on the difference has shown."
-    shown = drawn(
-        as_svg(figures.gains(found, audit.settings.tolerance)),
-        f"Mean reward per decision of each group, with its interval: {means}",
-        dots,
-    )
-    if found.has_times:
-        shown += drawn(
-            as_svg(figures.over_time(found)),
-            f"Mean reward so far of each group over time, with its interval. {audit.words.about_time(found)}",
-            lines,
+        caption += " The grey band is the tolerance, from the disadvantaged group upwards."
+    drawings = [
+        drawn(
+            as_svg(figures.mean_rewards(analysis, audit.settings.tolerance)),
+            f"Mean reward per decision of each group, with its {interval}: {means}",
+            caption,
         )
-    return f'<div class="figures drawn">{shown}</div>'
+    ]
+    if analysis.has_history:
+        caption = f"Mean of all rewards so far with its anytime-valid {interval} (band)."
+        if analysis.is_detectable:
+            caption += " The dashed line marks since when the gap has been detectable."
+        drawings.append(
+            drawn(
+                as_svg(figures.history(analysis)),
+                f"Cumulative mean reward of each group over time. {audit.sentences.history(analysis)}",
+                caption,
+            )
+        )
+    return elements.figures(drawings)
 
 
-def _groups(audit: Audit, comparison: Comparison) -> str:
-    span = audit.words.number_of(comparison)
+def _group_table(audit: Audit, comparison: Comparison) -> str:
+    number = audit.sentences.comparison_formatter(comparison)
     rows = [
         (
             group.name,
             [
                 f"{group.rewards:,}",
-                span(group.mean),
-                f"{span(group.low)} to {span(group.high)}" if group.enough else "too small",
+                number(group.mean),
+                f"{number(group.low)} to {number(group.high)}" if group.is_large_enough else "too small",
                 percent(group.missing_share.value),
             ],
         )
         for group in comparison.groups
     ]
-    heads = ["rewards", "mean reward", f"{audit.settings.confidence * 100:g}% sure", "rewards missing"]
-    return f'<div class="scroll">{table(heads, rows)}</div>'
+    headers = ["rewards", "mean reward", audit.sentences.interval_name, "rewards missing"]
+    return elements.scrollable(table(headers, rows))
 
 
-def _why(audit: Audit, found: GroupGap) -> str:
-    words = audit.words
-    sentences = [words.causes(found), words.carriers(found), *filter(None, [words.one_sided(found)])]
+def _decomposition(audit: Audit, analysis: GapAnalysis) -> str:
+    sentences = audit.sentences
+    texts = [sentences.effects(analysis), sentences.top_arms(analysis)]
+    texts += filter(None, [sentences.one_sided(analysis)])
     caption = (
-        f"What each arm adds to the difference between {found.ahead.name} and {found.behind.name}. Bars to the "
-        "left of zero make it smaller."
+        f"Contributions of arms to the gap between {analysis.advantaged.name} and {analysis.disadvantaged.name}. "
+        "Negative contributions reduce the gap."
     )
-    picture = drawn(as_svg(figures.arms(found)), f"{caption} {' '.join(sentences)}", caption)
+    drawing = drawn(as_svg(figures.arm_contributions(analysis)), f"{caption} {' '.join(texts)}", caption)
     return (
-        f"<h3>Which arms carry it</h3>\n{_paragraphs(sentences)}\n"
-        f'<div class="figures drawn">{picture}</div>\n{_arms(audit, found)}'
+        f"<h3>Decomposition over arms</h3>\n{elements.paragraphs(texts)}\n"
+        f"{elements.figures([drawing])}\n{_arm_table(audit, analysis)}"
     )
 
 
-def _arms(audit: Audit, found: GroupGap) -> str:
-    number, fine = audit.words.numbers(found), audit.words.numbers(found, finer=1)
-    parts = found.decomposition
-    everything = [
-        fine(float(found.gap)),
-        _with_interval(parts.shown, fine),
-        _with_interval(parts.same_arm, fine),
+def _arm_table(audit: Audit, analysis: GapAnalysis) -> str:
+    number, fine = audit.sentences.formatter(analysis), audit.sentences.formatter(analysis, extra_digits=1)
+    parts = analysis.decomposition
+    total = [
+        fine(float(analysis.gap)),
+        _with_interval(parts.exposure_effect, fine),
+        _with_interval(parts.within_arm_effect, fine),
         "",
         "",
-        number(found.ahead.mean),
-        number(found.behind.mean),
+        number(analysis.advantaged.mean),
+        number(analysis.disadvantaged.mean),
     ]
-    rows = [("all arms", everything)]
+    rows = [("all arms", total)]
     rows += [
         (
             str(part.arm),
             [
                 _with_interval(part.total, fine),
-                fine(part.shown),
-                fine(part.same_arm),
+                fine(part.exposure_effect),
+                fine(part.within_arm_effect),
                 *(percent(share) for share in part.shares),
                 *(number(mean) or "never shown" for mean in part.means),
             ],
@@ -176,33 +172,31 @@ def _arms(audit: Audit, found: GroupGap) -> str:
     ]
     if parts.n_arms > len(parts.arms):
         rows.append((f"the other {parts.n_arms - len(parts.arms):,} arms", [fine(parts.rest), *[""] * 6]))
-    ahead, behind = found.ahead.name, found.behind.name
-    heads = ["adds", "who was shown what", "who got more from it"]
-    heads += [f"share of {ahead}", f"share of {behind}", f"gave {ahead}", f"gave {behind}"]
-    return f'<div class="scroll">{table(heads, rows)}</div>'
+    names = analysis.advantaged.name, analysis.disadvantaged.name
+    headers = ["contribution", "exposure effect", "within-arm effect"]
+    headers += [*(f"exposure of {name}" for name in names), *(f"mean of {name}" for name in names)]
+    return elements.scrollable(table(headers, rows))
 
 
-def _with_interval(estimate: IntervalEstimate, write: Callable[[float], str]) -> str:
-    return f'{write(estimate.value)}<span class="below">{write(estimate.low)} to {write(estimate.high)}</span>'
+def _with_interval(estimate: IntervalEstimate, number: Callable[[float], str]) -> str:
+    return elements.with_small_print(number(estimate.value), f"{number(estimate.low)} to {number(estimate.high)}")
 
 
-def _how_to_read(audit: Audit) -> str:
+def _notes(audit: Audit) -> list[str]:
     low, high = audit.reward_range
     n = len(audit.comparisons)
-    lines = [
-        f"Mean rewards are of the rewards that came; they may lie between {low:g} and {high:g}.",
-        f"All intervals of mean rewards hold together, and at all times at once, with "
-        f"{audit.settings.confidence * 100:g}% confidence: what may fail is shared by {n} "
-        f"comparison{'s' if n > 1 else ''}, and in each by its groups. They do not assume that decisions are "
-        "independent of each other. So do those of missing rewards, on their own.",
-        "The small numbers below what an arm adds say where it may truly lie: for one number at a time, by a "
-        "bootstrap that takes decisions as independent.",
+    confidence = f"{audit.settings.confidence * 100:g}%"
+    return [
+        f"The reward gap is the difference in mean reward between groups (demographic parity of rewards). Missing "
+        f"rewards are left out of means. Rewards lie between {low:g} and {high:g}.",
+        f"The intervals of mean rewards and gaps are anytime-valid confidence sequences. They hold jointly and at "
+        f"all times with {confidence} confidence: the error probability is divided over {n} "
+        f"comparison{'s' if n > 1 else ''} and their groups (Bonferroni). They do not assume that decisions are "
+        "independent. The intervals of the shares of missing rewards hold jointly as well, on their own.",
+        "The decomposition is that of Kitagawa, Oaxaca and Blinder. The exposure of a group is the share of its "
+        "rewards that came from the arm.",
+        f"The intervals of the decomposition (small print) are {confidence} Wald intervals from a bootstrap that "
+        "treats decisions as independent. Each of them holds by itself.",
         f"A group needs {audit.settings.min_rows:,} rewards to be compared.",
-        "A difference between groups is no proof of its cause: who differs in sex may differ in other things too.",
+        "A gap does not prove a cause: groups that differ in one attribute may differ in others as well.",
     ]
-    items = "".join(f"<li>{escape(line)}</li>\n" for line in lines)
-    return f"<h2>How to read this</h2>\n<ul>{items}</ul>"
-
-
-def _paragraphs(sentences: Iterable[str]) -> str:
-    return "\n".join(f"<p>{escape(sentence)}</p>" for sentence in sentences)

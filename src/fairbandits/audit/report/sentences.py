@@ -1,206 +1,218 @@
-"""What an audit found, in sentences for a person who is no statistician."""
+"""The results of an audit in sentences for readers without statistical training."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
 
-from fairbandits.audit.report.phrases import decimals, listed, percent, since, writer
-from fairbandits.audit.results import Comparison, GroupGains, GroupGap
+from fairbandits.audit.report.time_phrases import since
+from fairbandits.audit.results import Comparison, GapAnalysis, GroupResult
 from fairbandits.audit.verdict import FAIR, UNFAIR
+from fairbandits.report.phrases import (
+    capitalise,
+    confidence_label,
+    decimals,
+    describe_users,
+    join_names,
+    number_formatter,
+    percent,
+)
 
-_MOST_NAMED = 6
-# From this share of one-sided rewards on, a sentence says that the same-arm part leaves out much.
-_MUCH = 0.05
+_MAX_NAMES = 6
+# From this share of rewards from one-sided arms on, a sentence warns about them.
+_LARGE_SHARE = 0.05
 
 
 class AuditSentences:
-    """Sentences about the findings of one audit.
+    """Sentences about the results of one audit.
 
     Parameters
     ----------
     confidence : float
-        How sure all intervals are.
+        The confidence of all intervals.
     tolerance : float or None
-        How far apart groups may be.
+        The largest gap that is tolerated.
     min_rows : int
-        How many rewards a group needs.
+        The number of rewards that a group needs.
     span : float
-        The highest possible reward less the lowest.
+        The highest possible reward minus the lowest.
     """
 
     def __init__(self, confidence: float, tolerance: float | None, min_rows: int, span: float) -> None:
         self.confidence, self.tolerance, self.min_rows, self.span = confidence, tolerance, min_rows, span
+        self.interval_name = confidence_label(confidence)
 
-    def about(self, comparison: Comparison) -> str:
-        """Say who gained less, by how much, how sure that is, and since when it shows."""
-        difference = comparison.difference
-        if difference is None:
-            return self._nothing_to_say(comparison)
-        return " ".join(filter(None, (self._who(difference), self._how_sure(difference), _shown(difference))))
+    def summary(self, comparison: Comparison) -> str:
+        """Return the gap, its interval, the conclusion, and since when the gap has been detectable."""
+        analysis = comparison.analysis
+        if analysis is None:
+            return self._no_comparison(comparison)
+        return " ".join(filter(None, (self._gap(analysis), self._conclusion(analysis), _since(analysis))))
 
     def verdict(self, comparisons: Sequence[Comparison], status: int) -> str | None:
-        """Say whether the groups are within what is tolerated; None where nobody said what is."""
+        """Return the verdict on all comparisons; None without a tolerance."""
         if self.tolerance is None:
             return None
-        tolerated = f"{self.tolerance:g} of each other"
+        confidence, tolerance = f"{self.confidence * 100:g}% confidence", f"the tolerance of {self.tolerance:g}"
         if status == UNFAIR:
-            return f"Unfair, with confidence: groups are not within {tolerated} by {_by(comparisons, 'unfair')}."
+            return f"Unfair ({confidence}): the gap exceeds {tolerance} for {_names(comparisons, 'unfair')}."
         if status == FAIR:
-            return f"Fair, with confidence: groups are within {tolerated} by {_by(comparisons, 'fair')}."
-        unsaid = _by(comparisons, "unsure", "too small")
-        return f"Too little data: whether groups are within {tolerated} cannot be said by {unsaid}."
+            return f"Fair ({confidence}): the gap is within {tolerance} for {_names(comparisons, 'fair')}."
+        open_ = _names(comparisons, "undecided", "too small")
+        return f"Undecided: there is too little data to tell whether the gap is within {tolerance} for {open_}."
 
-    def _who(self, found: GroupGap) -> str:
-        behind, ahead, number = found.behind, found.ahead, self.numbers(found)
-        if ahead.mean == behind.mean:
-            return f"By {found.name}, all groups gained the same per decision ({number(ahead.mean)})."
-        if len(found.groups) == 2:
+    def _gap(self, analysis: GapAnalysis) -> str:
+        number, gap = self.formatter(analysis), analysis.gap
+        lowest, highest = analysis.disadvantaged, analysis.advantaged
+        low_users, high_users = _users(analysis, lowest, highest)
+        interval = f"{number(gap.low)} to {number(gap.high)}"
+        if highest.mean == lowest.mean:
             return (
-                f"Users {_whose(found, behind)} gained {number(found.gap)} less per decision than those "
-                f"{_whose(found, ahead)} ({number(behind.mean)} against {number(ahead.mean)})."
+                f"All groups by {analysis.name} received the same mean reward per decision "
+                f"({number(highest.mean)}; {self.interval_name} for the gap: {interval})."
             )
-        return (
-            f"Users {_whose(found, behind)} gained least ({number(behind.mean)} per decision) and those "
-            f"{_whose(found, ahead)} most ({number(ahead.mean)}): {number(found.gap)} apart."
+        if len(analysis.groups) == 2:
+            return capitalise(
+                f"{low_users} received {number(gap)} less reward per decision than {high_users} "
+                f"({number(lowest.mean)} vs {number(highest.mean)}; {self.interval_name} for the gap: {interval})."
+            )
+        return capitalise(
+            f"{low_users} received the least reward per decision ({number(lowest.mean)}) and {high_users} the "
+            f"most ({number(highest.mean)}), a gap of {number(gap)} ({self.interval_name}: {interval})."
         )
 
-    def _how_sure(self, found: GroupGap) -> str:
-        gap, number = found.gap, self.numbers(found)
-        sure = f"We are {self.confidence * 100:g}% sure that the difference is"
-        between = f"{sure} between {number(gap.low)} and {number(gap.high)}"
-        if found.word == "apart":
-            return f"{between}."
+    def _conclusion(self, analysis: GapAnalysis) -> str:
+        if analysis.conclusion == "gap":
+            return "The interval excludes zero, so the gap is unlikely to be chance."
         if self.tolerance is None:
-            return f"That may be chance: {_small(sure)} at most {number(gap.high)}, and it may be none at all."
-        tolerated = f"the {self.tolerance:g} that is tolerated"
-        if found.word == "unfair":
-            return f"{between}: more than {tolerated}."
-        if found.word == "fair":
-            return f"{sure} at most {number(gap.high)}: within {tolerated}."
-        return f"{between}: whether it is within {tolerated} cannot be said yet."
+            return "The interval includes zero, so the gap may be chance."
+        return {
+            "unfair": f"The whole interval lies above the tolerance of {self.tolerance:g}.",
+            "fair": f"The whole interval lies within the tolerance of {self.tolerance:g}.",
+            "undecided": f"The interval includes the tolerance of {self.tolerance:g}: no decision yet.",
+        }[analysis.conclusion]
 
-    def _nothing_to_say(self, comparison: Comparison) -> str:
-        nothing, need = f"By {comparison.name} nothing can be said", f"{self.min_rows:,} rewards"
+    def _no_comparison(self, comparison: Comparison) -> str:
+        prefix, required = f"No comparison by {comparison.name} is possible", f"at least {self.min_rows:,} rewards"
         if not comparison.groups:
-            return f"{nothing}: there is nobody of whom all of it is known."
-        if not comparison.enough:
-            return f"{nothing}: no group has {need}."
-        return f"{nothing}: of all groups only {comparison.enough[0].name} has {need}."
+            return f"{prefix}: no user has known values of all these attributes."
+        if not comparison.compared:
+            return f"{prefix}: no group has {required}."
+        return f"{prefix}: only {comparison.compared[0].name} has {required}."
 
     def too_small(self, comparison: Comparison) -> str | None:
-        """Say which groups are too small to say anything."""
+        """Return the groups that are too small to compare; None if there are none."""
         small = comparison.too_small
         if not small:
             return None
-        named = listed([f"{group.name} ({group.rewards:,})" for group in small], _MOST_NAMED)
-        return f"Too small to say anything, with fewer than {self.min_rows:,} rewards: {named}."
+        names = join_names([f"{group.name} ({group.rewards:,})" for group in small], _MAX_NAMES)
+        return f"Too small to compare, with fewer than {self.min_rows:,} rewards: {names}."
 
-    def causes(self, found: GroupGap) -> str:
-        """Say whether a gap comes from who was shown what, or from who got more from the same arm."""
-        shown, same = found.decomposition.shown.value, found.decomposition.same_arm.value
-        number = self.numbers(found)
-        first, second = "Both groups were shown much the same.", "From the same arm both got much the same."
-        if _is_something(shown, number):
-            arms = "that give less" if shown > 0.0 else "that give more"
-            first = f"The group behind, {found.behind.name}, was shown arms {arms}: that {_makes(shown, number)}."
-        if _is_something(same, number):
-            got = "less" if same > 0.0 else "more"
-            second = f"From the same arms {found.behind.name} got {got}: that {_makes(same, number)}."
-        chance = " As the difference may be chance, so may this." if found.gap.low <= 0.0 else ""
+    def effects(self, analysis: GapAnalysis) -> str:
+        """Return the exposure effect and the within-arm effect."""
+        exposure = analysis.decomposition.exposure_effect.value
+        within_arm = analysis.decomposition.within_arm_effect.value
+        number = self.formatter(analysis)
+        [users] = _users(analysis, analysis.disadvantaged)
+        first = "Exposure effect: both groups were shown equally rewarding arms."
+        second = "Within-arm effect: both groups received the same reward from the same arms."
+        if _is_visible(exposure, number):
+            arms = "less rewarding arms" if exposure > 0.0 else "more rewarding arms"
+            first = f"Exposure effect: {users} were shown {arms}, which {_contribution(exposure, number)}."
+        if _is_visible(within_arm, number):
+            reward = "less reward" if within_arm > 0.0 else "more reward"
+            second = (
+                f"Within-arm effect: {users} received {reward} from the same arms, "
+                f"which {_contribution(within_arm, number)}."
+            )
+        chance = " As the gap may be chance, so may these effects." if analysis.gap.low <= 0.0 else ""
         return f"{first} {second}{chance}"
 
-    def carriers(self, found: GroupGap) -> str:
-        """Say which arms carry the gap."""
-        parts, number = found.decomposition, self.numbers(found, finer=1)
+    def top_arms(self, analysis: GapAnalysis) -> str:
+        """Return the arms that contribute most to the gap."""
+        parts, number = analysis.decomposition, self.formatter(analysis, extra_digits=1)
         if parts.n_arms == 1:
-            return "There is one arm only."
+            return "There is only one arm."
         top = [part for part in parts.arms if part.total.value > 0.0][:3]
         if not top:
-            smaller = any(part.total.value < 0.0 for part in parts.arms)
-            return "The arms that matter most make it smaller." if smaller else "No arm carries it."
-        named = listed([f"{part.arm} ({number(part.total.value)})" for part in top], 3)
-        return f"Of {parts.n_arms:,} arms, these carry most of it: {named}."
-
-    def one_sided(self, found: GroupGap) -> str | None:
-        """Warn where much came from arms that only one group was shown."""
-        shares = found.decomposition.one_sided_shares
-        if max(shares) < _MUCH:
-            return None
-        return (
-            f"{percent(shares[0])} of the rewards of {found.ahead.name} and {percent(shares[1])} of those of "
-            f"{found.behind.name} came from arms that the other group was never shown. What they would have given "
-            "the other group nobody knows: their part counts as who was shown what."
-        )
-
-    def missing(self, found: GroupGap) -> str:
-        """Say whether rewards are missing more often for one group, and what that may hide."""
-        if not any(group.missing for group in found.groups):
-            return "No rewards are missing."
-        apart = found.missing.apart
-        most, least = found.missing.most, found.missing.least
-        text = (
-            f"Rewards are missing most often for {most.name} ({percent(most.missing_share.value)}) and least "
-            f"often for {least.name} ({percent(least.missing_share.value)})."
-        )
-        if apart.low > 0.0:
-            text = (
-                f"Careful: {_small(text)} We are {self.confidence * 100:g}% sure that this is no chance: the "
-                f"shares are at least {apart.low * 100:.2g} percentage points apart."
+            is_reduced = any(part.total.value < 0.0 for part in parts.arms)
+            return (
+                "The arms with the largest effects reduce the gap."
+                if is_reduced
+                else "No arm contributes to the gap."
             )
-        number, (low, high) = self.numbers(found), found.missing.bounds
-        turned = "They could even turn it round." if low < 0.0 else "Even then the same group would be behind."
+        names = join_names([f"{part.arm} ({number(part.total.value)})" for part in top], 3)
+        return f"Of {parts.n_arms:,} arms, these contribute most to the gap: {names}."
+
+    def one_sided(self, analysis: GapAnalysis) -> str | None:
+        """Return a warning if many rewards came from arms that only one group was shown."""
+        shares = analysis.decomposition.one_sided_shares
+        if max(shares) < _LARGE_SHARE:
+            return None
+        first, second = _users(analysis, analysis.advantaged, analysis.disadvantaged)
         return (
-            f"{text} Had they come, and been as extreme as can be, the difference could be anything from "
-            f"{number(low)} to {number(high)}. {turned}"
+            f"{percent(shares[0])} of the rewards of {first} and {percent(shares[1])} of those of {second} came "
+            "from arms that the other group was never shown. The rewards that the other group would have received "
+            "from them are unknown, so their contribution counts as an exposure effect."
         )
 
-    def about_time(self, found: GroupGap) -> str:
-        """Say since when a difference shows."""
-        return _shown(found) or "No difference shows."
+    def missing(self, analysis: GapAnalysis) -> str:
+        """Return the shares of missing rewards, and the worst-case bounds of the gap."""
+        if not any(group.missing for group in analysis.groups):
+            return "No rewards are missing."
+        missing, number = analysis.missing, self.formatter(analysis)
+        most_users, least_users = _users(analysis, missing.most, missing.least)
+        text = (
+            f"Rewards are missing most often for {most_users} ({percent(missing.most.missing_share.value)}) and "
+            f"least often for {least_users} ({percent(missing.least.missing_share.value)})."
+        )
+        if missing.share_gap.low > 0.0:
+            points = f"{missing.share_gap.low * 100:.2g} percentage points"
+            text += f" The shares differ by at least {points} ({self.confidence * 100:g}% confidence)."
+        low, high = missing.gap_bounds
+        reversal = "it could even reverse" if low < 0.0 else "the same group would still be disadvantaged"
+        bounds = f"{number(low)} and {number(high)}"
+        return f"{text} Depending on the missing rewards, the gap could lie between {bounds}: {reversal}."
 
-    def number_of(self, comparison: Comparison) -> Callable[[float], str]:
-        """Give the way to write the rewards of a comparison, also of one of groups that are too small."""
-        if comparison.difference is not None:
-            return self.numbers(comparison.difference)
-        return writer(decimals(self.span, self.span))
+    def history(self, analysis: GapAnalysis) -> str:
+        """Return since when the gap has been detectable."""
+        return _since(analysis) or "No gap is detectable."
 
-    def numbers(self, found: GroupGap, finer: int = 0) -> Callable[[float], str]:
-        """Give the way to write the rewards of a comparison: as many digits as mean something."""
-        gap = found.gap
+    def comparison_formatter(self, comparison: Comparison) -> Callable[[float], str]:
+        """Return the number format of a comparison, also if its groups are too small."""
+        if comparison.analysis is not None:
+            return self.formatter(comparison.analysis)
+        return number_formatter(decimals(self.span, self.span))
+
+    def formatter(self, analysis: GapAnalysis, extra_digits: int = 0) -> Callable[[float], str]:
+        """Return the number format of a comparison, with as many decimals as are meaningful."""
+        gap = analysis.gap
         digits = decimals(self.span, gap.high - gap.low)
-        if gap.low > 0.0:  # and must not look like nothing
+        if gap.low > 0.0:  # must not be rounded to zero
             digits = max(digits, min(6, math.ceil(-math.log10(gap.low))))
-        return writer(digits + finer)
+        return number_formatter(digits + extra_digits)
 
 
-def shows(found: GroupGap) -> bool:
-    """Whether a difference shows at the end of the log, and has for some time."""
-    return found.timeline.since is not None and found.word in ("apart", "unfair")
+def _names(comparisons: Sequence[Comparison], *conclusions: str) -> str:
+    chosen = [comparison.name for comparison in comparisons if comparison.conclusion in conclusions]
+    return join_names(chosen, _MAX_NAMES)
 
 
-def _by(comparisons: Sequence[Comparison], *words: str) -> str:
-    return listed([comparison.name for comparison in comparisons if comparison.word in words], _MOST_NAMED)
+def _users(analysis: GapAnalysis, *groups: GroupResult) -> list[str]:
+    return describe_users(analysis.attributes, *(group.labels for group in groups))
 
 
-def _whose(found: GroupGap, group: GroupGains) -> str:
-    pairs = zip(found.attributes, group.labels, strict=True)
-    return "whose " + " and whose ".join(f"{attribute} is {label}" for attribute, label in pairs)
+def _since(analysis: GapAnalysis) -> str | None:
+    if not analysis.is_detectable:
+        return None
+    return f"The gap has been detectable {since(analysis.timeline.blocks, analysis.timeline.since or 0)}."
 
 
-def _shown(found: GroupGap) -> str | None:
-    return f"It has shown {since(found.timeline.blocks, found.timeline.since or 0)}." if shows(found) else None
-
-
-def _is_something(value: float, number: Callable[[float], str]) -> bool:
+def _is_visible(value: float, number: Callable[[float], str]) -> bool:
     return number(abs(value)) != number(0.0)
 
 
-def _makes(value: float, number: Callable[[float], str]) -> str:
+def _contribution(value: float, number: Callable[[float], str]) -> str:
     if value < 0.0:
-        return f"takes {number(-value)} off the difference"
-    return f"makes {number(value)} of the difference"
-
-
-def _small(text: str) -> str:
-    return text[:1].lower() + text[1:]
+        return f"reduces the gap by {number(-value)}"
+    return f"accounts for {number(value)} of the gap"

@@ -1,4 +1,4 @@
-"""An audit as plain values: what `audit.json` holds. `docs/audit.md` says what each of them means."""
+"""An audit as JSON values, the content of `audit.json`. `docs/audit.md` documents every key."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from fairbandits.audit.audit import Audit
 from fairbandits.audit.intervals import IntervalEstimate
 from fairbandits.audit.report.sentences import AuditSentences
 from fairbandits.audit.results import (
-    ArmPart,
+    ArmContribution,
     Comparison,
     Decomposition,
-    GroupGains,
-    GroupGap,
+    GapAnalysis,
+    GroupResult,
     MissingRewards,
     Timeline,
 )
 from fairbandits.audit.time_blocks import TimeBlocks
 from fairbandits.report.number_formats import or_none
 
-FORMAT, VERSION = "fairbandits audit", 1
+FORMAT, VERSION = "fairbandits audit", 2
 
 
-def as_plain(audit: Audit) -> dict[str, Any]:
-    """Give an audit as what JSON can hold.
+def audit_to_dict(audit: Audit) -> dict[str, Any]:
+    """Return an audit as JSON values.
 
-    Names stay as they are within a version of the format; new ones may come.
+    Within a version of the format, keys keep their meaning; new ones may be added.
     """
     return {
         "format": FORMAT,
@@ -46,29 +46,29 @@ def as_plain(audit: Audit) -> dict[str, Any]:
             "reward_range": list(audit.reward_range),
         },
         "settings": asdict(audit.settings),
-        "comparisons": [comparison_as_plain(comparison, audit.words) for comparison in audit.comparisons],
+        "comparisons": [comparison_to_dict(comparison, audit.sentences) for comparison in audit.comparisons],
     }
 
 
-def comparison_as_plain(comparison: Comparison, words: AuditSentences) -> dict[str, Any]:
-    """Give a comparison as what JSON can hold."""
+def comparison_to_dict(comparison: Comparison, sentences: AuditSentences) -> dict[str, Any]:
+    """Return a comparison as JSON values."""
     return {
         "attributes": list(comparison.attributes),
-        "word": comparison.word,
-        "sentence": words.about(comparison),
+        "conclusion": comparison.conclusion,
+        "sentence": sentences.summary(comparison),
         "groups": [_group(group) for group in comparison.groups],
-        **(_difference(comparison.difference) if comparison.difference is not None else _nothing()),
+        **(_analysis(comparison.analysis) if comparison.analysis is not None else _no_analysis()),
     }
 
 
-def _nothing() -> dict[str, Any]:
+def _no_analysis() -> dict[str, Any]:
     return dict.fromkeys(("gap", "since", "decomposition", "missing", "timeline"))
 
 
-def _group(group: GroupGains) -> dict[str, Any]:
+def _group(group: GroupResult) -> dict[str, Any]:
     return {
         "labels": list(group.labels),
-        "enough": group.enough,
+        "large_enough": group.is_large_enough,
         "rewards": group.rewards,
         "missing": group.missing,
         "mean": or_none(group.mean),
@@ -78,29 +78,29 @@ def _group(group: GroupGains) -> dict[str, Any]:
     }
 
 
-def _difference(found: GroupGap) -> dict[str, Any]:
-    gap, timeline = found.gap, found.timeline
+def _analysis(analysis: GapAnalysis) -> dict[str, Any]:
+    gap, timeline = analysis.gap, analysis.timeline
     return {
         "gap": {
             **_estimate(IntervalEstimate(float(gap), gap.low, gap.high)),
-            "ahead": list(found.ahead.labels),
-            "behind": list(found.behind.labels),
+            "advantaged": list(analysis.advantaged.labels),
+            "disadvantaged": list(analysis.disadvantaged.labels),
         },
-        "since": None if timeline.since is None else _moment(timeline.blocks, timeline.since),
-        "decomposition": _decomposition(found.decomposition),
-        "missing": _missing(found.missing),
+        "since": None if timeline.since is None else _block_start(timeline.blocks, timeline.since),
+        "decomposition": _decomposition(analysis.decomposition),
+        "missing": _missing(analysis.missing),
         "timeline": _timeline(timeline),
     }
 
 
 def _decomposition(parts: Decomposition) -> dict[str, Any]:
     return {
-        "shown": _estimate(parts.shown),
-        "same_arm": _estimate(parts.same_arm),
+        "exposure_effect": _estimate(parts.exposure_effect),
+        "within_arm_effect": _estimate(parts.within_arm_effect),
         "one_sided": {
             **_estimate(parts.one_sided),
-            "share_ahead": parts.one_sided_shares[0],
-            "share_behind": parts.one_sided_shares[1],
+            "share_advantaged": parts.one_sided_shares[0],
+            "share_disadvantaged": parts.one_sided_shares[1],
         },
         "arms": [_arm(part) for part in parts.arms],
         "n_arms": parts.n_arms,
@@ -109,35 +109,35 @@ def _decomposition(parts: Decomposition) -> dict[str, Any]:
     }
 
 
-def _arm(part: ArmPart) -> dict[str, Any]:
+def _arm(part: ArmContribution) -> dict[str, Any]:
     return {
         "arm": part.arm,
-        "shown": part.shown,
-        "same_arm": part.same_arm,
+        "exposure_effect": part.exposure_effect,
+        "within_arm_effect": part.within_arm_effect,
         "total": _estimate(part.total),
-        "share_ahead": part.shares[0],
-        "share_behind": part.shares[1],
-        "mean_ahead": or_none(part.means[0]),
-        "mean_behind": or_none(part.means[1]),
+        "share_advantaged": part.shares[0],
+        "share_disadvantaged": part.shares[1],
+        "mean_advantaged": or_none(part.means[0]),
+        "mean_disadvantaged": or_none(part.means[1]),
     }
 
 
-def _missing(found: MissingRewards) -> dict[str, Any]:
+def _missing(missing: MissingRewards) -> dict[str, Any]:
     return {
-        "apart": _estimate(found.apart),
-        "most": list(found.most.labels),
-        "least": list(found.least.labels),
-        "gap_low": found.bounds[0],
-        "gap_high": found.bounds[1],
+        "share_gap": _estimate(missing.share_gap),
+        "most": list(missing.most.labels),
+        "least": list(missing.least.labels),
+        "gap_low": missing.gap_bounds[0],
+        "gap_high": missing.gap_bounds[1],
     }
 
 
 def _timeline(timeline: Timeline) -> dict[str, Any]:
     blocks, means = timeline.blocks, timeline.means
     return {
-        "by": blocks.kind,
-        "block": blocks.width,
-        "starts": [_moment(blocks, place) for place in range(blocks.n)],
+        "unit": blocks.unit,
+        "block_width": blocks.width,
+        "starts": [_block_start(blocks, number) for number in range(blocks.n)],
         "groups": [
             {
                 "labels": list(group.labels),
@@ -152,8 +152,8 @@ def _timeline(timeline: Timeline) -> dict[str, Any]:
     }
 
 
-def _moment(blocks: TimeBlocks, place: int) -> Any:
-    start = blocks.start(place)
+def _block_start(blocks: TimeBlocks, number: int) -> Any:
+    start = blocks.start(number)
     return np.datetime_as_string(start, "s") if isinstance(start, np.datetime64) else start
 
 

@@ -87,7 +87,7 @@ class PairLayout(NamedTuple):
 
 
 class RidgeState(NamedTuple):
-    """Regressions with matrices of their own; see `RidgeBank` for what each array holds."""
+    """Regressions with matrices of their own; see `RidgeRegressions` for what each array holds."""
 
     where: Ints
     theta: Floats
@@ -105,7 +105,7 @@ class DisjointState(NamedTuple):
     Attributes
     ----------
     where, theta : arrays
-        As in `RidgeBank`.
+        As in `RidgeRegressions`.
     steps : array of shape (n_steps, d)
         The low-rank steps (see `low_rank`).
     blocks : array of shape (n_blocks, n_entries, 8)

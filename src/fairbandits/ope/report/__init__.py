@@ -1,1 +1,1 @@
-"""The report of an off-policy evaluation: sentences, figures, a page."""
+"""The report of an off-policy evaluation: sentences, figures, page."""

@@ -1,4 +1,4 @@
-"""The pictures of a judgement: what each policy would have earned for whom, and how far apart groups would be."""
+"""The figures of an evaluation: values and gaps of the policies beside those of the log."""
 
 from __future__ import annotations
 
@@ -10,92 +10,88 @@ from fairbandits.categorical import Label
 from fairbandits.ope.results import EstimatorResult, Evaluation
 from fairbandits.ope.value_estimate import ValueEstimate
 from fairbandits.report import figure_style
+from fairbandits.report.interval_plots import GREY, WIDTH, add_grid, draw_interval, label_rows
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_WIDTH = 3.3  # inches: it is shown larger, so that its letters are as large as those of the text
-_MOST_GROUPS = 5
-_GREY = "#8c949d"
+_MAX_GROUPS = 5
 _MARKERS = "osD^vP"
 
 
-def trusted(found: Evaluation) -> dict[str, EstimatorResult]:
-    """Give the verdict to look at first: of the log itself, and of every policy."""
-    return {"the log": found.logged} | {one.title: one.verdicts[one.trusted] for one in found.policies}
+def preferred_results(evaluation: Evaluation) -> dict[str, EstimatorResult]:
+    """Return the results of the log, and those of the preferred estimator for each policy."""
+    return {"the log": evaluation.logged} | {policy.title: policy.preferred for policy in evaluation.policies}
 
 
-def earned(found: Evaluation, attribute: str | None) -> Figure:
-    """Draw what the log got and what each policy would have earned: for everybody, and for each group."""
-    verdicts = trusted(found)
-    groups: list[Label] = [] if attribute is None else _largest(found, attribute)
+def values(evaluation: Evaluation, attribute: str | None) -> Figure:
+    """Plot the value of the log and of each policy, overall and by group."""
+    results = preferred_results(evaluation)
+    groups: list[Label] = [] if attribute is None else _largest_groups(evaluation, attribute)
     with figure_style.style():
-        figure = figure_style.blank(_WIDTH, 0.9 + (0.2 + 0.13 * (1 + len(groups))) * len(verdicts))
+        figure = figure_style.blank(WIDTH, 0.9 + (0.2 + 0.13 * (1 + len(groups))) * len(results))
         axes = figure.subplots()
-        made: dict[str, Any] = {}
-        for row, verdict in enumerate(verdicts.values()):
-            each: Mapping[Label, ValueEstimate | None] = (
-                {} if attribute is None else verdict.value.groups[attribute]
+        handles: dict[str, Any] = {}
+        for row, result in enumerate(results.values()):
+            by_group: Mapping[Label, ValueEstimate | None] = (
+                {} if attribute is None else result.value.by_group[attribute]
             )
-            dots = [("everybody", verdict.value.everybody), *((str(name), each[name]) for name in groups)]
-            for number, (name, estimate) in enumerate(dots):
+            estimates = [("overall", result.value.overall), *((str(label), by_group[label]) for label in groups)]
+            for number, (name, estimate) in enumerate(estimates):
                 if estimate is not None:
-                    made[name] = _dot(axes, estimate, row + _offset(number, len(dots)), number)
-        _rows(axes, list(verdicts))
+                    handles[name] = _draw(axes, estimate, row + _offset(number, len(estimates)), number)
+        _label_policies(axes, list(results))
         axes.set_xlabel("mean reward per decision")
-        figure_style.legend(figure, made)
+        figure_style.legend(figure, handles)
     return figure
 
 
-def apart(found: Evaluation, attribute: str) -> Figure:
-    """Draw the largest difference between groups: in the log, and with each policy.
+def gaps(evaluation: Evaluation, attribute: str) -> Figure:
+    """Plot the largest gap between groups for the log and for each policy.
 
-    Of two groups the one that is ahead in the log comes first, also with policies that put the other ahead.
+    With two groups, the group that is advantaged in the log comes first for all policies.
     """
-    verdicts = trusted(found)
-    logged = found.logged.widest(attribute)
-    is_pair = logged is not None and len(found.rows.groups[attribute]) == 2
+    results = preferred_results(evaluation)
+    logged = evaluation.logged.largest_gap(attribute)
+    is_pair = logged is not None and len(evaluation.rows.by_group[attribute]) == 2
     with figure_style.style():
-        figure = figure_style.blank(_WIDTH, 0.9 + 0.3 * len(verdicts))
+        figure = figure_style.blank(WIDTH, 0.9 + 0.3 * len(results))
         axes = figure.subplots()
-        for row, verdict in enumerate(verdicts.values()):
-            difference = verdict.widest(attribute)
-            if difference is None or logged is None:
+        for row, result in enumerate(results.values()):
+            gap = result.largest_gap(attribute)
+            if gap is None or logged is None:
                 continue
-            if is_pair and difference.first != logged.first:
-                difference = difference.turned()
-            _dot(axes, difference.estimate, row, 0)
+            if is_pair and gap.first != logged.first:
+                gap = gap.swapped()
+            _draw(axes, gap.estimate, row, 0)
         axes.axvline(0.0, color=figure_style.INK, linewidth=0.6)
-        _rows(axes, list(verdicts))
-        pair = f"{logged.first} gets more than {logged.second}, by" if is_pair and logged is not None else ""
-        axes.set_xlabel(pair or "largest difference between groups")
+        _label_policies(axes, list(results))
+        pair = f"mean reward of {logged.first} minus {logged.second}" if is_pair and logged is not None else ""
+        axes.set_xlabel(pair or "largest gap between groups")
     return figure
 
 
-def _dot(axes: Axes, estimate: ValueEstimate, y: float, number: int) -> Any:
+def _draw(axes: Axes, estimate: ValueEstimate, y: float, number: int) -> Any:
     colour = figure_style.INK if number == 0 else figure_style.style_of(number - 1)[0]
-    axes.hlines(y, estimate.low, estimate.high, color=colour, linewidth=3.0, alpha=0.45, capstyle="round")
     marker = _MARKERS[number % len(_MARKERS)]
-    return axes.plot([estimate.value], [y], marker, color=colour, markersize=4, linestyle="")[0]
+    bounds = estimate.value, estimate.low, estimate.high
+    return draw_interval(axes, y, *bounds, colour=colour, marker=marker, size=4.0)
 
 
 def _offset(number: int, n: int) -> float:
     return (number - (n - 1) / 2.0) * 0.6 / max(n, 2)
 
 
-def _rows(axes: Axes, titles: list[str]) -> None:
-    axes.set_yticks(range(len(titles)), [shorten(title, 26, placeholder="…") for title in titles])
-    axes.set_ylim(len(titles) - 0.5, -0.5)
-    axes.tick_params(axis="y", length=0)
-    axes.grid(axis="x", color=_GREY, alpha=0.25, linewidth=0.5)
-    axes.set_axisbelow(True)
+def _label_policies(axes: Axes, titles: list[str]) -> None:
+    label_rows(axes, [shorten(title, 26, placeholder="…") for title in titles])
+    add_grid(axes)
     for row in range(1, len(titles)):
-        axes.axhline(row - 0.5, color=_GREY, alpha=0.4, linewidth=0.5)
+        axes.axhline(row - 0.5, color=GREY, alpha=0.4, linewidth=0.5)
 
 
-def _largest(found: Evaluation, attribute: str) -> list[Label]:
-    """Give the groups to draw: the largest, in the order of their names."""
-    rows = found.rows.groups[attribute]
-    kept = sorted(rows, key=lambda name: -rows[name])[:_MOST_GROUPS]
-    return [name for name in rows if name in kept]
+def _largest_groups(evaluation: Evaluation, attribute: str) -> list[Label]:
+    """Return the largest groups, sorted by name."""
+    rows = evaluation.rows.by_group[attribute]
+    largest = sorted(rows, key=lambda label: -rows[label])[:_MAX_GROUPS]
+    return [label for label in rows if label in largest]

@@ -1,4 +1,4 @@
-"""The page of a judgement: a sentence first, then a picture, then numbers."""
+"""The HTML page of an evaluation: sentences first, then figures, then tables."""
 
 from __future__ import annotations
 
@@ -7,134 +7,151 @@ from html import escape
 
 from fairbandits.ope.report import figures
 from fairbandits.ope.report.sentences import EvaluationSentences, worst_off
-from fairbandits.ope.results import TITLES, EstimatorResult, Evaluation, PolicyEvaluation
+from fairbandits.ope.results import ESTIMATOR_NAMES, EstimatorResult, Evaluation, PolicyEvaluation
 from fairbandits.ope.value_estimate import ValueEstimate
+from fairbandits.report import elements
 from fairbandits.report.figure_style import as_svg
 from fairbandits.report.page import drawn, page, table
 
-_HOW_TO_READ = (
-    "Nobody has tried these policies on users. What they would have earned is worked out from what the log's own "
-    "policy tried: rows on which they would have decided as it did count, and count more the rarer that was.",
-    "Doubly robust comes first: a model predicts the reward of every arm, and the rows correct the model. SNIPS "
-    "and IPS use the rows alone. The direct method uses the model alone; its interval does not know whether the "
-    "model is of the right kind. Replay asks that arms were shown at random. Where they contradict each other "
-    "beyond their intervals, something is wrong with the propensities or with the model.",
-    "Intervals are for one number at a time; those of differences between more than two groups hold together.",
-    "Whoever trained on part of the log was judged by the rest of it, and did not go on learning there.",
+_NO_ESTIMATE = "no estimate"
+_NOTES = (
+    "These policies have not been tried on users. Off-policy evaluation estimates their value, the mean "
+    "reward per decision, from the decisions of the logging policy: rows on which a policy would have made "
+    "the same decision count, and count more the less likely that decision was.",
+    "Doubly robust is the preferred estimator: a reward model predicts the reward of every arm, and the "
+    "logged rewards correct its predictions. SNIPS and IPS (self-normalised and plain inverse propensity "
+    "scoring) use the logged rewards alone. The direct method uses the reward model alone, and its interval "
+    "does not account for a misspecified model. Replay is valid only if the logging policy was uniform. If "
+    "estimators contradict each other beyond their intervals, the propensities or the reward model are wrong.",
+    "Each interval holds by itself, except that the intervals of the gaps between more than two groups hold "
+    "jointly. All are fixed-sample intervals: Student's t with a correction for skewness.",
+    "Policies trained on the earlier part of the log were evaluated on the rest of it, without further learning.",
 )
 
 
-def as_page(found: Evaluation) -> str:
-    """Write the page; all that it shows is inside it."""
-    words = EvaluationSentences(found)
-    attributes: list[str | None] = [*found.rows.groups]
+def evaluation_page(evaluation: Evaluation) -> str:
+    """Return the page, with all figures inside it."""
+    sentences = EvaluationSentences(evaluation)
+    attributes: list[str | None] = [*evaluation.rows.by_group]
     parts = [
-        f'<p class="lead">{escape(words.lead())}</p>',
-        *(_pictures(found, words, attribute) for attribute in attributes or [None]),
-        _glance(found, words),
-        _cautions(found),
-        *(_section(found, words, policy) for policy in found.policies),
-        _listed("How to read this", _HOW_TO_READ),
+        f'<p class="lead">{escape(sentences.headline())}</p>',
+        *(_figures(evaluation, sentences, attribute) for attribute in attributes or [None]),
+        _overview(evaluation, sentences),
+        _warnings(evaluation),
+        *(_policy_section(evaluation, sentences, policy) for policy in evaluation.policies),
+        elements.bullet_list("How to read this report", _NOTES),
     ]
-    return page("What would other policies have done?", about_log(found), "\n".join(filter(None, parts)))
+    return page("Off-policy evaluation", describe_log(evaluation), "\n".join(filter(None, parts)))
 
 
-def about_log(found: Evaluation) -> str:
-    """Say which log it is, and how much of it judged."""
-    trained = f"; {found.trained:,} earlier ones trained policies" if found.trained else ""
-    return f"{found.log}: judged by {found.rows.everybody:,} decisions with a reward{trained}."
+def describe_log(evaluation: Evaluation) -> str:
+    """Return the log, and the numbers of evaluation and training rows."""
+    trained = (
+        f"; {evaluation.training_rows:,} earlier decisions trained policies" if evaluation.training_rows else ""
+    )
+    return f"{evaluation.log}: evaluated on {evaluation.rows.overall:,} decisions with a reward{trained}."
 
 
-def _pictures(found: Evaluation, words: EvaluationSentences, attribute: str | None) -> str:
+def _figures(evaluation: Evaluation, sentences: EvaluationSentences, attribute: str | None) -> str:
     heading = "" if attribute is None else f"<h2>By {escape(attribute)}</h2>\n"
-    dots = "A dot is what was or would have been earned per decision; the bar is where the truth may lie."
-    verdicts = figures.trusted(found)
-    said = "; ".join(f"{title}: {_short(words, verdict.value.everybody)}" for title, verdict in verdicts.items())
-    shown = drawn(as_svg(figures.earned(found, attribute)), f"Mean reward per decision. {said}", dots)
-    if attribute is not None and found.logged.widest(attribute) is not None:
-        gaps = {title: verdict.widest(attribute) for title, verdict in verdicts.items()}
-        text = "; ".join(f"{title}: {_short(words, gap.estimate if gap else None)}" for title, gap in gaps.items())
-        caption = "How far apart the groups are. The nearer to zero, the more alike they fare."
-        shown += drawn(as_svg(figures.apart(found, attribute)), f"PolicyGap by {attribute}. {text}", caption)
-    return f'{heading}<div class="figures drawn">{shown}</div>'
-
-
-def _glance(found: Evaluation, words: EvaluationSentences) -> str:
-    attributes = list(found.rows.groups)
-    heads = ["earned", "more than the log"]
-    heads += [f"{what} by {attribute}" for attribute in attributes for what in ("apart", "worst off")]
-    rows = [("the log", _glanced(words, found.logged, attributes, None))]
-    rows += [
-        (policy.title, _glanced(words, policy.verdicts[policy.trusted], attributes, policy))
-        for policy in found.policies
+    results = figures.preferred_results(evaluation)
+    interval = sentences.interval_name
+    drawings = [
+        drawn(
+            as_svg(figures.values(evaluation, attribute)),
+            f"Mean reward per decision. {_describe(sentences, {t: r.value.overall for t, r in results.items()})}",
+            f"Mean reward per decision, logged or estimated, with its {interval} (bar).",
+        )
     ]
-    heads.append("effective rows")
-    return f'<h2>At a glance</h2>\n<div class="scroll">{table(heads, rows)}</div>'
+    if attribute is not None and evaluation.logged.largest_gap(attribute) is not None:
+        gaps = {title: result.largest_gap(attribute) for title, result in results.items()}
+        estimates = {title: gap.estimate if gap else None for title, gap in gaps.items()}
+        drawings.append(
+            drawn(
+                as_svg(figures.gaps(evaluation, attribute)),
+                f"Gap by {attribute}. {_describe(sentences, estimates)}",
+                f"Gap between groups with its {interval} (bar). Zero means that the groups receive the same "
+                "reward.",
+            )
+        )
+    return f"{heading}{elements.figures(drawings)}"
 
 
-def _glanced(
-    words: EvaluationSentences,
-    verdict: EstimatorResult,
+def _describe(sentences: EvaluationSentences, estimates: dict[str, ValueEstimate | None]) -> str:
+    return "; ".join(
+        f"{title}: {_NO_ESTIMATE}"
+        if estimate is None
+        else f"{title}: {sentences.number(estimate.value)} ({sentences.interval(estimate)})"
+        for title, estimate in estimates.items()
+    )
+
+
+def _overview(evaluation: Evaluation, sentences: EvaluationSentences) -> str:
+    attributes = list(evaluation.rows.by_group)
+    headers = ["value", "difference from the log"]
+    headers += [
+        f"{quantity} by {attribute}" for attribute in attributes for quantity in ("gap", "worst-off group")
+    ]
+    rows = [("the log", _overview_cells(sentences, evaluation.logged, attributes, None))]
+    rows += [
+        (policy.title, _overview_cells(sentences, policy.preferred, attributes, policy))
+        for policy in evaluation.policies
+    ]
+    headers.append("effective rows")
+    return f"<h2>Overview</h2>\n{elements.scrollable(table(headers, rows))}"
+
+
+def _overview_cells(
+    sentences: EvaluationSentences,
+    result: EstimatorResult,
     attributes: Iterable[str],
     policy: PolicyEvaluation | None,
 ) -> list[str]:
-    cells = [_cell(words, verdict.value.everybody), "" if policy is None else _cell(words, verdict.gain.everybody)]
+    improvement = "" if policy is None else _cell(sentences, result.improvement.overall)
+    cells = [_cell(sentences, result.value.overall), improvement]
     for attribute in attributes:
-        gap, worst = verdict.widest(attribute), worst_off(verdict, attribute)
-        cells.append(_cell(words, gap.estimate if gap else None))
-        cells.append("" if worst is None else f"{escape(worst[0])} {_cell(words, worst[1])}")
-    return [*cells, "" if policy is None else f"{policy.effective.everybody:,.0f}"]
+        gap, worst = result.largest_gap(attribute), worst_off(result, attribute)
+        cells.append(_cell(sentences, gap.estimate if gap else None))
+        cells.append("" if worst is None else f"{escape(worst[0])} {_cell(sentences, worst[1])}")
+    return [*cells, "" if policy is None else f"{policy.effective_rows.overall:,.0f}"]
 
 
-def _section(found: Evaluation, words: EvaluationSentences, policy: PolicyEvaluation) -> str:
-    groups = [(attribute, label) for attribute, of in found.rows.groups.items() for label in of]
-    heads = ["everybody", *(f"{attribute} {label}" for attribute, label in groups)]
-    heads += [f"apart by {attribute}" for attribute in found.rows.groups]
+def _policy_section(evaluation: Evaluation, sentences: EvaluationSentences, policy: PolicyEvaluation) -> str:
+    groups = [(attribute, label) for attribute, labels in evaluation.rows.by_group.items() for label in labels]
+    headers = ["overall", *(f"{attribute} {label}" for attribute, label in groups)]
+    headers += [f"gap by {attribute}" for attribute in evaluation.rows.by_group]
     rows = [
-        (TITLES[name], _numbers(words, policy.verdicts[name], groups))
-        for name in TITLES
-        if name in policy.verdicts
+        (ESTIMATOR_NAMES[name], _estimator_cells(sentences, policy.estimates[name], groups))
+        for name in ESTIMATOR_NAMES
+        if name in policy.estimates
     ]
-    counts = [
-        policy.effective.everybody,
-        *(policy.effective.groups[attribute][label] for attribute, label in groups),
+    sizes = [
+        policy.effective_rows.overall,
+        *(policy.effective_rows.by_group[attribute][label] for attribute, label in groups),
     ]
-    rows.append(("effective rows", [*(f"{count:,.0f}" for count in counts), *[""] * len(found.rows.groups)]))
-    said = "\n".join(f"<p>{escape(line)}</p>" for line in (*words.about(policy), words.how(policy)))
-    return f'<h2>{escape(policy.title)}</h2>\n{said}\n<div class="scroll">{table(heads, rows)}</div>'
+    rows.append(("effective rows", [*(f"{size:,.0f}" for size in sizes), *[""] * len(evaluation.rows.by_group)]))
+    texts = elements.paragraphs((*sentences.summary(policy), sentences.method(policy)))
+    return f"<h2>{escape(policy.title)}</h2>\n{texts}\n{elements.scrollable(table(headers, rows))}"
 
 
-def _numbers(
-    words: EvaluationSentences, verdict: EstimatorResult, groups: list[tuple[str, int | str]]
+def _estimator_cells(
+    sentences: EvaluationSentences, result: EstimatorResult, groups: list[tuple[str, int | str]]
 ) -> list[str]:
-    cells = [_cell(words, verdict.value.everybody)]
-    cells += [_cell(words, verdict.value.groups[attribute][label]) for attribute, label in groups]
-    for attribute in verdict.value.groups:
-        gap = verdict.widest(attribute)
-        cells.append("" if gap is None else f"{_cell(words, gap.estimate)}{_below(f'{gap.first} ahead')}")
+    cells = [_cell(sentences, result.value.overall)]
+    cells += [_cell(sentences, result.value.by_group[attribute][label]) for attribute, label in groups]
+    for attribute in result.value.by_group:
+        gap = result.largest_gap(attribute)
+        cells.append("" if gap is None else _cell(sentences, gap.estimate, f"{gap.first} advantaged"))
     return cells
 
 
-def _cautions(found: Evaluation) -> str:
-    if not found.cautions:
-        return "<h2>Before you believe it</h2>\n<p>Nothing stands out that would make these numbers doubtful.</p>"
-    return _listed("Before you believe it", found.cautions)
+def _warnings(evaluation: Evaluation) -> str:
+    if not evaluation.warnings:
+        return "<h2>Warnings</h2>\n<p>There are no warnings.</p>"
+    return elements.bullet_list("Warnings", evaluation.warnings)
 
 
-def _listed(title: str, lines: Iterable[str]) -> str:
-    items = "".join(f"<li>{escape(line)}</li>\n" for line in lines)
-    return f"<h2>{title}</h2>\n<ul>{items}</ul>"
-
-
-def _cell(words: EvaluationSentences, estimate: ValueEstimate | None) -> str:
+def _cell(sentences: EvaluationSentences, estimate: ValueEstimate | None, *notes: str) -> str:
     if estimate is None:
-        return "cannot say"
-    return f"{words.number(estimate.value)}{_below(words.interval(estimate))}"
-
-
-def _below(text: str) -> str:
-    return f'<span class="below">{escape(text)}</span>'
-
-
-def _short(words: EvaluationSentences, estimate: ValueEstimate | None) -> str:
-    return "cannot say" if estimate is None else f"{words.number(estimate.value)} ({words.interval(estimate)})"
+        return _NO_ESTIMATE
+    return elements.with_small_print(sentences.number(estimate.value), sentences.interval(estimate), *notes)

@@ -24,7 +24,7 @@ class GroupGainsSchema(TypedDict):
 
     labels: list[str]
     place: int
-    enough: Literal[True]
+    large_enough: Literal[True]
     rewards: int
     missing: int
     mean: float
@@ -33,43 +33,43 @@ class GroupGainsSchema(TypedDict):
     missing_share: EstimateSchema
     decisions: int
     share_of_decisions: float
-    experiments: int
-    share_of_experiments: float
-    experiment_rate: float
+    explorations: int
+    share_of_explorations: float
+    exploration_rate: float
 
 
 class FoundGap(EstimateSchema):
     """The highest mean of a group less the lowest."""
 
-    ahead: list[str]
-    behind: list[str]
+    advantaged: list[str]
+    disadvantaged: list[str]
 
 
 class OneSided(EstimateSchema):
     """The part of a gap that is due to arms which only one of the two groups was shown."""
 
-    share_ahead: float
-    share_behind: float
+    share_advantaged: float
+    share_disadvantaged: float
 
 
 class ArmPartSchema(TypedDict):
     """What an arm adds to a gap: by who was shown it, and by who got more from it."""
 
     arm: str
-    shown: float
-    same_arm: float
+    exposure_effect: float
+    within_arm_effect: float
     total: EstimateSchema
-    share_ahead: float
-    share_behind: float
-    mean_ahead: NumericFeature
-    mean_behind: NumericFeature
+    share_advantaged: float
+    share_disadvantaged: float
+    mean_advantaged: NumericFeature
+    mean_disadvantaged: NumericFeature
 
 
 class DecompositionSchema(TypedDict):
     """A gap, split over arms; `rest` is what all others add."""
 
-    shown: EstimateSchema
-    same_arm: EstimateSchema
+    exposure_effect: EstimateSchema
+    within_arm_effect: EstimateSchema
     one_sided: OneSided
     arms: list[ArmPartSchema]
     n_arms: int
@@ -80,7 +80,7 @@ class DecompositionSchema(TypedDict):
 class MissingRewardsSchema(TypedDict):
     """Whose rewards are missing more often, and how small and large the gap could be, had they come."""
 
-    apart: EstimateSchema
+    share_gap: EstimateSchema
     most: list[str]
     least: list[str]
     gap_low: float
@@ -109,7 +109,7 @@ class ComparisonSchema(TypedDict):
     """The groups of an attribute, compared; what is null needs two groups that are large enough."""
 
     attributes: list[str]
-    word: Literal["fair", "unfair", "unsure", "too small"]
+    conclusion: Literal["fair", "unfair", "undecided", "too small"]
     sentence: str
     groups: list[GroupGainsSchema]
     gap: FoundGap | None
@@ -144,7 +144,7 @@ class FairnessAnswer(TypedDict):
     status: Literal["fair", "unfair", "unsure"]
     sentence: str
     detail: str
-    foremost: str | None
+    headline: str | None
     tolerance: float
     confidence: float
     min_group: int

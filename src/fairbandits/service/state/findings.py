@@ -10,13 +10,13 @@ import scipy.special  # noqa: F401 - loaded now, so that the first to look need 
 from numpy.typing import NDArray
 
 from fairbandits.audit import verdict
-from fairbandits.audit.assessment import Settings, assess_one
-from fairbandits.audit.group_sums import Compared, GroupSums
+from fairbandits.audit.comparison import AuditSettings, compare_groups
+from fairbandits.audit.grouped_sums import GroupedSums, RewardSums
 from fairbandits.audit.log_sums import COUNT, SQUARES, TOTAL
-from fairbandits.audit.report.phrases import listed, percent
 from fairbandits.audit.report.sentences import AuditSentences
-from fairbandits.audit.report.serialisation import comparison_as_plain
+from fairbandits.audit.report.serialisation import comparison_to_dict
 from fairbandits.audit.results import Comparison
+from fairbandits.report.phrases import join_names, percent
 from fairbandits.service.config import Config
 from fairbandits.service.state.monitor import Monitor
 
@@ -24,7 +24,7 @@ from fairbandits.service.state.monitor import Monitor
 CONFIDENCE = 0.95
 # A page that is looked at every second needs no more: the intervals of arms are right to 7%.
 _DRAWS = 100
-_STATUS = {verdict.FAIR: "fair", verdict.UNFAIR: "unfair", verdict.TOO_LITTLE: "unsure"}
+_STATUS = {verdict.FAIR: "fair", verdict.UNFAIR: "unfair", verdict.UNDECIDED: "unsure"}
 _NO_ATTRIBUTES = "No sensitive attributes are configured: there are no groups to compare."
 
 
@@ -41,7 +41,7 @@ class Findings:
 
     def __init__(self, monitor: Monitor, config: Config) -> None:
         self._monitor, self._config = monitor, config
-        self._settings = Settings(CONFIDENCE, config.tolerance, config.min_group)
+        self._settings = AuditSettings(CONFIDENCE, config.tolerance, config.min_group)
         span = config.reward.high - config.reward.low
         self.words = AuditSentences(CONFIDENCE, config.tolerance, config.min_group, span)
         self.comparisons = tuple(self._compare(number) for number in range(len(config.attributes)))
@@ -50,15 +50,17 @@ class Findings:
     def status(self) -> str:
         """What is found: "fair", "unfair", or "unsure"."""
         return (
-            _STATUS[verdict.status_of(self.comparisons, self._config.tolerance)] if self.comparisons else "unsure"
+            _STATUS[verdict.exit_status(self.comparisons, self._config.tolerance)]
+            if self.comparisons
+            else "unsure"
         )
 
     def sentences(self) -> tuple[str, str]:
         """Say in one sentence what is found, and in another what there is to add."""
         if not self.comparisons:
             return _NO_ATTRIBUTES, ""
-        about = self.words.about(verdict.foremost(self.comparisons))
-        status = verdict.status_of(self.comparisons, self._config.tolerance)
+        about = self.words.summary(verdict.headline(self.comparisons))
+        status = verdict.exit_status(self.comparisons, self._config.tolerance)
         said = self.words.verdict(self.comparisons, status) or ""
         return (about, said) if status == verdict.UNFAIR else (said, about)
 
@@ -73,7 +75,7 @@ class Findings:
             "status": self.status,
             "sentence": sentence,
             "detail": detail,
-            "foremost": verdict.foremost(self.comparisons).name if self.comparisons else None,
+            "headline": verdict.headline(self.comparisons).name if self.comparisons else None,
             "tolerance": config.tolerance,
             "confidence": CONFIDENCE,
             "min_group": config.min_group,
@@ -91,14 +93,14 @@ class Findings:
         compared = self._compared(number)
         # Shared by all groups that there may ever be, so that no interval changes when another one comes.
         error = (1.0 - CONFIDENCE) / len(self._config.attributes) / len(compared.labels)
-        return assess_one(compared, self._settings, error, number, _DRAWS)
+        return compare_groups(compared, self._settings, error, number, _DRAWS)
 
-    def _compared(self, number: int) -> Compared:
+    def _compared(self, number: int) -> GroupedSums:
         attribute, groups = list(self._config.attributes.items())[number]
         monitor = self._monitor
         at = np.array([monitor.groups.index((attribute, group)) for group in groups])
         missing = monitor.decided[at] - monitor.in_all[at, COUNT]
-        return Compared(
+        return GroupedSums(
             (attribute,),
             [(group,) for group in groups],
             _sums(monitor.in_all[at], missing),
@@ -112,12 +114,12 @@ class Findings:
     def _numbers(self, comparison: Comparison) -> dict[str, int]:
         """Give the numbers of the groups of a comparison that are shown, by name, in their order."""
         [attribute] = comparison.attributes
-        shown = {group.name for group in comparison.enough}
+        shown = {group.name for group in comparison.compared}
         groups = enumerate(self._monitor.groups)
         return {group: number for number, (name, group) in groups if name == attribute and group in shown}
 
     def _plain(self, comparison: Comparison) -> dict[str, Any]:
-        plain = comparison_as_plain(comparison, self.words)
+        plain = comparison_to_dict(comparison, self.words)
         experiments = self._experiments(comparison)
         gains = {group["labels"][0]: group for group in plain["groups"]}
         # In the order of the configuration, so that a group keeps its place while others overtake it.
@@ -129,7 +131,7 @@ class Findings:
         return plain
 
     def _experiments(self, comparison: Comparison) -> dict[str, dict[str, Any]]:
-        """Say which share of the experiments each group bore, beside its share of the decisions."""
+        """Return the exploration burden of each group, beside its share of the decisions."""
         monitor, numbers = self._monitor, self._numbers(comparison)
         at = list(numbers.values())
         in_all = monitor.decided[at].sum(), monitor.explored[at].sum()
@@ -139,23 +141,23 @@ class Findings:
                 "place": number - first,
                 "decisions": int(monitor.decided[number]),
                 "share_of_decisions": _part(monitor.decided[number], in_all[0]),
-                "experiments": int(monitor.explored[number]),
-                "share_of_experiments": _part(monitor.explored[number], in_all[1]),
-                "experiment_rate": _part(monitor.explored[number], monitor.decided[number]),
+                "explorations": int(monitor.explored[number]),
+                "share_of_explorations": _part(monitor.explored[number], in_all[1]),
+                "exploration_rate": _part(monitor.explored[number], monitor.decided[number]),
             }
             for name, number in numbers.items()
         }
 
     def _about(self, comparison: Comparison, experiments: dict[str, dict[str, Any]]) -> dict[str, str]:
         """Say what the charts show, in sentences."""
-        found, words = comparison.difference, self.words
+        found, words = comparison.analysis, self.words
         if found is None:
             return {}
-        rates = [f"{percent(each['experiment_rate'])} for {name}" for name, each in experiments.items()]
+        rates = [f"{percent(each['exploration_rate'])} for {name}" for name, each in experiments.items()]
         return {
-            "arms": " ".join(filter(None, (words.causes(found), words.carriers(found), words.one_sided(found)))),
+            "arms": " ".join(filter(None, (words.effects(found), words.top_arms(found), words.one_sided(found)))),
             "missing": words.missing(found),
-            "exploration": f"Share of decisions that were experiments: {listed(rates, len(rates))}.",
+            "exploration": f"Share of decisions that explore: {join_names(rates, len(rates))}.",
         }
 
     def _shown_timeline(self, timeline: dict[str, Any], numbers: dict[str, int]) -> dict[str, Any]:
@@ -181,7 +183,7 @@ class Findings:
         shown = {
             (comparison.attributes[0], group.labels[0])
             for comparison in self.comparisons
-            for group in comparison.enough
+            for group in comparison.compared
         }
         decisions = [
             each
@@ -194,9 +196,9 @@ class Findings:
         return decisions[::-1]
 
 
-def _sums(table: Any, missing: Any = 0.0) -> GroupSums:
+def _sums(table: Any, missing: Any = 0.0) -> RewardSums:
     count = table[..., COUNT]
-    return GroupSums(count, table[..., TOTAL], table[..., SQUARES], np.zeros_like(count) + missing)
+    return RewardSums(count, table[..., TOTAL], table[..., SQUARES], np.zeros_like(count) + missing)
 
 
 def _part(part: float, whole: float) -> float:

@@ -125,13 +125,13 @@ class Monitor:
 
     def _place(self, tick: int) -> int:
         """Give the block of a time, and have room for it."""
-        place = self.blocks.place(tick)
+        place = self.blocks.number(tick)
         if place is None:
             blocks = self.blocks.covering(tick, tick)
             longer = np.zeros((blocks.n, len(self.groups), 3))
-            np.add.at(longer, self.blocks.places_in(blocks), self.by_block)
+            np.add.at(longer, self.blocks.numbers_in(blocks), self.by_block)
             self.by_block, self.blocks = longer, blocks
-            place = int(blocks.places(np.array(tick)))
+            place = int(blocks.numbers(np.array(tick)))
         return place
 
     def _claim(self, arm: str) -> int:
@@ -165,7 +165,7 @@ class Monitor:
         return {
             **{name: getattr(self, name) for name in _NUMBERS},
             "groups": [list(name) for name in self.groups],
-            "blocks": [blocks.rung, blocks.first, blocks.n],
+            "blocks": [blocks.level, blocks.first, blocks.n],
             "arms": self.arms,
             "recent": list(self.recent.values()),
         }

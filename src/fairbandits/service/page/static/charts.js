@@ -63,7 +63,7 @@ export function drawGap(id, found, view) {
   const look = theme();
   const { ends, gap_low: low, gap_high: high } = found.timeline;
   const gap = gaps(found.timeline).map((each) => (each ? each.gap : null));
-  const ink = found.word === "unfair" ? look.bad : look.ink;
+  const ink = found.conclusion === "unfair" ? look.bad : look.ink;
   const top =
     1.15 *
     Math.max(
@@ -90,7 +90,7 @@ export function drawGap(id, found, view) {
       hoverinfo: "skip",
     },
   ];
-  const since = found.word === "unfair" && found.since ? [mark(found.since, look)] : [];
+  const since = found.conclusion === "unfair" && found.since ? [mark(found.since, look)] : [];
   draw(id, traces, {
     ...(since.length
       ? { shapes: since.map((each) => each.line), annotations: since.map((each) => each.text) }
@@ -160,11 +160,11 @@ export function drawArms(id, found) {
   draw(
     id,
     [
-      { ...bar, x: arms.map((arm) => arm.shown), name: "who was shown what", marker: { color: look.shown } },
+      { ...bar, x: arms.map((arm) => arm.exposure_effect), name: "exposure effect", marker: { color: look.shown } },
       {
         ...bar,
-        x: arms.map((arm) => arm.same_arm),
-        name: "who got more from it",
+        x: arms.map((arm) => arm.within_arm_effect),
+        name: "within-arm effect",
         marker: {
           color: look.same,
           pattern: { shape: "/", bgcolor: look.same, fgcolor: look.page, size: 6, solidity: 0.3 },

@@ -14,7 +14,7 @@ const BADGES = {
 const FOUND = {
   unfair: "more than tolerated",
   fair: "fair",
-  unsure: "too early to say",
+  undecided: "too early to say",
   "too small": "too early to say",
 };
 
@@ -54,7 +54,7 @@ function showVerdict() {
 function showAttributes() {
   const place = $("attributes");
   const names = view.comparisons.map((each) => each.attributes[0]);
-  if (!names.includes(chosen)) chosen = view.foremost;
+  if (!names.includes(chosen)) chosen = view.headline;
   place.hidden = names.length < 2;
   if (place.querySelectorAll("input").length !== names.length) {
     place.querySelectorAll("label").forEach((label) => label.remove());
@@ -62,8 +62,8 @@ function showAttributes() {
   }
   view.comparisons.forEach((each, i) => {
     place.querySelectorAll("input")[i].checked = each.attributes[0] === chosen;
-    say(`found-${i}`, FOUND[each.word]);
-    $(`found-${i}`).dataset.word = each.word;
+    say(`found-${i}`, FOUND[each.conclusion]);
+    $(`found-${i}`).dataset.conclusion = each.conclusion;
   });
 }
 

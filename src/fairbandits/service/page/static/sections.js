@@ -68,7 +68,7 @@ function described(id, found, view) {
 }
 
 function drawExperiments(id, found) {
-  drawShares(id, found.groups, (group) => ({ value: group.experiment_rate }), "share of the group's decisions");
+  drawShares(id, found.groups, (group) => ({ value: group.exploration_rate }), "share of the group's decisions");
 }
 
 function drawMissing(id, found) {
@@ -102,21 +102,22 @@ function gapTable({ timeline }, view, name) {
 function armsTable({ decomposition, gap }, view, name) {
   const number = writer(view.reward_range);
   const fine = (value) => number(value, 1);
-  const [ahead, behind] = [gap.ahead[0], gap.behind[0]];
+  const [advantaged, disadvantaged] = [gap.advantaged[0], gap.disadvantaged[0]];
   const rows = decomposition.arms.map((arm) => [
     arm.arm,
     `${fine(arm.total.value)} (${fine(arm.total.low)} to ${fine(arm.total.high)})`,
-    fine(arm.shown),
-    fine(arm.same_arm),
-    percent(arm.share_ahead),
-    percent(arm.share_behind),
-    number(arm.mean_ahead),
-    number(arm.mean_behind),
+    fine(arm.exposure_effect),
+    fine(arm.within_arm_effect),
+    percent(arm.share_advantaged),
+    percent(arm.share_disadvantaged),
+    number(arm.mean_advantaged),
+    number(arm.mean_disadvantaged),
   ]);
   const others = decomposition.n_arms - decomposition.arms.length;
   if (others > 0) rows.push([`the other ${whole(others)} arms`, fine(decomposition.rest), "", "", "", "", "", ""]);
-  const heads = ["arm", "adds to the gap", "who was shown what", "who got more from it"];
-  heads.push(`share of ${ahead}`, `share of ${behind}`, `gave ${ahead}`, `gave ${behind}`);
+  const heads = ["arm", "contribution to the gap", "exposure effect", "within-arm effect"];
+  const names = [advantaged, disadvantaged];
+  heads.push(...names.map((each) => `exposure of ${each}`), ...names.map((each) => `mean of ${each}`));
   return table(name, heads, rows);
 }
 
@@ -132,9 +133,9 @@ function experimentsTable({ groups }, view, name) {
   const rows = groups.map((group) => [
     group.labels[0],
     whole(group.decisions),
-    whole(group.experiments),
-    percent(group.experiment_rate),
-    percent(group.share_of_experiments),
+    whole(group.explorations),
+    percent(group.exploration_rate),
+    percent(group.share_of_explorations),
     percent(group.share_of_decisions),
   ]);
   return table(name, heads, rows);

@@ -1,0 +1,199 @@
+"""Diagnostics of an evaluation: warnings about the log and about the estimates of each policy."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from fairbandits.ope.candidates import Candidate
+from fairbandits.ope.evaluation_setup import EvaluationSetup
+from fairbandits.ope.group_index import OVERALL
+from fairbandits.ope.log_summary import LogSummary
+from fairbandits.ope.passes import FirstPass
+from fairbandits.ope.policy_sums import MIN_EFFECTIVE_ROWS, PolicySums
+from fairbandits.ope.results import PolicyEvaluation
+from fairbandits.report.phrases import describe_users, percent
+
+# Below this effective sample size, intervals cover less than their nominal confidence.
+_FEW_ROWS = 100
+# The share of unsupported rows from which on a warning is given.
+_UNSUPPORTED_SHARE = 0.01
+# The number of standard errors that counts as a contradiction.
+_MAX_DEVIATION = 5.0
+
+
+def log_warnings(setup: EvaluationSetup, first: FirstPass, learning: bool) -> list[str]:
+    """Return warnings about the log."""
+    summary = first.summary
+    warnings = [*_propensity_warnings(setup, summary, learning), *_missing_reward_warnings(setup, summary)]
+    if first.model is None and not learning:
+        warnings.append(
+            f"With {len(setup.survey.arms):,} arms and {setup.encoders[0].width:,} features the reward model "
+            "would take more than 1 GiB, so the direct method and doubly robust are left out."
+        )
+    if learning and summary.min_propensity < summary.max_propensity:
+        warnings.append(
+            "The logging policy was not uniform, so rows on which a policy agrees with the log are accepted with "
+            f"probability {summary.min_propensity:.2g} / propensity (rejection sampling)."
+        )
+    for attribute in setup.survey.groups.attributes:
+        numbers = setup.survey.groups.numbers(attribute)
+        unknown = summary.rows[OVERALL] - summary.rows[list(numbers.values())].sum()
+        if unknown:
+            share = percent(unknown / summary.rows[OVERALL])
+            warnings.append(f"{attribute} is unknown in {share} of the rows, which count in no group.")
+        if len(numbers) < 2:
+            warnings.append(f"{attribute} has only one group, so there is no gap to evaluate.")
+    return warnings
+
+
+def training_warnings(summary: LogSummary, candidate: Candidate) -> Iterator[str]:
+    """Yield a warning if a trained policy may have been trained on the evaluation rows."""
+    if not candidate.is_trained:
+        return
+    learned = candidate.policy.rounds_learned
+    if learned == summary.n_rewards and not summary.training_rows:
+        yield (
+            f"{candidate.title} has learned {learned:,} rewards, as many as the log has: it was probably "
+            "trained on the evaluation rows, which biases its estimates upwards. Evaluate it on other rows."
+        )
+    else:
+        yield (
+            f"{candidate.title} was trained on {learned:,} rewards. If rows of this log are among them, its "
+            "estimates are biased upwards."
+        )
+
+
+def fairness_warnings(setup: EvaluationSetup, all_sums: Sequence[PolicySums]) -> Iterator[str]:
+    """Yield a warning about policies whose fairness term depends on past rewards of groups."""
+    both = zip(setup.candidates, all_sums, strict=True)
+    titles = [candidate.title for candidate, sums in both if sums.has_fairness_term]
+    if titles:
+        yield (
+            f"{', '.join(titles)}: the fairness term depends on the past rewards of groups, and is evaluated "
+            "as it was before the first evaluation row. Online it would change as the gap changes. Use "
+            "--learning to evaluate policies while they learn."
+        )
+
+
+def policy_warnings(
+    setup: EvaluationSetup, first: FirstPass, result: PolicyEvaluation, sums: PolicySums
+) -> list[str]:
+    """Return warnings about the estimates of a policy."""
+    warnings = [*_support_warnings(setup, result, sums), *sample_size_warnings(result)]
+    warnings += _clipping_warnings(setup, first.summary, result, sums)
+    if result.mean_weight is not None and setup.settings.clip is None:
+        warnings += _weight_warnings(setup, result, sums)
+    return warnings
+
+
+def sample_size_warnings(result: PolicyEvaluation) -> Iterator[str]:
+    """Yield warnings about groups with few effective rows."""
+    sizes = [("overall", result.effective_rows.overall)]
+    for attribute, groups in result.effective_rows.by_group.items():
+        sizes += [(f"{attribute} {label}", rows) for label, rows in groups.items()]
+    none = [f"{name} {rows:,.0f}" for name, rows in sizes if rows < MIN_EFFECTIVE_ROWS]
+    few = [f"{name} {rows:,.0f}" for name, rows in sizes if MIN_EFFECTIVE_ROWS <= rows < _FEW_ROWS]
+    if none:
+        yield (
+            f"{result.title}: no estimate is given for fewer than {MIN_EFFECTIVE_ROWS} effective rows: "
+            f"{', '.join(none)}."
+        )
+    if few:
+        yield (
+            f"{result.title}: there are few effective rows: {', '.join(few)}. Below {_FEW_ROWS} the intervals are "
+            "too narrow; do not base decisions on them."
+        )
+
+
+def _propensity_warnings(setup: EvaluationSetup, summary: LogSummary, learning: bool) -> Iterator[str]:
+    n_arms = len(setup.survey.arms)
+    if not setup.has_propensities:
+        consequence = "" if learning else ", so IPS, SNIPS and doubly robust are not available"
+        yield (
+            f"The log has no propensities{consequence}. Replay is valid only if the logging policy was "
+            "uniform; if it was, declare it (--uniform)."
+        )
+        return
+    if setup.settings.uniform:
+        share = summary.arm_counts[OVERALL] / summary.n_rewards
+        arm = int(np.argmax(np.abs(share - 1.0 / n_arms)))
+        standard_error = math.sqrt((1.0 - 1.0 / n_arms) / n_arms / summary.n_rewards)
+        if abs(share[arm] - 1.0 / n_arms) > _MAX_DEVIATION * standard_error:
+            yield (
+                f"The log is declared uniform over {n_arms:,} arms, but {setup.survey.arms[arm]!r} was chosen in "
+                f"{share[arm]:.1%} of the rows instead of {1.0 / n_arms:.1%}: the results are not valid."
+            )
+    if summary.n_small_propensities:
+        yield (
+            f"{percent(summary.n_small_propensities / summary.n_rewards)} of the propensities are below "
+            f"{summary.small_propensity:.2g}; the smallest is {summary.min_propensity:.2g}, so a single row can "
+            f"have a weight of {1.0 / summary.min_propensity:,.0f}. Check the effective rows, or limit the "
+            "weights (--clip)."
+        )
+    if not learning and summary.max_propensity - summary.min_propensity > 1e-9:
+        yield "Propensities vary, so the logging policy was not uniform: replay is biased, use other estimators."
+
+
+def _missing_reward_warnings(setup: EvaluationSetup, summary: LogSummary) -> Iterator[str]:
+    if not summary.missing[OVERALL]:
+        return
+    shares = [
+        f"{attribute} {label} {summary.missing[group] / summary.rows[group]:.1%}"
+        for attribute, label, group in setup.survey.groups.items()
+        if summary.rows[group]
+    ]
+    by_group = f" ({', '.join(shares)})" if shares else ""
+    yield (
+        f"{percent(summary.missing[OVERALL] / summary.rows[OVERALL])} of the rows have no reward and are left out"
+        f"{by_group}. Estimates are biased if rewards are not missing at random."
+    )
+
+
+def _support_warnings(setup: EvaluationSetup, result: PolicyEvaluation, sums: PolicySums) -> Iterator[str]:
+    for users, group in _user_groups(setup):
+        share = sums.unsupported(group)
+        # A warning about all users covers their groups.
+        if share < _UNSUPPORTED_SHARE or (group != OVERALL and sums.unsupported(OVERALL) >= _UNSUPPORTED_SHARE):
+            continue
+        never = np.flatnonzero(sums.arm_counts[group] == 0)
+        arms = [repr(setup.survey.arms[i]) for i in never[np.argsort(-sums.arm_probabilities[group][never])]]
+        examples = ", ".join(arms[:3]) + (", ..." if len(arms) > 3 else "")
+        yield (
+            f"{result.title} would choose arms that the log never shows to {users} in {share:.1%} of the rows "
+            f"({examples}), so their value is not identified. IPS counts these rows as zero, SNIPS leaves "
+            "them out, and the direct method and doubly robust extrapolate."
+        )
+
+
+def _weight_warnings(setup: EvaluationSetup, result: PolicyEvaluation, sums: PolicySums) -> Iterator[str]:
+    for users, group in _user_groups(setup):
+        mean, error = sums.mean_weight(group)
+        expected = 1.0 - sums.unsupported(group)
+        if abs(mean - expected) > _MAX_DEVIATION * error + 1e-6:
+            yield (
+                f"{result.title}: the mean weight of {users} is {mean:.3f}, but {expected:.3f} is expected. The "
+                "logged propensities are not those of the logging policy, so IPS and doubly robust are biased."
+            )
+            return
+
+
+def _clipping_warnings(
+    setup: EvaluationSetup, summary: LogSummary, result: PolicyEvaluation, sums: PolicySums
+) -> Iterator[str]:
+    if sums.n_clipped:
+        lost = sums.clipped_weight / summary.n_rewards
+        yield (
+            f"{result.title}: clipping at {setup.settings.clip:g} reduced "
+            f"{percent(sums.n_clipped / summary.n_rewards)} of the weights, and the mean weight by "
+            f"{lost:.3f}. With rewards between 0 and 1, IPS is too low by up to {lost:.3f}; its interval does "
+            "not include this bias."
+        )
+
+
+def _user_groups(setup: EvaluationSetup) -> Iterator[tuple[str, int]]:
+    yield "users", OVERALL
+    for attribute, label, group in setup.survey.groups.items():
+        yield describe_users([attribute], [label])[0], group

@@ -1,0 +1,141 @@
+"""A first pass over a log: its arms and groups, and the split into training and evaluation rows."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairbandits.arms import ArmId
+from fairbandits.categorical import Label
+from fairbandits.logs.chunk import Chunk
+from fairbandits.logs.errors import LogError
+from fairbandits.logs.log import Log
+from fairbandits.logs.offers import ArmTable
+from fairbandits.ope.group_index import GroupIndex
+
+# The number of times kept to find the time of the split.
+_MAX_TIMES = 1 << 16
+
+
+@dataclass(frozen=True)
+class LogSplit:
+    """The split of a log into earlier rows for training and later rows for evaluation.
+
+    Attributes
+    ----------
+    train_share : float
+        The requested share of training rows.
+    time : time or None
+        The first time of the evaluation rows; None if the log has no times or is not split.
+    row : int
+        The first evaluation row, if the log has no times.
+    """
+
+    train_share: float
+    time: Any
+    row: int
+
+    def is_evaluation(self, chunk: Chunk) -> NDArray[np.bool_]:
+        """Return a mask of the evaluation rows of a chunk. Rows without a time are evaluation rows."""
+        if self.time is not None and chunk.time is not None:
+            return np.asarray(~(chunk.time < self.time))
+        return np.arange(chunk.first_row, chunk.first_row + len(chunk)) >= self.row
+
+
+@dataclass(frozen=True)
+class LogSurvey:
+    """The contents of a log.
+
+    Attributes
+    ----------
+    rows : int
+        The number of rows.
+    arms : tuple of ids
+        The arms on offer: those of the log in order of appearance, or those of the catalogue.
+    groups : GroupIndex
+        The groups.
+    split : LogSplit
+        The split into training and evaluation rows.
+    mean_reward : float
+        The mean of all rewards; 0 without rewards.
+    """
+
+    rows: int
+    arms: tuple[ArmId, ...]
+    groups: GroupIndex
+    split: LogSplit
+    mean_reward: float
+
+    @cached_property
+    def arm_numbers(self) -> dict[ArmId, int]:
+        """The number of each arm on offer."""
+        return {arm: number for number, arm in enumerate(self.arms)}
+
+
+def survey_log(log: Log, train: float, table: ArmTable | None = None) -> LogSurvey:
+    """Read a log once, without contexts.
+
+    Parameters
+    ----------
+    log : Log
+        The log.
+    train : float
+        The share of rows that train policies; the rest evaluates them.
+    table : ArmTable, optional
+        The arms on offer; by default those of the log.
+    """
+    if not 0.0 <= train < 1.0:
+        raise ValueError(f"train must be a share of the log, at least 0 and below 1, got {train!r}")
+    rows, n_rewards, total, times = 0, 0, 0.0, _TimeSample()
+    arms: list[Label] = []
+    labels: dict[str, list[Label]] = {attribute: [] for attribute in log.roles.groups}
+    columns = {*log.roles.groups, *([log.roles.time] if log.roles.time and train else [])}
+    for chunk in log.chunks(columns=columns):
+        rows += len(chunk)
+        n_rewards += int((~np.isnan(chunk.reward)).sum())
+        total += float(np.nansum(chunk.reward))
+        arms = chunk.arm.labels
+        labels |= {attribute: column.labels for attribute, column in chunk.group.items()}
+        if chunk.time is not None:
+            times.add(chunk.time)
+    if not rows:
+        raise LogError(f"{log.name}: has no rows; a log has one row per decision")
+    split = LogSplit(train, times.quantile(train) if train else None, math.floor(train * rows))
+    mean_reward = total / n_rewards if n_rewards else 0.0
+    return LogSurvey(rows, _arms_on_offer(log, arms, table), GroupIndex(labels), split, mean_reward)
+
+
+def _arms_on_offer(log: Log, arms: list[Label], table: ArmTable | None) -> tuple[ArmId, ...]:
+    if table is None:
+        return tuple(arms)
+    unknown = sorted(set(arms) - set(table.arms), key=str)
+    if unknown:
+        raise LogError(f"{log.name}: these arms are not in the catalogue: {unknown[:5]}")
+    return tuple(table.arms)
+
+
+class _TimeSample:
+    """An evenly spaced sample of the times of a log, to find quantiles in bounded memory."""
+
+    def __init__(self) -> None:
+        self._kept: list[NDArray[Any]] = []
+        self._step = 1
+        self._seen = 0
+
+    def add(self, times: NDArray[Any]) -> None:
+        first = -self._seen % self._step
+        self._seen += len(times)
+        self._kept.append(times[first :: self._step])
+        if sum(map(len, self._kept)) > 2 * _MAX_TIMES:
+            self._kept = [np.concatenate(self._kept)[::2]]
+            self._step *= 2
+
+    def quantile(self, share: float) -> Any:
+        known = np.concatenate([*self._kept, np.empty(0, self._kept[0].dtype)]) if self._kept else np.empty(0)
+        known = np.sort(known[known == known])  # noqa: PLR0124 - neither NaN nor NaT equals itself
+        return known[math.floor(share * len(known))] if len(known) else None

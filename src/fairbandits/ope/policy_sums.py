@@ -1,0 +1,190 @@
+"""The sums of all estimators for one policy, and the results computed from them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairbandits.logs.encoder import Features
+from fairbandits.ope import estimators
+from fairbandits.ope.cross_fitting import CrossFittedRidge, rows_by_value
+from fairbandits.ope.estimator_sums import EstimatorSums, EstimatorTerms
+from fairbandits.ope.group_index import OVERALL, GroupIndex
+from fairbandits.ope.log_rows import LogRows
+from fairbandits.ope.log_summary import LogSummary
+from fairbandits.ope.results import EstimatorResult, GroupedValue, PolicyEvaluation, PolicyGap
+from fairbandits.ope.value_estimate import ValueEstimate
+
+Floats = NDArray[np.float64]
+# The variance added to the value of a group, or to the gap between two.
+ExtraVariance = Callable[[int, int | None], float]
+
+#: Below this effective sample size there is no estimate.
+MIN_EFFECTIVE_ROWS = 30
+
+
+class PolicySums:
+    """The sums of one policy.
+
+    Parameters
+    ----------
+    summary : LogSummary
+        Counts over the evaluation rows.
+    model : CrossFittedRidge or None
+        The reward model.
+    clip : float, optional
+        The maximum importance weight.
+    """
+
+    def __init__(self, summary: LogSummary, model: CrossFittedRidge | None, clip: float | None) -> None:
+        self._summary, self._groups, self._model = summary, summary.survey.groups, model
+        self._clip = np.inf if clip is None else clip
+        n_groups, n_arms = summary.arm_counts.shape
+        self._sums: dict[str, EstimatorSums] = {}
+        #: The sum of the policy's probabilities of each arm, by group.
+        self.arm_probabilities: Floats = np.zeros((n_groups, n_arms))
+        # The sums of features weighted by these probabilities, for the variance of the reward model.
+        self._feature_sums: Floats = np.zeros((n_groups, n_arms, model.width if model else 0))
+        self.n_clipped = 0
+        self.clipped_weight = 0.0
+        #: Whether a fairness term depends on the groups' rewards; None if it is not known yet.
+        self.has_fairness_term: bool | None = None
+
+    def add(
+        self, rows: LogRows, probabilities: Floats, predictions: Floats | None, features: Features | None
+    ) -> None:
+        """Add evaluation rows.
+
+        Parameters
+        ----------
+        rows : LogRows
+            The rows.
+        probabilities : array of shape (n_rows, n_arms)
+            The probability with which the policy would choose each arm.
+        predictions : array of shape (n_rows, n_arms) or None
+            The predictions of the reward model.
+        features : array or scipy sparse of shape (n_rows, width), or None
+            The features of the reward model.
+        """
+        for name, terms in self._terms(rows, probabilities, predictions).items():
+            new = EstimatorSums(len(self._groups), self._summary.survey.mean_reward)
+            self._sums.setdefault(name, new).add(terms, rows.reward, rows.groups)
+        for column in rows.groups.T:
+            for group, members in rows_by_value(column):
+                if group >= 0:
+                    self.arm_probabilities[group] += probabilities[members].sum(axis=0)
+                    if features is not None:
+                        self._feature_sums[group] += probabilities[members].T @ features[members]
+
+    def _terms(
+        self, rows: LogRows, probabilities: Floats, predictions: Floats | None
+    ) -> dict[str, EstimatorTerms]:
+        chosen = np.arange(len(rows)), rows.arm
+        w = None if rows.propensity is None else self._weights(probabilities[chosen], rows.propensity)
+        terms = {"replay": estimators.replay(probabilities[chosen], rows.reward)}
+        if w is not None:
+            terms["ips"] = estimators.ips_terms(w, rows.reward)
+            terms["snips"] = estimators.snips_terms(w, rows.reward)
+        if predictions is not None:
+            direct = terms["direct_method"] = estimators.direct_method(probabilities, predictions)
+            if w is not None:
+                residual = rows.reward - predictions[chosen]
+                terms["doubly_robust"] = estimators.doubly_robust_terms(direct, w, residual)
+        return terms
+
+    def _weights(self, probability: Floats, propensity: Floats) -> Floats:
+        """Return the clipped importance weights, and record how much was clipped."""
+        full = estimators.importance_weights(probability, propensity)
+        w = np.minimum(full, self._clip)
+        self.n_clipped += int((full > w).sum())
+        self.clipped_weight += float((full - w).sum())
+        return w
+
+    def evaluation(self, title: str, training: str, confidence: float) -> PolicyEvaluation:
+        """Return the results."""
+        weighted = self._sums.get("ips", self._sums["replay"])
+        return PolicyEvaluation(
+            title,
+            training,
+            {name: self._result(name, confidence) for name in self._sums},
+            GroupedValue.from_index(self._groups, weighted.effective_rows),
+            GroupedValue.from_index(self._groups, weighted.mean_weight) if "ips" in self._sums else None,
+            GroupedValue.from_index(self._groups, self.unsupported),
+        )
+
+    @property
+    def arm_counts(self) -> NDArray[np.int64]:
+        """The number of times each arm was logged, by group."""
+        return self._summary.arm_counts
+
+    def mean_weight(self, group: int) -> tuple[float, float]:
+        """Return the mean importance weight of a group, and its standard error."""
+        return self._sums["ips"].mean_weight(group), self._sums["ips"].mean_weight_error(group)
+
+    def unsupported(self, group: int = OVERALL) -> float:
+        """Return the probability with which the policy chooses arms that the log never shows to the group."""
+        counts = self.arm_counts[group]
+        rows = counts.sum()
+        return float(self.arm_probabilities[group][counts == 0].sum() / rows) if rows else 0.0
+
+    def _result(self, name: str, confidence: float) -> EstimatorResult:
+        extra = self._model_variance(self._model) if name == "direct_method" and self._model is not None else None
+        return estimator_result(self._sums[name], self._groups, confidence, extra)
+
+    def _model_variance(self, model: CrossFittedRidge) -> ExtraVariance:
+        """Return the variance due to the reward model, in the value of a group or the gap between two."""
+        means = self._feature_sums / np.maximum(self.arm_counts.sum(axis=1), 1)[:, None, None]
+
+        def variance(first: int, second: int | None) -> float:
+            return model.variance(means[first] if second is None else means[first] - means[second])
+
+        return variance
+
+
+def estimator_result(
+    sums: EstimatorSums, groups: GroupIndex, confidence: float, extra_variance: ExtraVariance | None = None
+) -> EstimatorResult:
+    """Return the results of an estimator: overall, by group, and for pairs of groups with enough effective rows.
+
+    Parameters
+    ----------
+    sums : EstimatorSums
+        The sums.
+    groups : GroupIndex
+        The groups.
+    confidence : float
+        The confidence of the intervals.
+    extra_variance : callable, optional
+        A further variance of the value of a group, or of the gap between two.
+    """
+
+    def plain(group: int, level: float = confidence) -> ValueEstimate | None:
+        return sums.estimate(group, level) if sums.effective_rows(group) >= MIN_EFFECTIVE_ROWS else None
+
+    def widened(estimate: ValueEstimate, first: int, second: int | None = None) -> ValueEstimate:
+        return estimate if extra_variance is None else estimate.with_added_variance(extra_variance(first, second))
+
+    def value(group: int) -> ValueEstimate | None:
+        return None if (estimate := plain(group)) is None else widened(estimate, group)
+
+    def improvement(group: int) -> ValueEstimate | None:
+        # The covariance of the model's error with the logged rewards is unknown.
+        return None if extra_variance is not None or plain(group) is None else sums.improvement(group, confidence)
+
+    gaps: list[PolicyGap] = []
+    for attribute in groups.attributes:
+        numbers = {label: group for label, group in groups.numbers(attribute).items() if plain(group) is not None}
+        pairs = list(combinations(numbers, 2))
+        # Bonferroni over all pairs
+        level = 1.0 - (1.0 - confidence) / max(len(pairs), 1)
+        for first, second in pairs:
+            one, two = plain(numbers[first], level), plain(numbers[second], level)
+            if one is not None and two is not None:
+                estimate = widened(one.minus(two), numbers[first], numbers[second])
+                gaps.append(PolicyGap(attribute, first, second, estimate))
+    return EstimatorResult(
+        GroupedValue.from_index(groups, value), GroupedValue.from_index(groups, improvement), tuple(gaps)
+    )

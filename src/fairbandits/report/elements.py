@@ -1,0 +1,38 @@
+"""HTML elements shared by the pages of reports."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from html import escape
+
+
+def paragraphs(sentences: Iterable[str]) -> str:
+    """Return one paragraph per text."""
+    return "\n".join(f"<p>{escape(sentence)}</p>" for sentence in sentences)
+
+
+def bullet_list(title: str, lines: Iterable[str]) -> str:
+    """Return a heading and a bullet list."""
+    items = "".join(f"<li>{escape(line)}</li>\n" for line in lines)
+    return f"<h2>{escape(title)}</h2>\n<ul>{items}</ul>"
+
+
+def with_small_print(text: str, *notes: str) -> str:
+    """Return a table cell with small print below its text.
+
+    Examples
+    --------
+    >>> with_small_print("0.05", "0.01 to 0.09")
+    '0.05<span class="below">0.01 to 0.09</span>'
+    """
+    return escape(text) + "".join(f'<span class="below">{escape(note)}</span>' for note in notes)
+
+
+def figures(drawings: Iterable[str]) -> str:
+    """Return drawings side by side."""
+    return f'<div class="figures drawn">{"".join(drawings)}</div>'
+
+
+def scrollable(table: str) -> str:
+    """Return a table that scrolls horizontally on narrow screens."""
+    return f'<div class="scroll">{table}</div>'

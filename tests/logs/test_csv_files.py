@@ -1,0 +1,90 @@
+"""CSV files: quotes, line ends, encodings and cells that do not fit their column."""
+
+import numpy as np
+import pytest
+
+from fairbandits.logs import Log
+from tests.logs.helpers import changed, csv, error_of, reading
+
+
+def test_a_quote_in_the_middle_of_a_cell(tmp_path, monkeypatch):
+    path = tmp_path / "log.csv"
+    arms = ['5" pipe', 'a "b" c', '"x, ""y""\nz"', "plain"]
+    path.write_text("arm,reward,sex\r\n" + "".join(f"{arm},1,f\r\n\r\n" for arm in arms * 30))
+    for block_size in (100, 1 << 20):
+        monkeypatch.setattr("fairbandits.logs.csv_blocks.BLOCK_SIZE", block_size)
+        log = Log.open(path)
+        expected = ['5" pipe', 'a "b" c', 'x, "y"\nz', "plain"] * 30
+        found = [chunk.arm.labels[code] for chunk in log.chunks() for code in chunk.arm.codes]
+        assert found == expected
+        rows = [next(part.chunks()).first_row for part in log.split(5)]
+        sizes = [sum(map(len, part.chunks())) for part in log.split(5)]
+        assert sum(sizes) == 120
+        assert rows == np.cumsum([0, *sizes[:-1]]).tolist()
+
+
+def test_malformed_files(tmp_path, monkeypatch):
+    path = tmp_path / "log.csv"
+    path.write_text("arm,reward,sex\na,1,f\na,1\n")
+    assert error_of(reading(path)) == f"{path}, row 2: row must have 3 cells, got 2"
+    path.write_text("arm,reward,arm\na,1,f\n")
+    assert error_of(reading(path)).endswith("column 'arm' appears more than once; rename one of them")
+    path.write_bytes("arm,reward,sex\na,1,f\né,1,f\n".encode("latin-1"))
+    assert error_of(reading(path)) == f"{path}, row 2: file must be UTF-8, got b'\\xe9'"
+    path.write_text('arm,reward,sex\na,1,f\n"a,1,f\n' + "b,1,f\n" * 100)
+    monkeypatch.setattr("fairbandits.logs.csv_blocks.BLOCK_SIZE", 50)
+    monkeypatch.setattr("fairbandits.logs.csv_blocks._MAX_ROW_SIZE", 200)
+    assert error_of(reading(path)).endswith("row 2: row has no end; check for an unclosed quote")
+
+
+def test_files_with_different_columns(tmp_path):
+    first = csv(tmp_path, {"arm": ["a"], "reward": [1]}, "log.csv")
+    second = csv(tmp_path, {"arm": ["a"], "gain": [1]}, "more.csv")
+    assert error_of(reading(tmp_path)) == f"{second}: all files of a log must have the columns of {first}"
+
+
+def test_another_separator(tmp_path):
+    path = tmp_path / "log.csv"
+    path.write_text("arm;reward;sex\na;1;f\n")
+    assert error_of(reading(path, arm="arm")) == (
+        f"{path}: there is no column 'arm'; columns must be separated by commas. The columns are arm;reward;sex"
+    )
+    assert "columns must be separated by commas" in error_of(reading(path))
+
+
+def test_lines_that_end_with_a_carriage_return_only(tmp_path):
+    (tmp_path / "log.csv").write_bytes(b"arm,reward\ra,1\rb,0\r")
+    assert error_of(reading(tmp_path / "log.csv")).endswith(
+        "lines must end with a newline, got carriage returns only"
+    )
+
+
+def test_empty_lines_are_not_rows(tmp_path):
+    (tmp_path / "log.csv").write_bytes(b"arm,reward\n\n\r\n\n")
+    assert "has no rows" in error_of(reading(tmp_path / "log.csv"))
+
+
+def test_text_after_integers(tmp_path, monkeypatch):
+    path = tmp_path / "log.csv"
+    rows = [f"{i % 7},0.5,f" for i in range(4000)]
+    rows[3500] = "seven,0.5,f"
+    path.write_text("\n".join(["arm,reward,sex", *rows]))
+    monkeypatch.setattr("fairbandits.logs.csv_blocks.BLOCK_SIZE", 8000)
+    assert error_of(reading(path)) == (
+        f"{path}, column 'arm', row 3,501: value must be an integer like those before it, got 'seven'; "
+        "keep one type per column, or write the log as Parquet"
+    )
+
+
+def test_an_integer_that_is_too_large(tmp_path):
+    path = csv(tmp_path, {"arm": [1] * 200_000 + [10**20], "reward": [1.0] * 200_001})
+    expected = "column 'arm', row 200,001: value must be a 64-bit integer, got '100000000000000000000'"
+    assert expected in error_of(reading(path))
+
+
+@pytest.mark.parametrize("cell", ["1_0", "\u0661", "0,5"])
+def test_numbers_in_python_that_are_not_numbers_in_csv(tmp_path, cell):
+    path = csv(tmp_path, changed("reward", 2, cell))
+    assert error_of(reading(path)).startswith(
+        f"{path}, column 'reward', row 3: value must be a number, got {cell!r}"
+    )
