@@ -51,7 +51,7 @@ def test_the_interval_of_the_gap_follows_from_those_of_the_means():
     assert float(analysis.gap) == pytest.approx(male.mean() - female.mean())
     assert analysis.gap.low == pytest.approx(lows[1] - highs[0])
     assert analysis.gap.high == pytest.approx(highs[1] - lows[0])
-    assert (analysis.gap.ahead, analysis.gap.behind, analysis.gap.attribute) == ("male", "female", "sex")
+    assert (analysis.gap.advantaged, analysis.gap.disadvantaged, analysis.gap.attribute) == ("male", "female", "sex")
     assert (analysis.advantaged.name, analysis.disadvantaged.name) == ("male", "female")
 
 
@@ -226,7 +226,7 @@ def test_an_audit_in_parts_gives_the_same_results(tmp_path, monkeypatch, is_date
         ({"min_rows": 0}, "min_rows=0 came; expected a whole number of at least 1"),
         ({"min_rows": 1.5}, r"min_rows=1\.5 came; expected a whole number of at least 1"),
         ({"seed": -1}, "seed=-1 came; expected a whole number of at least 0"),
-        ({"reward_range": (1, 0)}, "reward_range needs two numbers"),
+        ({"reward_range": (1, 0)}, "reward_range must be two numbers"),
     ],
 )
 def test_invalid_settings(options, message):

@@ -97,7 +97,7 @@ def with_cell(frame, column, row, value):
             ["--reward-range", "5"],
             "--reward-range must be two numbers such as 1,5, got '5'",
         ),
-        (lambda f: f, ["--reward-range", "1,0"], "reward_range needs two numbers"),
+        (lambda f: f, ["--reward-range", "1,0"], "reward_range must be two numbers"),
         (lambda f: f, ["--tolerance", "-1"], "tolerance must be a non-negative number, got -1.0"),
         (
             lambda f: f,

@@ -53,7 +53,7 @@ def cities(names, seed=0):
 def test_policies_with_different_categories_do_not_merge():
     one = fit(Log.open(cities(["Paris", "Rome"])), LinUCB(random_state=0)).policy
     two = fit(Log.open(cities(["Berlin", "Rome"])), LinUCB(random_state=0)).policy
-    with pytest.raises(ValueError, match="another encoder: their features are not the same"):
+    with pytest.raises(ValueError, match="policies must be fitted with the same encoder to merge"):
         one.merge(two)
     assert one.merge(fit(Log.open(cities(["Paris", "Rome"], 1)), LinUCB()).policy).rounds_learned == 120
 
@@ -98,7 +98,7 @@ def assert_alike(one, two, tolerance=1e-9):
     for arm in one._arms.rows:
         ours, theirs = (0, 0) if shared else (one._arms.rows[arm], two._arms.rows[arm])
         for part in ("gram_of", "inverse_of", "coefficients"):
-            a, b = getattr(one.bank, part)(ours), getattr(two.bank, part)(theirs)
+            a, b = getattr(one.reward_model, part)(ours), getattr(two.reward_model, part)(theirs)
             np.testing.assert_allclose(a, b, rtol=tolerance, atol=tolerance)
         for attribute in one.groups.attributes:
             a, b = one.groups.arm_bias(arm, attribute), two.groups.arm_bias(arm, attribute)

@@ -52,7 +52,7 @@ def test_invalid_tables(tmp_path):
     log = Log.open(make(50))
     path = table(tmp_path, arm=[*ARMS[:5], "other"])
     assert error_of(lambda: fit(log, LinUCB(), table=read_arms(path, log))) == (
-        "dataframe: these arms are not in the catalogue: ['video 5']"
+        "dataframe: arms must be in the catalogue, got ['video 5']"
     )
     path = table(tmp_path, arm=[*ARMS[:5], ARMS[0]])
     assert "arm ids must differ" in error_of(lambda: read_arms(path, log))

@@ -225,7 +225,7 @@ def test_tiny_rewards():
         ([], {}, "policies must contain at least one policy, got none"),
         (["Uniform", "Uniform"], {}, "policies must differ, got Uniform twice"),
         (7, {}, "policy must be a name, a file or a Policy, got 7 of type int"),
-        ("nowhere.safetensors", {}, "nowhere.safetensors: there is no such file"),
+        ("nowhere.safetensors", {}, "nowhere.safetensors: no such file"),
         ("Uniform", {"train": 1.0}, "train must be a share of the log, at least 0 and below 1, got 1.0"),
         ("Uniform", {"clip": 0.0}, "clip must be above 0, got 0.0"),
         ("Uniform", {"confidence": 1.0}, "confidence must be between 0 and 1, exclusive, got 1.0"),

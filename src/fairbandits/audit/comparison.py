@@ -162,8 +162,8 @@ class _GroupComparison:
             high=high,
             confidence=self.settings.confidence,
             attribute=" x ".join(self.sums.attributes),
-            ahead=advantaged.name,
-            behind=disadvantaged.name,
+            advantaged=advantaged.name,
+            disadvantaged=disadvantaged.name,
         )
 
     def _conclusion(self, gap: Gap) -> str:
