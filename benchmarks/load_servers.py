@@ -19,12 +19,12 @@ import uvloop
 from fastapi import FastAPI, Request, Response
 
 from fairbandits.service import server
-from fairbandits.service.auth.key_store import keep_key
+from fairbandits.service.auth.key_store import save_key
 from fairbandits.service.auth.keys import make_key
 from fairbandits.service.config import Config
 from fairbandits.service.demo import demo_config
 from fairbandits.service.http.app import create_app
-from fairbandits.service.log.opening import opened
+from fairbandits.service.log.store import open_store
 
 _ANSWER = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n{}"
 _TICKS = os.sysconf("SC_CLK_TCK")
@@ -72,8 +72,8 @@ class Process:
 def ours(folder: Path, arms: int, url: str) -> tuple[Process, str]:
     """Start our service with the demo's users and as many arms, in a store of its own; give a key as well."""
     key, token = make_key("load", ["decide", "reward"], time.time())
-    with opened(_config(arms, url)) as store:
-        keep_key(store, key)
+    with open_store(_config(arms, url)) as store:
+        save_key(store, key)
     return Process([__file__, "ours", json.dumps({"arms": arms, "url": url})], folder), token
 
 

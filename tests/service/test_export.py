@@ -1,4 +1,4 @@
-"""The log of a service as a log for audits; and the commands."""
+"""Exported logs, and the commands of the service."""
 
 import subprocess
 import sys
@@ -11,9 +11,10 @@ from fairbandits.service import export as exporting
 from fairbandits.service.config import load_config
 from fairbandits.service.engine import Engine
 from fairbandits.service.export import export
-from fairbandits.service.log import Settled, Write
 from fairbandits.service.log.appender import append
 from fairbandits.service.log.events import Rewarded
+from fairbandits.service.log.requests import AppendEvents
+from fairbandits.service.state.decider import decide
 from tests.service.conftest import write_config
 from tests.service.small import PLAIN, USER, small_config
 
@@ -28,9 +29,8 @@ def engine(tmp_path):
 
 
 def write(engine, *events):
-    entries = append(engine.store, [Write(lambda _: Settled(events, None))], engine.follower.seq)
+    append(engine.store, [AppendEvents(events=events)], engine.follower.seq)
     engine.follower.apply(engine.store.read(engine.follower.seq))
-    return entries
 
 
 def fill(engine, n, **how):
@@ -38,7 +38,7 @@ def fill(engine, n, **how):
     rng = np.random.default_rng(0)
     for number in range(n):
         groups = {"gender": str(rng.choice(["female", "male"])), "region": None}
-        decided = engine.recommender.decide(USER["features"], groups, **how)
+        decided = decide(engine.recommender, USER["features"], groups, **how)
         write(engine, decided)
         if number % 2:
             write(engine, Rewarded(decided.id, 0.0, float(rng.random())))
@@ -68,7 +68,7 @@ def test_an_attribute_named_as_another_column(tmp_path, attribute):
     store = {"url": f"sqlite:///{tmp_path}/log.db"}
     engine = Engine(small_config(attributes={attribute: ["north", "south"]}, store=store, **how))
     engine._open()
-    decided = engine.recommender.decide(USER["features"], {attribute: "south"})
+    decided = decide(engine.recommender, USER["features"], {attribute: "south"})
     write(engine, decided, Rewarded(decided.id, 0.0, 0.25))
     engine.store.close()
     assert export(engine.config, tmp_path / "log.parquet") == 1
@@ -87,7 +87,7 @@ def test_csv_too(engine, tmp_path):
 
 
 def test_slates_have_a_row_for_each_arm(engine, tmp_path):
-    slate = engine.recommender.decide(USER["features"], USER["groups"], k=3)
+    slate = decide(engine.recommender, USER["features"], USER["groups"], k=3)
     write(engine, slate, Rewarded(slate.id, 0.0, [0.5, None, 1.0]))
     path = tmp_path / "log.parquet"
     assert export(engine.config, path) == 3

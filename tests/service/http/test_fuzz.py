@@ -1,4 +1,4 @@
-"""Requests and configurations that nobody thought of: no error of ours, and what is refused changes nothing."""
+"""Random requests and configurations: no internal error, and refused requests change nothing."""
 
 import re
 import tomllib
@@ -12,11 +12,11 @@ from hypothesis.errors import Unsatisfiable
 from schemathesis import GenerationMode
 from schemathesis.specs.openapi.checks import negative_data_rejection, positive_data_acceptance
 
-from fairbandits.service.auth.keys import SCOPES
-from fairbandits.service.config import Config, as_config, example, load_config
+from fairbandits.service.auth.scopes import SCOPES
+from fairbandits.service.config import Config, as_config, example_config, load_config
 from fairbandits.service.http.problems import PROBLEM_TYPE
 from fairbandits.service.http.schemas import Schemas
-from tests.service.holder import Holder, bearer
+from tests.service.key_issuer import KeyIssuer, bearer
 from tests.service.small import PLAIN, small_config
 
 # More can be wrong with a request than its description says: it may ask for more arms than there are. And headers
@@ -32,7 +32,7 @@ FAST = settings(QUICK, max_examples=200)
 def client(serving_module, tmp_path_factory):
     """A client of a small service, with a key for everything."""
     store = {"url": f"sqlite:///{tmp_path_factory.mktemp('fuzz')}/log.db"}
-    _, token = Holder(small_config(store=store)).make(*SCOPES)
+    _, token = KeyIssuer(small_config(store=store)).make(*SCOPES)
     limits = {"guest_rate": 1000.0, "guest_burst": 1000.0}
     server = serving_module(**PLAIN, store=store, limits=limits)
     with server.client(headers=bearer(token)) as client:
@@ -126,7 +126,7 @@ def test_anything_as_a_configuration(plain):
 @FAST
 @given(st.data())
 def test_a_configuration_with_one_thing_wrong(data):
-    plain = tomllib.loads(example())
+    plain = tomllib.loads(example_config())
     place = data.draw(st.sampled_from([place for place in places(plain) if place]))
     config = takes_or_refuses(replaced(plain, place, data.draw(ANYTHING)))
     if config is not None:

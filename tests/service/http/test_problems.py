@@ -1,12 +1,12 @@
-"""Requests that are wrong in every way that came to mind: what is wrong and where is said, and nothing changes."""
+"""Invalid requests of all kinds: the response says what is wrong and where, and nothing changes."""
 
 import json
 import re
-import time
 
 import pytest
 
-from fairbandits.service.http.refusals import unexpected
+from fairbandits.service.http.problems import problem_from
+from tests.service.polling import wait_until
 from tests.service.small import PLAIN, USER
 
 JSON = {"Content-Type": "application/json"}
@@ -32,13 +32,20 @@ def decision(client):
     return client.post("/v1/decisions", json=USER).json()["decision"]
 
 
+def applied(client):
+    """The last log entry that was applied."""
+    return int(float(re.search(r"^fairbandits_log_seq (\S+)$", client.get("/metrics").text, re.M)[1]))
+
+
 @pytest.fixture
 def unchanged(client, decision):
-    """What was learned, and the log, are the same afterwards."""
+    """The state and the log are the same afterwards."""
 
     def state():
-        time.sleep(1.05)  # the fingerprint is a second old at most
-        return client.get("/ready").json(), client.get("/v1/arms").json()
+        # The checksum may be a second old, but the number of the entry beside it tells.
+        seq = applied(client)
+        ready = wait_until(lambda: (found := client.get("/ready").json())["seq"] == seq and found)
+        return ready, client.get("/v1/arms").json()
 
     before = state()
     yield
@@ -204,10 +211,10 @@ def test_an_error_of_ours_says_nothing_of_what_came(caplog):
     try:
         raise ValueError("secret: female, 30")
     except ValueError as error:
-        refused = unexpected(error)
-    number = re.search("[0-9a-f]{8}$", refused.detail)[0]
-    assert refused.status == 500
-    assert "secret" not in refused.detail
+        problem = problem_from(error)
+    number = re.search("[0-9a-f]{8}$", problem.detail)[0]
+    assert problem.status == 500
+    assert "secret" not in problem.detail
     assert number in caplog.text
     assert "test_problems.py" in caplog.text  # where it was
     assert "secret: female" not in caplog.text.replace('raise ValueError("secret: female, 30")', "")

@@ -1,4 +1,4 @@
-"""The API, by a real server."""
+"""The API of a real server."""
 
 import re
 import time
@@ -6,9 +6,11 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from fairbandits.service.log import Answer, Settled, Store, Write
 from fairbandits.service.log.appender import append
-from tests.service.log.test_store import decided as made
+from fairbandits.service.log.requests import AppendEvents
+from fairbandits.service.log.store import Store
+from fairbandits.service.state.decider import decide as decide_directly
+from tests.service.logs import decided as made
 from tests.service.small import PLAIN, USER, small_recommender
 
 JSON = {"Content-Type": "application/json"}
@@ -83,23 +85,29 @@ def test_a_reward_that_comes_again_is_the_same_answer(client):
     reward = {"decision": decide(client)["decision"], "reward": 0.25}
     answers = [client.post("/v1/rewards", json=reward) for _ in range(3)]
     assert [(answer.status_code, answer.json()) for answer in answers] == [(200, reward)] * 3
-    refused(client.post("/v1/rewards", json=reward | {"reward": 0.5}), 409, "rewarded before, with another value")
+    refused(
+        client.post("/v1/rewards", json=reward | {"reward": 0.5}), 409, "already has another reward, which stands"
+    )
     assert seq(client) == before + 2
 
 
 def test_rewards_of_slates(client):
     decided = decide(client, k=3)
     wrong = {"decision": decided["decision"], "reward": [0.5, None]}
-    refused(client.post("/v1/rewards", json=wrong), 422, r"got 2 reward\(s\) for a slate of 3 arm\(s\)")
     refused(
-        client.post("/v1/rewards", json=wrong | {"reward": [None] * 3}), 422, "no arm of the slate has a reward"
+        client.post("/v1/rewards", json=wrong),
+        422,
+        "one value for each of the 3 arms, null where there is none, got 2",
+    )
+    refused(
+        client.post("/v1/rewards", json=wrong | {"reward": [None] * 3}), 422, "at least one value, got only nulls"
     )
     good = wrong | {"reward": [0.5, None, 1.0]}
     assert client.post("/v1/rewards", json=good).json() == good
     one = {"decision": decide(client, k=2)["decision"], "reward": 0.125}
     assert client.post("/v1/rewards", json=one).json() == one
     single = {"decision": decide(client)["decision"], "reward": [0.5]}
-    refused(client.post("/v1/rewards", json=single), 422, "the decision is one arm, not a slate")
+    refused(client.post("/v1/rewards", json=single), 422, "the decision is a single arm, not a slate")
 
 
 def test_rewards_in_any_order(client):
@@ -204,7 +212,7 @@ def test_a_key_with_another_request_is_refused(client):
     key = {"Idempotency-Key": "third"}
     client.post("/v1/decisions", json=USER, headers=key)
     for path, body in (("/v1/decisions", USER | {"k": 1}), ("/v1/decisions/batch", {"decisions": [USER]})):
-        refused(client.post(path, json=body, headers=key), 422, "came before with another request")
+        refused(client.post(path, json=body, headers=key), 422, "was used before with another request")
 
 
 def test_the_same_key_at_the_same_time(server):
@@ -250,7 +258,7 @@ def test_arms_come_change_and_go(client):
     assert answer.json()["arms"] == [new | {"version": 1}]
     assert listed(client)["knots/2 ü"] == new | {"version": 1}
     assert decide(client, arms=["knots/2 ü"])["arm"] == "knots/2 ü"
-    refused(client.post("/v1/arms", json=new), 409, "there is an arm")
+    refused(client.post("/v1/arms", json=new), 409, "arm 'knots/2 ü' exists")
     changed = client.put("/v1/arms/knots%2F2%20%C3%BC", json={"features": {"hours": 5}})
     assert changed.json()["arms"][0] == {"arm": "knots/2 ü", "version": 2, "features": {"hours": 5}, "matches": {}}
     open_decision = decide(client, arms=["knots/2 ü"])["decision"]
@@ -267,7 +275,7 @@ def test_arms_come_change_and_go(client):
 def test_many_arms_all_or_none(client):
     before = listed(client)
     several = [{"arm": f"new{number}", "features": {"hours": number}} for number in range(5)]
-    refused(client.post("/v1/arms", json=[*several, several[0]]), 409, "there is an arm 'new0'")
+    refused(client.post("/v1/arms", json=[*several, several[0]]), 409, "arm 'new0' exists")
     refused(client.post("/v1/arms", json=[*several, {"arm": "chess", "features": {"hours": 1}}]), 409, "chess")
     assert listed(client) == before
     assert len(client.post("/v1/arms", json=several).json()["arms"]) == 5
@@ -403,15 +411,15 @@ def test_rewards_days_late_and_too_late(serving, tmp_path):
             number,
             time=now - days * 86400.0,
             picked=["chess"],
-            contexts=recommender.decide(USER["features"], USER["groups"], arms=["chess"]).contexts,
+            contexts=decide_directly(recommender, USER["features"], USER["groups"], arms=["chess"]).contexts,
             width=6,
         )
         for number, days in ((1, 29.0), (2, 31.0))
     )
     url = f"sqlite:///{tmp_path}/log.db"
     store = Store(url)
-    store.open(recommender.config.meaning())
-    append(store, [Write(lambda _: Settled([late, expired], Answer(200, b"")))], 0)
+    store.open(recommender.config.log_schema())
+    append(store, [AppendEvents(events=[late, expired])], 0)
     store.close()
     with serving(**PLAIN | {"store": {"url": url}}).client() as client:
         client.post("/v1/arms", json=[{"arm": "chess", "features": {"hours": 1}}])

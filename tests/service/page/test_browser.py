@@ -1,10 +1,12 @@
 """The page in a real browser."""
 
+import json
 import re
 
 import pytest
 
 from tests.service.page.traffic import send
+from tests.service.polling import wait_until
 from tests.service.small import PLAIN
 
 _CHARTS = ("gains", "gap", "arms", "experiments", "missing")
@@ -34,6 +36,15 @@ def text(page, selector):
 def found(server):
     with server.client() as client:
         return client.get("/v1/fairness").json()
+
+
+def events_of(page):
+    """The events that the page's stream receives from now on."""
+    received = []
+    session = page.context.new_cdp_session(page)
+    session.send("Network.enable")
+    session.on("Network.eventSourceMessageReceived", lambda event: received.append(json.loads(event["data"])))
+    return received
 
 
 def test_the_page_says_what_is_found(server, open_page):
@@ -93,8 +104,12 @@ def test_it_is_live_until_it_is_paused(changing, open_page):
         pause = page.get_by_role("button", name="Pause updates")
         pause.click()
         assert pause.get_attribute("aria-pressed") == "true"
+        received = events_of(page)
         send(client, 50, _EVEN)
-        page.wait_for_timeout(1500)
+        wait_until(
+            lambda: any(event["decisions"] == 100 for event in received),
+            pause=lambda seconds: page.wait_for_timeout(1000 * seconds),
+        )
         assert counts.inner_text().startswith("50 decisions")
         pause.click()
         counts.get_by_text("100 decisions, 100 rewards").wait_for()

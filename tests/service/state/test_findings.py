@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 from pydantic import TypeAdapter
 
-from fairbandits.service.http.fairness_schema import FairnessAnswer
+from fairbandits.service.http.fairness_schema import FairnessResponse
 from fairbandits.service.state.findings import Findings
 from fairbandits.service.state.monitor import Monitor
 from tests.service.logs import START, entries
 from tests.service.small import small_config
 
-_ANSWER = TypeAdapter(FairnessAnswer)
+_ANSWER = TypeAdapter(FairnessResponse)
 _HOUR = 3600.0
 
 

@@ -1,4 +1,4 @@
-"""The fold: sums that are right, the same to the bit however they came about, and no longer than they must be."""
+"""The monitor: correct sums, bitwise identical after a restart, of bounded size."""
 
 import numpy as np
 import pytest
@@ -6,11 +6,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fairbandits.service.log.events import Decided, Entry, Rewarded
-from fairbandits.service.state.monitor import RECENT, Monitor
+from fairbandits.service.state.decider import decide
+from fairbandits.service.state.monitor import N_RECENT, Monitor
 from tests.service.logs import START, decided, entries
 from tests.service.small import USER, small_config, small_recommender
 
-_ARRAYS = ("decided", "explored", "in_all", "by_block", "by_arm")
+_ARRAYS = ("decided", "explored", "totals", "by_block", "by_arm")
 _GROUPS = st.fixed_dictionaries(
     {}, optional={"gender": st.sampled_from(["female", "male"]), "region": st.sampled_from(["north", "south"])}
 )
@@ -65,7 +66,7 @@ def test_sums_are_those_of_the_log(rounds):
         came = [one["reward"] for one in own if one["reward"] is not None]
         gains = [np.mean([r for r in each if r is not None]) if isinstance(each, list) else each for each in came]
         expected = [len(gains), sum(gains), sum(gain**2 for gain in gains)]
-        assert monitor.in_all[number] == pytest.approx(expected)
+        assert monitor.totals[number] == pytest.approx(expected)
         # Blocks add up to everything; so do arms, but for squares: the mean of a slate is not that of its arms.
         assert monitor.by_block[:, number].sum(axis=0) == pytest.approx(expected)
         assert monitor.by_arm[:, number, :2].sum(axis=0) == pytest.approx(expected[:2])
@@ -100,9 +101,9 @@ def test_it_stays_small_however_long_the_log_is():
     monitor = fold(entries(rounds))
     assert len(monitor.by_block) <= 120
     assert len(monitor.by_arm) < 2 * 7
-    assert len(monitor.recent) == RECENT
+    assert len(monitor.recent) == N_RECENT
     assert [*monitor.recent][-1] == f"{4999:032x}"
-    assert monitor.in_all[1, 0] == 5000
+    assert monitor.totals[1, 0] == 5000
 
 
 def test_a_snapshot_of_other_groups_is_not_taken():
@@ -114,7 +115,7 @@ def test_a_snapshot_of_other_groups_is_not_taken():
 def test_groups_that_the_configuration_no_longer_names_count_for_none():
     monitor = fold(entries([{"groups": {"gender": "other", "region": "north"}, "reward": 1.0}]))
     assert monitor.rewards == 1
-    assert monitor.in_all[:, 0].tolist() == [0, 0, 1, 0]
+    assert monitor.totals[:, 0].tolist() == [0, 0, 1, 0]
 
 
 def test_a_reward_finds_its_decision_among_the_last_ones():
@@ -130,10 +131,10 @@ def test_an_experiment_is_what_would_not_have_been_shown_without_exploration(k):
         recommender = small_recommender(policy=policy)
         # Of python much is known, all good; of the others nothing.
         for seq in range(4, 24, 2):
-            made = recommender.decide(USER["features"], USER["groups"], arms=["python"])
+            made = decide(recommender, USER["features"], USER["groups"], arms=["python"])
             recommender.apply(Entry(seq, made))
             recommender.apply(Entry(seq + 1, Rewarded(made.id, made.time, 1.0), made))
-        made = recommender.decide(USER["features"], USER["groups"], k=k)
+        made = decide(recommender, USER["features"], USER["groups"], k=k)
         assert isinstance(made, Decided)
         explored.append(made.explored)
     assert explored == [False, True]

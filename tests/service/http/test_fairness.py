@@ -9,11 +9,11 @@ from pydantic import TypeAdapter
 
 from fairbandits.audit import audit
 from fairbandits.service.export import export
-from fairbandits.service.http.fairness_schema import FairnessAnswer
+from fairbandits.service.http.fairness_schema import FairnessResponse
 from tests.service.page.traffic import send
 from tests.service.small import PLAIN, small_config
 
-_ANSWER = TypeAdapter(FairnessAnswer)
+_ANSWER = TypeAdapter(FairnessResponse)
 _FAIR, _UNFAIR = {"female": 0.5, "male": 0.5}, {"female": 0.1, "male": 0.9}
 
 

@@ -1,4 +1,4 @@
-"""Clients that drive a server and keep what it acknowledged; and the log, read by nobody but the test."""
+"""Clients that send requests and keep what was acknowledged, and a replay of the log to compare with."""
 
 import json
 import random
@@ -6,9 +6,9 @@ import threading
 import time
 from http.client import HTTPConnection, HTTPException
 
-from fairbandits.service.log import Store
 from fairbandits.service.log.events import Decided, Rewarded
-from fairbandits.service.state.recommender import Recommender
+from fairbandits.service.log.store import Store
+from fairbandits.service.state.recommender import ServedRecommender
 
 
 class Client(threading.Thread):
@@ -103,7 +103,7 @@ class Replay:
     def __init__(self, config):
         self.config = config
         self.store = Store(config.store.url)
-        self.recommender = Recommender(config)
+        self.recommender = ServedRecommender(config)
         self.decided = {}
         self.rewarded = {}
 
