@@ -11,9 +11,8 @@ from fairbandits.service import export as exporting
 from fairbandits.service.config import load_config
 from fairbandits.service.engine import Engine
 from fairbandits.service.export import export
-from fairbandits.service.log.appender import append
+from fairbandits.service.log.appender import AppendEvents, append
 from fairbandits.service.log.events import Rewarded
-from fairbandits.service.log.requests import AppendEvents
 from fairbandits.service.state.decider import decide
 from tests.service.conftest import write_config
 from tests.service.small import PLAIN, USER, small_config

@@ -11,11 +11,10 @@ from contextlib import suppress
 from typing import cast
 
 from fairbandits.service.config import Config
-from fairbandits.service.log.appender import append
+from fairbandits.service.log.appender import AppendEvents, append
 from fairbandits.service.log.errors import StoreDownError
 from fairbandits.service.log.events import ArmAdded
 from fairbandits.service.log.follower import Fold, Follower
-from fairbandits.service.log.requests import AppendEvents
 from fairbandits.service.log.store import Store
 from fairbandits.service.log.writer import Writer
 from fairbandits.service.state.decider import Decider, warm_up

@@ -6,8 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from fairbandits.service.log.appender import append
-from fairbandits.service.log.requests import AppendEvents
+from fairbandits.service.log.appender import AppendEvents, append
 from fairbandits.service.log.store import Store
 from fairbandits.service.state.decider import decide as decide_directly
 from tests.service.logs import decided as made

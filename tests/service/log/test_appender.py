@@ -4,18 +4,10 @@ from dataclasses import dataclass
 
 import pytest
 
-from fairbandits.service.log.appender import append
+from fairbandits.service.log.appender import AppendEvents, AppendRequest, RefusedRequest, Settlement, append
 from fairbandits.service.log.errors import LogLostError, StoreDownError
 from fairbandits.service.log.events import ArmAdded, ArmRetired, Entry, Rewarded, decision_key, reward_key
-from fairbandits.service.log.requests import (
-    AppendEvents,
-    AppendRequest,
-    IdempotencyKey,
-    Refusal,
-    RefusalReason,
-    RefusedRequest,
-    Settlement,
-)
+from fairbandits.service.log.requests import IdempotencyKey, Refusal, RefusalReason
 from fairbandits.service.log.store import Store
 from tests.service.logs import decided
 

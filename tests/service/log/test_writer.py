@@ -6,9 +6,9 @@ from contextlib import asynccontextmanager
 import pytest
 
 from fairbandits.service.log import writer as module
+from fairbandits.service.log.appender import AppendEvents
 from fairbandits.service.log.errors import LogBrokenError, LogUnavailableError, StoreDownError
 from fairbandits.service.log.follower import Follower
-from fairbandits.service.log.requests import AppendEvents
 from fairbandits.service.log.store import Store
 from fairbandits.service.log.writer import Writer
 from tests.service.logs import decided

@@ -9,7 +9,7 @@ from tests.service.page.traffic import send
 from tests.service.polling import wait_until
 from tests.service.small import PLAIN
 
-_CHARTS = ("gains", "gap", "arms", "experiments", "missing")
+_CHARTS = ("gains", "gap", "arms", "exploration", "missing")
 _EVEN = {"female": 0.5, "male": 0.52}
 _APART = {"female": 0.1, "male": 0.9}
 
@@ -65,15 +65,17 @@ def test_charts_are_drawn_and_say_the_same_as_their_tables(server, open_page):
         # Every chart says in words what it shows.
         assert chart.get_attribute("role") == "img"
         assert len(chart.get_attribute("aria-label")) > 20
+    assert "95% confidence interval" in page.locator("#gap").get_attribute("aria-label")
+    assert page.locator("#gap .legendtext").all_text_contents()[0] == "95% confidence interval"
     legend = page.locator("#gains .legendtext").all_text_contents()
-    assert legend == ["within 0.05 of the group behind", "female", "male"]
+    assert legend == ["within 0.05 of the lowest mean", "female", "male"]
     assert page.locator("#gains .scatterlayer .js-line").count() >= 2
     assert page.locator("#arms .yaxislayer-above text").all_text_contents()
     groups = {group["labels"][0]: group for group in found(server)["comparisons"][0]["groups"]}
     for name in _CHARTS:
         page.locator(f"section:has(> #{name}) summary").click()
         page.locator(f"#{name}-table tbody tr").first.wait_for()
-    row = page.locator("#experiments-table tbody tr", has_text="female").first.inner_text().split("\t")
+    row = page.locator("#exploration-table tbody tr", has_text="female").first.inner_text().split("\t")
     assert row[0] == "female"
     assert row[1] == str(groups["female"]["decisions"])
     assert row[3] == f"{100 * groups['female']['experiment_rate']:.1f}%"
@@ -86,7 +88,7 @@ def test_the_last_decisions_are_explained(server, open_page):
     first = found(server)["recent"][0]
     shown = rows.first.inner_text()
     assert first["picked"][0] in shown
-    assert re.search(r"(Experiment|Best of 3).*predicted to bring", shown, re.DOTALL)
+    assert re.search(r"(Exploration|Best of 3): .*predicted reward", shown, re.DOTALL)
     assert f"{first['scores'][0]['total']:.3f}" in shown
     page.get_by_role("button", name="Show more").click()
     assert rows.count() == 50
@@ -121,17 +123,17 @@ def test_an_alert_appears_when_the_gap_is_forced_and_goes_when_it_closes(changin
     with changing.client() as client:
         send(client, 600, _APART)
         page.wait_for_selector("#verdict[data-status='unfair']")
-        assert text(page, "#badge") == "Alert: a group gains less"
+        assert text(page, "#badge") == "Alert: a group is disadvantaged"
         assert re.match(r"Users whose gender is female gained 0\.\d+ less per decision", text(page, "#sentence"))
         assert "We are 95% sure" in text(page, "#sentence")
         assert "It has shown since" in text(page, "#sentence")
         assert page.title().startswith("\u26a0 Courses")
-        assert text(page, "#announcement").startswith("Alert: a group gains less. Users whose gender is female")
+        assert text(page, "#announcement").startswith("Alert: a group is disadvantaged. Users whose gender is female")
         assert page.locator("#gap .annotation-text", has_text="since").count() == 1
         # Who was behind is ahead for as long.
         send(client, 600, {"female": 0.9, "male": 0.1}, seed=1)
         page.wait_for_selector("#verdict:not([data-status='unfair'])")
-        assert text(page, "#badge") != "Alert: a group gains less"
+        assert text(page, "#badge") != "Alert: a group is disadvantaged"
         assert not page.title().startswith("\u26a0")
 
 
@@ -152,7 +154,7 @@ def test_everything_can_be_reached_by_keyboard(server, open_page):
         return page.evaluate("document.activeElement.id || document.activeElement.textContent.trim()")
 
     page.keyboard.press("Tab")
-    assert focused() == "Skip to what is found"
+    assert focused() == "Skip to the findings"
     page.keyboard.press("Enter")
     assert focused() == "main"
     page.keyboard.press("Shift+Tab")
@@ -165,7 +167,7 @@ def test_everything_can_be_reached_by_keyboard(server, open_page):
     page.keyboard.press("ArrowRight")
     assert page.locator("input:checked").get_attribute("value") != before
     page.keyboard.press("Tab")
-    assert focused() == "The same as a table"
+    assert focused() == "Show as a table"
     page.keyboard.press("Enter")
     page.locator("#gains-table tbody tr").first.wait_for()
     reached = set()
@@ -174,9 +176,9 @@ def test_everything_can_be_reached_by_keyboard(server, open_page):
         reached.add(focused())
         # Whoever is there can see it.
         assert page.evaluate("getComputedStyle(document.activeElement).outlineStyle") != "none"
-        if "these numbers as JSON" in reached:
+        if "this page as JSON" in reached:
             break
-    assert {"more", "these numbers as JSON"} <= reached
+    assert {"more", "this page as JSON"} <= reached
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(360, "light"), (1280, "dark")])

@@ -13,9 +13,9 @@ import numpy as np
 
 from fairbandits.service.demo.students import DemoStudents
 from fairbandits.service.engine import Engine
+from fairbandits.service.log.appender import AppendEvents, AppendRequest, Settlement
 from fairbandits.service.log.errors import LogBrokenError, LogUnavailableError
 from fairbandits.service.log.events import Decided, Rewarded, decision_key
-from fairbandits.service.log.requests import AppendEvents, AppendRequest, Settlement
 from fairbandits.service.state.decider import decide_many
 from fairbandits.worlds.checks import with_noise
 

@@ -15,8 +15,9 @@ from fairbandits.service.http.messages import JsonResponse, idempotency_key, par
 from fairbandits.service.http.openapi import json_body, json_responses
 from fairbandits.service.http.routing import access
 from fairbandits.service.http.schemas import Schemas
+from fairbandits.service.log.appender import AppendEvents, RefusedRequest
 from fairbandits.service.log.events import ArmAdded, ArmChanged, ArmRetired
-from fairbandits.service.log.requests import AppendEvents, Refusal, RefusalReason, RefusedRequest
+from fairbandits.service.log.requests import Refusal, RefusalReason
 from fairbandits.service.state.catalogue import ServedCatalogue
 
 _ArmEvent = ArmAdded | ArmChanged | ArmRetired

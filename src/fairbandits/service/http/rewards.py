@@ -16,8 +16,9 @@ from fairbandits.service.http.openapi import json_body, json_responses
 from fairbandits.service.http.problems import refused
 from fairbandits.service.http.routing import access
 from fairbandits.service.http.schemas import Schemas
+from fairbandits.service.log.appender import AppendRequest, Settlement
 from fairbandits.service.log.events import Rewarded, decision_key, reward_key
-from fairbandits.service.log.requests import AppendRequest, Outcome, Refusal, Settlement
+from fairbandits.service.log.requests import Outcome, Refusal
 from fairbandits.service.log.rewards import settle_reward
 
 # The place of the reward within a request, or within one item of a list.

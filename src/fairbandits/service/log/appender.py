@@ -4,18 +4,86 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, select
 
 from fairbandits.service.log.errors import LogLostError
-from fairbandits.service.log.events import Entry
-from fairbandits.service.log.requests import AppendRequest, IdempotencyKey, Outcome, Refusal, RefusalReason
+from fairbandits.service.log.events import Entry, Event
+from fairbandits.service.log.requests import IdempotencyKey, LogRequest, Outcome, Refusal, RefusalReason
 from fairbandits.service.log.store import Store, decision_of, find, insert_rows, last_seq, read
 from fairbandits.service.log.tables import answers
 
 # Only replies of accepted requests are stored, so the column `status` has one value in every row.
 _STATUS = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Settlement:
+    """Decision on a request: the events to append, and the outcome once they are on disk."""
+
+    events: Sequence[Event]
+    outcome: Outcome
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AppendRequest(LogRequest):
+    """A request to append events.
+
+    Attributes
+    ----------
+    depends_on : sequence of str
+        The keys of the events that the request must see to be settled.
+    """
+
+    depends_on: Sequence[str] = ()
+
+    def settle(self, found: Mapping[str, Any]) -> Settlement:
+        """Decide which events are appended, given the events of `depends_on` that exist.
+
+        The appender calls this while it holds the lock of the log, so `found` cannot change before the commit.
+        """
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AppendEvents(AppendRequest):
+    """A request to append events, unless one of `depends_on` exists.
+
+    Attributes
+    ----------
+    events : sequence of Event
+        The events.
+    reply : bytes
+        The reply, once they are on disk.
+    """
+
+    events: Sequence[Event]
+    reply: bytes = b""
+
+    def settle(self, found: Mapping[str, Any]) -> Settlement:
+        """Append the events, or none of them."""
+        if found:
+            return Settlement((), Refusal(RefusalReason.CONFLICT, "the log has changed meanwhile"))
+        return Settlement(self.events, self.reply)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RefusedRequest(AppendRequest):
+    """A request that is refused, unless the reply to the same request is stored under its idempotency key.
+
+    Attributes
+    ----------
+    refusal : Refusal
+        The refusal.
+    """
+
+    refusal: Refusal
+
+    def settle(self, found: Mapping[str, Any]) -> Settlement:
+        """Refuse the request."""
+        return Settlement((), self.refusal)
 
 
 class Appended(NamedTuple):

@@ -8,11 +8,11 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from fairbandits.service.log.appender import append
+from fairbandits.service.log.appender import AppendRequest, append
 from fairbandits.service.log.errors import LogBrokenError, LogLostError, LogUnavailableError, StoreDownError
 from fairbandits.service.log.events import Entry
 from fairbandits.service.log.follower import Follower
-from fairbandits.service.log.requests import AppendRequest, LogRequest, Outcome
+from fairbandits.service.log.requests import LogRequest, Outcome
 from fairbandits.service.log.store import Store
 from fairbandits.service.tracebacks import traceback_without_message
 

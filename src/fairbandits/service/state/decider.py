@@ -10,22 +10,17 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic_core import to_json
 
 from fairbandits.models import Row
 from fairbandits.policies import Decisions, Scores, Slate
 from fairbandits.policies.picker import TIE
 from fairbandits.service.config import Config
 from fairbandits.service.features import example_values
+from fairbandits.service.log.appender import AppendEvents, AppendRequest, RefusedRequest
 from fairbandits.service.log.events import ArmAdded, Context, Decided, Entry, Rewarded
 from fairbandits.service.log.follower import Follower
-from fairbandits.service.log.requests import (
-    AppendEvents,
-    AppendRequest,
-    LogRequest,
-    Refusal,
-    RefusalReason,
-    RefusedRequest,
-)
+from fairbandits.service.log.requests import LogRequest, Refusal, RefusalReason
 from fairbandits.service.state.catalogue import User
 from fairbandits.service.state.recommender import ServedRecommender
 
@@ -46,13 +41,12 @@ class DecisionRequest(LogRequest):
     users : sequence of mapping
         For each user, validated: `features`; `groups`; `arms`, the arms on offer, all if left out; `k`, the size
         of the slate, if one is wanted.
+    is_batch : bool
+        Whether the reply is a list of decisions, even of a single one.
     """
 
     users: Sequence[Mapping[str, Any]]
-
-    def reply(self, decisions: Sequence[Decided]) -> bytes:
-        """Return the reply, as JSON."""
-        raise NotImplementedError
+    is_batch: bool = False
 
 
 class Decider:
@@ -92,7 +86,24 @@ def _append_decisions(request: DecisionRequest, decisions: Sequence[Decided | Va
             reason = RefusalReason.EMPTY_CATALOGUE if is_empty else RefusalReason.INVALID
             return RefusedRequest(refusal=Refusal(reason, str(decision), item), idempotency=request.idempotency)
         made.append(decision)
-    return AppendEvents(events=made, reply=request.reply(made), idempotency=request.idempotency)
+    return AppendEvents(events=made, reply=_reply(made, request.is_batch), idempotency=request.idempotency)
+
+
+def _reply(decisions: Sequence[Decided], is_batch: bool) -> bytes:
+    """Return what the client receives, as JSON."""
+    public = [
+        {
+            "decision": decided.id,
+            "propensity": decided.propensity,
+            **(
+                {"slate": decided.picked, "scores": decided.scores}
+                if decided.slate
+                else {"arm": decided.picked[0], "scores": decided.scores[0]}
+            ),
+        }
+        for decided in decisions
+    ]
+    return to_json({"decisions": public} if is_batch else public[0])
 
 
 def decide(
