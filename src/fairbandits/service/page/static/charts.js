@@ -226,7 +226,7 @@ export function drawShares(id, groups, share, label) {
         xshift: 6,
       })),
       yaxis: named(shown.map((group) => group.labels[0])),
-      xaxis: { tickformat: ".0%", range: [0, 1.3 * most], label },
+      xaxis: { tickformat: most < 0.05 ? ".1%" : ".0%", range: [0, 1.3 * most], label },
     },
   );
 }

@@ -34,7 +34,7 @@ export function showDecisions(view) {
     el("thead", {}, el("tr", {}, ...heads.map((head) => el("th", { scope: "col", "data-name": head }, head)))),
     el("tbody", {}, ...shown.flatMap((each) => rows(each, view, number, extent))),
   );
-  show("recent", content, "Recent decisions");
+  show("recent", content, "Recent decisions, as a table");
 }
 
 // One row for each arm of a decision. The first one has the cells that all of them share.
