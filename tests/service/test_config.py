@@ -7,7 +7,7 @@ from fairbandits.service.demo import demo_config
 from tests.service.small import PLAIN, small_config
 
 
-def test_the_example_is_one(tmp_path):
+def test_the_example_is_valid(tmp_path):
     path = tmp_path / "config.toml"
     path.write_text(example_config())
     config = load_config(path)
@@ -22,7 +22,7 @@ def test_the_example_has_a_comment_for_every_setting():
         assert name in example_config(), name
 
 
-def test_columns_are_named():
+def test_column_names():
     assert small_config().columns == (
         "age",
         "language=en",
@@ -34,7 +34,7 @@ def test_columns_are_named():
     assert len(demo_config().columns) == 134
 
 
-def test_a_catalogue_of_its_own(tmp_path):
+def test_a_catalogue_from_a_csv_file(tmp_path):
     plain = {name: value for name, value in PLAIN.items() if name != "arms"}
     (tmp_path / "arms.csv").write_text("arm,hours,match_language,match_gender\nknots,3,en,\n")
     config = as_config(plain | {"catalogue": "arms.csv"}, folder=tmp_path)
@@ -117,12 +117,12 @@ def test_a_catalogue_of_its_own(tmp_path):
         ({"server": {"port": 70_000}}, "server.port"),
     ],
 )
-def test_wrong_configurations_say_where_and_what(changed, message):
+def test_invalid_configurations_are_explained(changed, message):
     with pytest.raises(ValueError, match=message):
         small_config(**changed)
 
 
-def test_files_that_are_no_configuration(tmp_path):
+def test_invalid_configuration_files(tmp_path):
     with pytest.raises(ValueError, match=r"cannot be read .*`fairbandits serve --example` prints one"):
         load_config(tmp_path / "none.toml")
     (tmp_path / "bad.toml").write_text("title = ")

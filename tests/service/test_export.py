@@ -43,7 +43,7 @@ def fill(engine, n, **how):
             write(engine, Rewarded(decided.id, 0.0, float(rng.random())))
 
 
-def test_what_is_exported_is_what_an_audit_reads(engine, tmp_path):
+def test_an_audit_can_read_an_exported_log(engine, tmp_path):
     fill(engine, 40)
     path = tmp_path / "log.parquet"
     assert export(engine.config, path) == 40
@@ -79,7 +79,7 @@ def test_an_attribute_named_as_another_column(tmp_path, attribute):
     assert [column.labels[code] for code in column.codes] == ["south"]
 
 
-def test_csv_too(engine, tmp_path):
+def test_csv_export(engine, tmp_path):
     fill(engine, 4)
     assert export(engine.config, tmp_path / "log.csv") == 4
     assert len((tmp_path / "log.csv").read_text().splitlines()) == 5
@@ -107,8 +107,8 @@ def test_more_decisions_than_are_read_at_once(engine, tmp_path, monkeypatch):
     assert export(engine.config, tmp_path / "log.parquet") == 20
 
 
-def test_what_is_written_meanwhile_is_left_out(engine, tmp_path, monkeypatch):
-    """A slate that comes while a log without slates is exported must not pass for a single pick."""
+def test_entries_that_are_written_during_an_export_are_left_out(engine, tmp_path, monkeypatch):
+    """A slate that is logged while a log without slates is exported must not pass for a single arm."""
     fill(engine, 4)
 
     def look_and_write(*given):
@@ -163,14 +163,14 @@ def test_the_example_can_be_printed_and_served(tmp_path):
         (["export", "log.txt"], "a log is written to a .csv or .parquet file"),
     ],
 )
-def test_wrong_commands_are_one_line(tmp_path, arguments, message):
+def test_invalid_commands_are_reported_in_one_line(tmp_path, arguments, message):
     ended = run(tmp_path, *arguments)
     assert ended.returncode == 2
     assert message in ended.stderr
     assert len(ended.stderr.splitlines()) == 1
 
 
-def test_a_store_that_cannot_be_used_is_one_line(tmp_path):
+def test_an_unusable_store_is_reported_in_one_line(tmp_path):
     (tmp_path / "text.db").write_text("no database")
     write_config(tmp_path, store={"url": "sqlite:///text.db"})
     commands = (
@@ -184,7 +184,7 @@ def test_a_store_that_cannot_be_used_is_one_line(tmp_path):
         assert ended.stderr == "error: the store cannot be used: DatabaseError: file is not a database\n"
 
 
-def test_a_port_that_is_taken_is_one_line(serving, tmp_path):
+def test_a_port_in_use_is_reported_in_one_line(serving, tmp_path):
     server = serving(**PLAIN)
     write_config(tmp_path, **PLAIN)
     ended = run(tmp_path, "serve", "config.toml", "--port", server.url.rsplit(":", 1)[1])
@@ -192,7 +192,7 @@ def test_a_port_that_is_taken_is_one_line(serving, tmp_path):
     assert "in use" in ended.stderr
 
 
-def test_without_the_extra_it_says_what_to_install(tmp_path):
+def test_without_the_extra_the_command_says_what_to_install(tmp_path):
     code = "import sys; sys.modules['uvicorn'] = None; from fairbandits.cli import main; sys.exit(main(['serve']))"
     ended = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert ended.returncode == 2

@@ -17,7 +17,7 @@ def demo(tmp_path_factory):
     server.stop()
 
 
-def test_the_page_of_the_demo_is_alive_at_once(demo, open_page):
+def test_the_page_of_the_demo_is_live_at_once(demo, open_page):
     page = open_page(demo)
     assert page.locator("h1").inner_text() == "Videos for students"
     page.wait_for_selector("#gains .main-svg")
@@ -27,7 +27,7 @@ def test_the_page_of_the_demo_is_alive_at_once(demo, open_page):
     assert page.locator("#gains .legendtext").all_text_contents()[1:] == ["Female", "Male"]
 
 
-def test_students_come_and_mostly_answer(demo):
+def test_students_visit_and_most_send_rewards(demo):
     with demo.client() as client:
         found = wait_until(lambda: (view := client.get("/v1/fairness").json())["decisions"] >= 600 and view)
     assert 0.5 * found["decisions"] < found["rewards"] < found["decisions"]
@@ -36,7 +36,7 @@ def test_students_come_and_mostly_answer(demo):
     assert all(group["missing"] > 0 for group in groups)
 
 
-def test_students_go_on_when_somebody_rewards_their_decisions(demo):
+def test_students_continue_if_their_decisions_are_rewarded_by_others(demo):
     with demo.client() as client:
         waiting = wait_until(
             lambda: [
@@ -51,7 +51,7 @@ def test_students_go_on_when_somebody_rewards_their_decisions(demo):
     assert "the store is down" not in demo.said()
 
 
-def test_students_of_the_demo_come_to_no_other_service(tmp_path):
+def test_students_visit_the_demo_only(tmp_path):
     (tmp_path / "own.toml").write_text("")
     command = [sys.executable, "-m", "fairbandits", "serve", "own.toml", "--demo"]
     ended = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)

@@ -89,21 +89,21 @@ class TestEveryRoute:
         assert answer.headers["www-authenticate"].startswith("Bearer")
 
     @pytest.mark.parametrize("key", ["wrong", "unknown"])
-    def test_with_a_key_that_is_not_known(self, client, route, tokens, key):
+    def test_with_an_unknown_key(self, client, route, tokens, key):
         assert "the key is unknown" in is_refused(ask(client, route, tokens[key]), 401)
 
     @pytest.mark.parametrize("shown", ["", "Bearer", "Bearer x", "Basic dTpw", "Bearer fb_1_2", "\xe9 \xe9"])
-    def test_with_what_is_no_key(self, client, route, shown):
+    def test_with_a_malformed_key(self, client, route, shown):
         is_refused(ask(client, route, Authorization=shown.encode("latin-1")), 401)
 
     def test_with_a_revoked_key(self, client, route, tokens):
         assert "revoked" in is_refused(ask(client, route, tokens["revoked"]), 401)
 
-    def test_with_a_key_for_all_but_this(self, client, route, tokens):
+    def test_with_a_key_that_has_all_other_scopes(self, client, route, tokens):
         answer = ask(client, route, tokens[f"all but {route.scope}"])
         assert f"needs the scope {route.scope!r}" in is_refused(answer, 403)
 
-    def test_with_a_key_for_each_other_scope(self, client, route, tokens):
+    def test_with_a_key_that_has_one_other_scope(self, client, route, tokens):
         for scope in set(SCOPES) - {route.scope}:
             is_refused(ask(client, route, tokens[scope]), 403)
 
@@ -119,7 +119,7 @@ class TestEveryRoute:
 
 
 @pytest.mark.parametrize("route", OPEN, ids=named)
-def test_what_is_open_needs_no_key(client, route):
+def test_open_routes_need_no_key(client, route):
     kind = "application/x-www-form-urlencoded"
     assert ask(client, route, **{"Content-Type": kind}).status_code in (200, 303)
 
@@ -133,14 +133,14 @@ def test_a_running_server_learns_of_new_and_of_revoked_keys(client, issuer):
     assert "revoked" in is_refused(client.get("/v1/arms", headers=headers), 401)
 
 
-def test_ready_says_more_to_those_who_may_read(client, tokens):
+def test_ready_has_details_for_keys_that_may_read(client, tokens):
     assert client.get("/ready").json() == {"ready": True}
     told = client.get("/ready", headers=bearer(tokens["read"])).json()
     assert set(told) == {"ready", "seq", "checksum"}
     assert client.get("/ready", headers=bearer(tokens["decide"])).json() == {"ready": True}
 
 
-def test_an_idempotency_key_is_of_one_client(client, tokens, issuer, students):
+def test_idempotency_keys_of_different_clients_do_not_collide(client, tokens, issuer, students):
     other = issuer.make("decide")[1]
     asked = students.request(0)
     answers = [
@@ -155,7 +155,7 @@ def test_an_idempotency_key_is_of_one_client(client, tokens, issuer, students):
 # -- the page --------------------------------------------------------------------------------------------
 
 
-def test_somebody_logs_in_and_out(guarded, tokens):
+def test_logging_in_and_out(guarded, tokens):
     with guarded.client() as browser:
         shown = browser.get("/", headers={"Accept": "text/html"})
         assert (shown.status_code, shown.headers["location"]) == (303, "/login")
@@ -171,7 +171,7 @@ def test_somebody_logs_in_and_out(guarded, tokens):
         assert all(part in cookie for part in ("HttpOnly", "SameSite=Strict", "Path=/", "Max-Age=43200"))
         assert browser.get("/v1/arms").status_code == 200
         session = dict(browser.cookies)
-        # What a browser sends by itself is good for reading alone.
+        # The cookie that a browser sends by itself allows nothing but reading.
         for route in CLOSED:
             if route.scope != "read":
                 is_refused(ask(browser, route), 403)
@@ -202,21 +202,21 @@ def test_a_session_ends_with_its_key(guarded, issuer):
 # -- without any key -------------------------------------------------------------------------------------
 
 
-def test_before_the_first_key_this_machine_may_do_everything_and_no_site_may(serving):
+def test_without_keys_everything_is_allowed_locally_and_nothing_to_other_sites(serving):
     server = serving()
     with server.client() as client:
         assert client.get("/v1/arms").status_code == 200
         port = httpx.URL(server.url).port
         for name in (f"localhost:{port}", f"127.0.0.1:{port}", "localhost"):
             assert client.get("/v1/arms", headers={"Host": name}).status_code == 200
-        # A name of another site that points here; a form of another site.
+        # A name of another site that resolves to this machine; a form of another site.
         assert client.get("/v1/arms", headers={"Host": f"evil.example:{port}"}).status_code == 401
         assert client.get("/v1/arms", headers={"Host": "localhost.evil.example"}).status_code == 401
         body = b'{"arm": "x", "features": {}}'
         for kind in ("text/plain", "application/x-www-form-urlencoded", "multipart/form-data", ""):
             answer = client.post("/v1/arms", content=body, headers={"Content-Type": kind})
             assert "Content-Type: application/json" in is_refused(answer, 415)
-        # Browsers ask first before they send JSON to another site, and get no leave.
+        # Browsers ask for permission before they send JSON to another site, and do not get it.
         asked = client.options("/v1/arms", headers={"Origin": "https://evil.example"})
         assert is_refused(asked, 405)
         assert not [name for name in asked.headers if name.startswith("access-control")]
@@ -235,7 +235,7 @@ def test_the_first_key_closes_a_running_server(serving, tmp_path):
         assert client.get("/v1/arms").status_code == 401
 
 
-def test_beyond_loopback_only_with_a_key(tmp_path):
+def test_other_addresses_than_loopback_need_a_key(tmp_path):
     store = store_in(tmp_path)
     _, token = KeyIssuer(demo_config(store=store)).make("read")
     server = Server(tmp_path, str(write_config(tmp_path, store=store)), "--host", "0.0.0.0").start()  # noqa: S104

@@ -9,7 +9,7 @@ from fairbandits.service.auth.scopes import SCOPES
 from tests.service.key_issuer import KeyIssuer, bearer
 from tests.service.small import PLAIN, small_config
 
-# Values that stand nowhere else.
+# Values that occur nowhere else.
 GROUPS = {"gender": ["quietfemale", "quietmale"], "region": ["quietnorth", "quietsouth"]}
 WORDS = ["quietenglish", "quietfrench"]
 QUIET = PLAIN | {
@@ -55,14 +55,14 @@ def spoken(serving_module, tmp_path_factory):
     return server.said(), numbers, token
 
 
-def test_the_server_prints_nothing_of_users_and_no_keys(spoken):
+def test_the_server_prints_neither_users_nor_keys(spoken):
     said, _, token = spoken
     for word in (HUSH, "quiet", "33.25", token, parse_token(token)[1]):
         assert word not in said
     assert said == ""
 
 
-def test_metrics_have_no_labels_but_those_that_are_configured(spoken):
+def test_metrics_have_only_configured_labels(spoken):
     _, numbers, token = spoken
     assert HUSH not in numbers
     assert token not in numbers

@@ -34,7 +34,7 @@ def ready(url):
 
 
 def agreed(urls, seq):
-    """Wait until all servers have followed the log up to an entry; give their checksums."""
+    """Wait until all servers have applied an entry; return their checksums."""
     states = [wait_until(lambda url=url: (found := ready(url)) and found["seq"] >= seq and found) for url in urls]
     assert {state["seq"] for state in states} == {seq}
     return {state["checksum"] for state in states}
@@ -60,7 +60,7 @@ def acknowledge_more(clients, n=20):
 
 
 def test_a_full_disk(serving, students, tmp_path):
-    """The limit on the size of files that the kernel sets for a process: its writes fail as on a full disk."""
+    """The kernel limits the size of files for the process, so its writes fail as on a full disk."""
     server = serving(store={"url": f"sqlite:///{tmp_path}/log.db"})
     acknowledged = [decide(server.url, students, number).json()["decision"] for number in range(20)]
     reward_all(server.url, acknowledged[:10])
@@ -148,7 +148,7 @@ def test_rewards_of_decisions_of_another_server(serving, students, postgres):
     other = httpx.post(f"{one.url}/v1/rewards", json={"decision": decisions[0], "reward": 0.25}, timeout=30)
     assert other.status_code == 409
     assert len(agreed([one.url, two.url], 140)) == 1
-    # Both add an arm of the same name at the same time: one of them is first.
+    # Both add an arm of the same name at the same time, and one of them is first.
     arm = {"arm": "x", "features": demo_features(one), "matches": {}}
     with ThreadPoolExecutor(2) as threads:
         added = list(threads.map(lambda s: httpx.post(f"{s.url}/v1/arms", json=arm, timeout=30), (one, two)))
@@ -176,8 +176,8 @@ def test_several_workers_of_one_command(serving, students, postgres):
     replay.close()
 
 
-def test_workers_serve_what_the_command_names(tmp_path, monkeypatch, request):
-    """Not what a variable of the environment names, which is for those who start workers themselves."""
+def test_workers_serve_the_configuration_of_the_command(tmp_path, monkeypatch, request):
+    """Not that of the environment variable, which is for servers that start their own workers."""
     other = tmp_path / "other"
     other.mkdir()
     monkeypatch.setenv("FAIRBANDITS_CONFIG", str(write_config(other, **PLAIN)))
@@ -203,15 +203,15 @@ def test_a_damaged_snapshot_is_skipped_with_a_warning(serving, students, tmp_pat
     assert server.said().count("is damaged; reading more of the log instead") == 2
 
 
-def test_ended_by_hand(serving):
+def test_a_server_that_is_interrupted_exits_cleanly(serving):
     server = serving()
     server.process.send_signal(signal.SIGINT)
     assert server.process.wait(DEADLINE) == 0
     assert server.said() == ""
 
 
-def test_an_entry_that_nobody_understands(serving, students, tmp_path):
-    """Such as one of a later release that writes to the same log: said once, and no more decisions."""
+def test_an_entry_of_an_unknown_kind(serving, students, tmp_path):
+    """As a later release may write to the same log: it is reported once, and no more decisions are made."""
     server = serving(store={"url": f"sqlite:///{tmp_path}/log.db"})
     assert decide(server.url, students).status_code == 200
     replay = Replay(load_config(server.arguments[0]))
@@ -224,7 +224,7 @@ def test_an_entry_that_nobody_understands(serving, students, tmp_path):
 
 
 def test_another_policy_on_the_same_log(serving, students, tmp_path):
-    """What was learned follows from the log, whatever the policy: a change of parameters needs no new log."""
+    """The state follows from the log for any policy, so a change of parameters needs no new log."""
     store = {"url": f"sqlite:///{tmp_path}/log.db"}
     server = serving(store=store)
     reward_all(server.url, [decide(server.url, students, number).json()["decision"] for number in range(10)])
@@ -246,7 +246,7 @@ def test_another_policy_on_the_same_log(serving, students, tmp_path):
         ("DROP TABLE keys", "the store cannot be used: OperationalError: no such table: keys"),
     ],
 )
-def test_a_server_that_cannot_start_says_why(tmp_path, spoil, message, workers):
+def test_a_server_that_cannot_start_reports_the_reason(tmp_path, spoil, message, workers):
     path = write_config(tmp_path, store={"url": f"sqlite:///{tmp_path}/log.db"})
     with open_store(load_config(path)) as store, store.transaction() as connection:
         connection.exec_driver_sql(spoil)

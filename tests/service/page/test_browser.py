@@ -16,7 +16,7 @@ _APART = {"female": 0.1, "male": 0.9}
 
 @pytest.fixture(scope="module")
 def server(serving_module):
-    """A server that has seen some traffic, all of it even."""
+    """A server that has seen some traffic without a gap."""
     server = serving_module(**PLAIN)
     with server.client() as client:
         send(client, 1200, _EVEN)
@@ -25,7 +25,7 @@ def server(serving_module):
 
 @pytest.fixture(scope="module")
 def changing(serving_module):
-    """A server that has seen nothing yet."""
+    """A server without any traffic yet."""
     return serving_module(**PLAIN)
 
 
@@ -47,7 +47,7 @@ def events_of(page):
     return received
 
 
-def test_the_page_says_what_is_found(server, open_page):
+def test_the_page_shows_the_findings(server, open_page):
     page = open_page(server)
     view = found(server)
     assert text(page, "h1") == "Courses"
@@ -57,12 +57,12 @@ def test_the_page_says_what_is_found(server, open_page):
     assert page.locator("html").get_attribute("lang") == "en"
 
 
-def test_charts_are_drawn_and_say_the_same_as_their_tables(server, open_page):
+def test_charts_are_drawn_and_agree_with_their_tables(server, open_page):
     page = open_page(server)
     for name in _CHARTS:
         chart = page.locator(f"#{name}")
         assert chart.locator(".main-svg").count() > 0
-        # Every chart says in words what it shows.
+        # Every chart has a description.
         assert chart.get_attribute("role") == "img"
         assert len(chart.get_attribute("aria-label")) > 20
     assert "95% confidence interval" in page.locator("#gap").get_attribute("aria-label")
@@ -81,7 +81,7 @@ def test_charts_are_drawn_and_say_the_same_as_their_tables(server, open_page):
     assert row[3] == f"{100 * groups['female']['experiment_rate']:.1f}%"
 
 
-def test_the_last_decisions_are_explained(server, open_page):
+def test_recent_decisions_are_explained(server, open_page):
     page = open_page(server)
     rows = page.locator("#recent tbody tr")
     assert rows.count() == 10
@@ -96,7 +96,7 @@ def test_the_last_decisions_are_explained(server, open_page):
     assert rows.count() == 10
 
 
-def test_it_is_live_until_it_is_paused(changing, open_page):
+def test_the_page_is_live_until_it_is_paused(changing, open_page):
     page = open_page(changing)
     counts = page.locator("#counts")
     with changing.client() as client:
@@ -117,7 +117,7 @@ def test_it_is_live_until_it_is_paused(changing, open_page):
         counts.get_by_text("100 decisions, 100 rewards").wait_for()
 
 
-def test_an_alert_appears_when_the_gap_is_forced_and_goes_when_it_closes(changing, open_page):
+def test_an_alert_appears_with_a_gap_and_disappears_when_it_closes(changing, open_page):
     page = open_page(changing)
     assert page.locator("#verdict").get_attribute("data-status") == "unsure"
     with changing.client() as client:
@@ -128,9 +128,11 @@ def test_an_alert_appears_when_the_gap_is_forced_and_goes_when_it_closes(changin
         assert "We are 95% sure" in text(page, "#sentence")
         assert "It has shown since" in text(page, "#sentence")
         assert page.title().startswith("\u26a0 Courses")
-        assert text(page, "#announcement").startswith("Alert: a group is disadvantaged. Users whose gender is female")
+        assert text(page, "#announcement").startswith(
+            "Alert: a group is disadvantaged. Users whose gender is female"
+        )
         assert page.locator("#gap .annotation-text", has_text="since").count() == 1
-        # Who was behind is ahead for as long.
+        # The groups change places for as long.
         send(client, 600, {"female": 0.9, "male": 0.1}, seed=1)
         page.wait_for_selector("#verdict:not([data-status='unfair'])")
         assert text(page, "#badge") != "Alert: a group is disadvantaged"
@@ -174,7 +176,7 @@ def test_everything_can_be_reached_by_keyboard(server, open_page):
     for _ in range(20):
         page.keyboard.press("Tab")
         reached.add(focused())
-        # Whoever is there can see it.
+        # The focus is visible.
         assert page.evaluate("getComputedStyle(document.activeElement).outlineStyle") != "none"
         if "this page as JSON" in reached:
             break
@@ -182,7 +184,7 @@ def test_everything_can_be_reached_by_keyboard(server, open_page):
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(360, "light"), (1280, "dark")])
-def test_no_barriers(server, open_page, width, scheme):
+def test_accessibility(server, open_page, width, scheme):
     axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe is not installed")
     page = open_page(server, width=width, scheme=scheme)
     for summary in page.locator("summary").all():
@@ -193,10 +195,10 @@ def test_no_barriers(server, open_page, width, scheme):
     ] == []
 
 
-def test_it_can_be_read_on_a_phone(server, open_page):
+def test_the_page_fits_a_phone(server, open_page):
     page = open_page(server, width=360, height=740)
     assert page.evaluate("document.documentElement.scrollWidth") == 360
-    # No chart is cut off, and buttons are as large as a fingertip asks for.
+    # No chart is cut off, and buttons are large enough to be touched.
     for name in _CHARTS:
         box = page.locator(f"#{name} .main-svg").first.bounding_box()
         assert box["x"] >= 0
@@ -204,7 +206,7 @@ def test_it_can_be_read_on_a_phone(server, open_page):
     assert page.locator("#pause").bounding_box()["height"] >= 24
 
 
-def test_names_are_text_whatever_is_in_them_and_a_lost_connection_is_said(serving, open_page):
+def test_names_are_never_markup_and_a_lost_connection_is_shown(serving, open_page):
     bad = "<img src=x onerror=alert(1)><b>&amp;"
     server = serving(
         **PLAIN
@@ -236,7 +238,7 @@ def test_names_are_text_whatever_is_in_them_and_a_lost_connection_is_said(servin
     assert f"male{bad}" in text(page, "#gains-table thead")
     server.stop()
     page.locator("#connection", has_text="Connection lost").wait_for()
-    # The browser itself says that nobody answers.
+    # The browser itself reports the failed requests.
     open_page.complaints[:] = [each for each in open_page.complaints if "net::ERR" not in each]
 
 

@@ -14,7 +14,7 @@ from tests.service.small import small_config
 
 
 class _Engine:
-    """As much of an engine as is watched."""
+    """The part of an engine that a feed needs."""
 
     def __init__(self):
         self.config = small_config()
@@ -47,14 +47,14 @@ def engine(monkeypatch):
 
 
 async def news(stream):
-    """Give the next event that says something."""
+    """Return the next event that is not a heartbeat."""
     async for event in stream:
         if not event.startswith(b":"):
             return event
     raise AssertionError("the stream has ended")
 
 
-def test_however_many_watch_it_is_computed_once(engine):
+def test_findings_are_computed_once_for_all_streams(engine):
     async def watch():
         feed = LiveFeed(engine)
         streams = [feed.stream() for _ in range(20)]
@@ -72,7 +72,7 @@ def test_however_many_watch_it_is_computed_once(engine):
     asyncio.run(watch())
 
 
-def test_a_stream_in_which_nothing_happens_beats(engine):
+def test_an_idle_stream_sends_heartbeats(engine):
     async def watch():
         stream = LiveFeed(engine).stream()
         assert (await anext(stream)).startswith(b"id: 0\ndata: {")
@@ -85,7 +85,7 @@ def test_a_stream_in_which_nothing_happens_beats(engine):
     asyncio.run(watch())
 
 
-def test_no_more_streams_than_can_be_served(engine, monkeypatch):
+def test_the_number_of_streams_is_limited(engine, monkeypatch):
     monkeypatch.setattr(live_feed, "_MAX_STREAMS", 1)
 
     async def watch():
@@ -100,7 +100,7 @@ def test_no_more_streams_than_can_be_served(engine, monkeypatch):
     asyncio.run(watch())
 
 
-def test_what_takes_long_is_computed_less_often(engine, monkeypatch):
+def test_slow_findings_are_computed_less_often(engine, monkeypatch):
     quick = live_feed._compute_view
 
     def slow(*args):
@@ -115,7 +115,7 @@ def test_what_takes_long_is_computed_less_often(engine, monkeypatch):
         engine.happen()
         began = time.monotonic()
         await news(stream)
-        # A twentieth of the time at most.
+        # At most a twentieth of the time.
         assert time.monotonic() - began > 1.5
         await stream.aclose()
 

@@ -15,7 +15,7 @@ def guarded(serving, tmp_path):
     return serving(**PLAIN, store=store), token, lambda: issuer.revoke(key_id)
 
 
-def test_in_with_a_key_and_out_when_it_is_revoked(guarded, open_page):
+def test_logging_in_and_being_logged_out_when_the_key_is_revoked(guarded, open_page):
     server, token, revoke = guarded
     page = open_page(server, waits_for="input[name=key]")
     assert page.title() == "Log in"

@@ -23,7 +23,7 @@ def dense(decided, place=0):
 
 
 class Log:
-    """Entries that are applied as they are written."""
+    """Entries that are applied as they are added."""
 
     def __init__(self, recommender):
         self.recommender = recommender
@@ -47,7 +47,7 @@ def log():
     return Log(small_recommender())
 
 
-def test_a_decision_holds_all_that_learning_and_audits_need(log):
+def test_a_decision_contains_what_learning_and_audits_need(log):
     decided = log.decide(arms=["python"])
     assert decided.picked == ["python"]
     assert dense(decided) == [0.2, 1.0, 0.0, 0.25, 1.0, 1.0]
@@ -64,7 +64,7 @@ def test_contexts_follow_user_and_arm(log):
     assert dense(log.decide(french, {"gender": None}, arms=["python"])) == [0.5, 0.0, 1.0, 0.25, 0.0, 0.0]
 
 
-def test_the_contexts_of_the_demo_are_the_papers(students):
+def test_the_contexts_of_the_demo_are_those_of_the_paper(students):
     config = demo_config()
     recommender = ServedRecommender(config)
     for seq, arm in enumerate(config.arms, start=1):
@@ -91,7 +91,7 @@ def test_deciding_changes_nothing(log):
     assert log.recommender.checksum()() == before
 
 
-def test_it_learns_as_the_policy_does(log):
+def test_it_learns_like_the_policy(log):
     policy = FairLinUCB(alpha=0.3, gamma=1, random_state=0)
     rng = np.random.default_rng(0)
     for _ in range(50):
@@ -129,7 +129,7 @@ def test_rewards_of_a_retired_arm_count_for_the_groups_alone(log):
         log.decide(arms=["chess"])
 
 
-def test_a_decision_made_before_the_retirement_but_written_after_it_is_one_from_before(log):
+def test_a_decision_made_before_a_retirement_but_logged_after_it_does_not_teach_the_arm(log):
     decided = decide(log.recommender, FEATURES, GROUPS, arms=["chess"])
     log.add(ArmRetired("chess", 2, 0.0))
     log.add(decided)
@@ -137,7 +137,7 @@ def test_a_decision_made_before_the_retirement_but_written_after_it_is_one_from_
     assert "chess" not in log.recommender.policy._arms
 
 
-def test_an_arm_that_comes_back_is_a_new_one(log):
+def test_an_arm_that_is_added_again_is_new(log):
     old = log.decide(arms=["chess"])
     log.add(ArmRetired("chess", 2, 0.0))
     log.add(ArmAdded("chess", 3, 0.0, {"hours": 0.0}, {}))
@@ -149,7 +149,7 @@ def test_an_arm_that_comes_back_is_a_new_one(log):
     assert log.recommender.catalogue.versions["chess"] == 3
 
 
-def test_what_changes_of_an_arm_holds_from_then_on(log):
+def test_a_changed_arm_has_its_new_features_from_then_on(log):
     old = log.decide(arms=["chess"])
     log.add(ArmChanged("chess", 2, 0.0, {"hours": 0}, {"language": "en"}))
     assert dense(log.decide(arms=["chess"])) == [0.2, 1.0, 0.0, 0.0, 1.0, 0.0]
@@ -173,7 +173,7 @@ def test_without_arms_there_is_nothing_to_recommend():
         "Uniform",
     ],
 )
-def test_a_snapshot_and_the_tail_are_as_good_as_the_whole_log(policy):
+def test_a_snapshot_and_the_rest_of_the_log_give_the_same_checksum(policy):
     log = Log(small_recommender(policy=policy))
     rng = np.random.default_rng(1)
     waiting = []
@@ -231,7 +231,7 @@ def test_a_snapshot_of_another_policy_is_refused(log):
         other.restore(log.recommender.snapshot()())
 
 
-def test_ids_are_near_those_of_the_same_time_and_never_the_same():
+def test_ids_sort_by_time_and_are_unique():
     ids = [new_id(1.7e9 + step) for step in range(100)]
     assert ids == sorted(ids)
     assert len({new_id(5.0) for _ in range(1000)}) == 1000
