@@ -14,8 +14,8 @@ from tests.service.polling import wait_until
 
 def all_routes():
     """The routes that are served; their table needs no store."""
-    app = create_app(demo_config(store={"url": "sqlite:////tmp/never-opened.db"}))
-    return list(app.gate._routes)
+    app = create_app(demo_config(store={"url": "sqlite:///never-opened.db"}))
+    return list(app.gate.routes)
 
 
 ROUTES = all_routes()

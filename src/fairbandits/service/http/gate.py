@@ -76,7 +76,7 @@ class Gate:
         self, framework: ASGIApp, routes: RouteTable, keys: KeyCache, limits: Limits, metrics: Metrics
     ) -> None:
         self._framework = framework
-        self._routes = routes
+        self.routes = routes
         self._keys = keys
         self._max_body = limits.body
         self._key_limiter = RateLimiter(limits.rate, limits.burst)
@@ -91,7 +91,7 @@ class Gate:
         began = perf_counter()
         sender = _ResponseSender(send, scope["scheme"] == "https")
         try:
-            route = self._routes.find(scope["method"], scope["path"])
+            route = self.routes.find(scope["method"], scope["path"])
             headers: _Headers = dict(scope["headers"])
             key = await self._admit(route, headers, scope)
             if route.body is not None:

@@ -21,7 +21,7 @@ _STATUS = 200
 
 @dataclass(frozen=True, slots=True)
 class Settlement:
-    """Decision on a request: the events to append, and the outcome once they are on disk."""
+    """The events to append for a request, and its outcome once they are on disk."""
 
     events: Sequence[Event]
     outcome: Outcome
