@@ -1,11 +1,11 @@
-"""How many decisions a second the service makes, beside an empty endpoint of the same stack, in the same run.
+"""Decisions per second of the service, beside an empty endpoint of the same stack in the same run.
 
-    python benchmarks/load.py                 # all of it: about two minutes
-    python benchmarks/load.py --arms 100      # the goal alone
+    python benchmarks/load.py                 # everything: about two minutes
+    python benchmarks/load.py --arms 100      # only what the goal needs
 
-One worker. The log is durable: SQLite with write-ahead log and synchronous=FULL, or PostgreSQL. All take turns, so
-that what else the machine does hits all alike; the median of the turns counts. Needs two processors: one for a
-server, one for the client.
+One worker. The log is durable: SQLite with a write-ahead log and synchronous=FULL, or PostgreSQL. The servers take
+turns, so that other load on the machine affects all of them, and the median of the turns counts. Needs two
+processors: one for a server, one for the client.
 """
 
 from __future__ import annotations
@@ -33,23 +33,23 @@ N_STUDENTS = 2000
 
 
 @dataclass
-class Line:
-    """What was measured of one kind of request: each turn, and the processor time of the server, in seconds."""
+class Measurement:
+    """The turns of one kind of request, and the processor seconds of the server for each request."""
 
     turns: list[Turn] = field(default_factory=list)
     cpu: list[float] = field(default_factory=list)
 
     @property
     def rate(self) -> float:
-        """Requests a second."""
+        """Requests per second."""
         return statistics.median(turn.rate for turn in self.turns)
 
     def milliseconds(self, share: float) -> float:
-        """Give the milliseconds within which this share of the requests was answered."""
+        """Return a percentile of the latency in milliseconds."""
         return 1e3 * statistics.median(turn.percentile(share) for turn in self.turns)
 
     def add(self, server: Process, source: Source, connections: int, seconds: float) -> None:
-        """Measure once more."""
+        """Measure another turn."""
         before = server.cpu
         turn = uvloop.run(drive(server.host, server.port, source, connections, seconds))
         refused = sum(count for status, count in turn.statuses.items() if status != b"200")
@@ -61,17 +61,17 @@ class Line:
 
 def measure(
     folder: Path, arms: int, url: str, turns: int, seconds: float, connections: int = CONNECTIONS
-) -> dict[str, Line]:
-    """Measure all kinds of requests, in turns."""
+) -> dict[str, Measurement]:
+    """Measure all kinds of requests in turns."""
     bodies = student_bodies()
     service, key = ours(folder, arms, url)
     asked = [post("/v1/decisions", body, key) for body in bodies]
     nothing = [post("/empty", body, key) for body in bodies]
-    lines = {kind: Line() for kind in ("client alone", "empty", "decisions", "rewards", "mixed")}
+    measured = {kind: Measurement() for kind in ("client alone", "empty", "decisions", "rewards", "mixed")}
     with running(service, canned(folder), empty(folder)) as (_, echo, bare):
-        # So that arms have learned something, and all is compiled and connected.
-        Line().add(service, Mixed(asked, key), connections, seconds)
-        Line().add(bare, Same(nothing), connections, seconds)
+        # A first turn, so that arms have learned something and everything is compiled.
+        Measurement().add(service, Mixed(asked, key), connections, seconds)
+        Measurement().add(bare, Same(nothing), connections, seconds)
         for _ in range(turns):
             decisions = Decisions(asked)
             work: Sequence[tuple[str, Process, Source]] = (
@@ -82,13 +82,13 @@ def measure(
                 ("mixed", service, Mixed(asked, key)),
             )
             for kind, server, source in work:
-                lines[kind].add(server, source, connections, seconds)
-    return lines
+                measured[kind].add(server, source, connections, seconds)
+    return measured
 
 
 @contextmanager
 def running(*servers: Process) -> Iterator[tuple[Process, ...]]:
-    """Hand out servers, and end them."""
+    """Provide servers, and stop them afterwards."""
     try:
         yield servers
     finally:
@@ -97,16 +97,16 @@ def running(*servers: Process) -> Iterator[tuple[Process, ...]]:
 
 
 def student_bodies(n: int = N_STUDENTS) -> list[bytes]:
-    """Give the bodies of requests for decisions."""
+    """Return the bodies of requests for decisions."""
     students = DemoStudents()
     return [json.dumps(students.request(number)).encode() for number in range(n)]
 
 
-def table(lines: dict[str, Line]) -> str:
-    """Write what was measured."""
-    base = lines["empty"].rate
+def table(measured: dict[str, Measurement]) -> str:
+    """Return the measurements as a table."""
+    base = measured["empty"].rate
     rows = [f"{'':14}{'requests/s':>11}{'of empty':>10}{'p50 ms':>9}{'p99 ms':>9}{'server CPU us':>15}"]
-    for kind, line in lines.items():
+    for kind, line in measured.items():
         cpu = 1e6 * statistics.median(line.cpu)
         rows.append(
             f"{kind:14}{line.rate:11,.0f}{line.rate / base:10.2f}{line.milliseconds(50):9.1f}"
@@ -115,14 +115,14 @@ def table(lines: dict[str, Line]) -> str:
     return "\n".join(rows)
 
 
-def in_store(arms: int, name: str, turns: int, seconds: float) -> dict[str, Line]:
-    """Measure with a store of its own: SQLite or PostgreSQL."""
+def in_store(arms: int, name: str, turns: int, seconds: float) -> dict[str, Measurement]:
+    """Measure with a new store, SQLite or PostgreSQL."""
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
-        folder.chmod(0o755)  # where root runs this, PostgreSQL runs as somebody else
+        folder.chmod(0o755)  # if root runs this, PostgreSQL runs as another user
         if name == "SQLite":
             return measure(folder, arms, f"sqlite:///{folder}/log.db", turns, seconds)
-        with warnings.catch_warnings(action="ignore"):  # about folders that it finds elsewhere then
+        with warnings.catch_warnings(action="ignore"):  # about missing folders elsewhere
             from pgserver import postgres_server  # noqa: PLC0415
 
         server = postgres_server.get_server(folder / "data")
@@ -133,7 +133,7 @@ def in_store(arms: int, name: str, turns: int, seconds: float) -> dict[str, Line
 
 
 def main() -> int:
-    """Measure, print, and say whether the goal is reached."""
+    """Measure, print, and return whether the goal was missed."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--arms", type=int, nargs="+", default=[100, 1000, 10_000])
     parser.add_argument("--store", nargs="+", choices=["SQLite", "PostgreSQL"], default=["SQLite", "PostgreSQL"])
@@ -142,13 +142,13 @@ def main() -> int:
     given = parser.parse_args()
     shares = []
     for name, arms in ((name, arms) for name in given.store for arms in given.arms):
-        lines = in_store(arms, name, given.turns, given.seconds)
+        measured = in_store(arms, name, given.turns, given.seconds)
         print(
-            f"\n{name}, {arms:,} arms, 134 features, one worker, {CONNECTIONS} connections\n{table(lines)}",
+            f"\n{name}, {arms:,} arms, 134 features, one worker, {CONNECTIONS} connections\n{table(measured)}",
             flush=True,
         )
         if (name, arms) == ("SQLite", 100):
-            shares.append(lines["decisions"].rate / lines["empty"].rate)
+            shares.append(measured["decisions"].rate / measured["empty"].rate)
     for share in shares:
         print(f"\ndecisions at {share:.2f} of the empty endpoint's rate; the goal is {GOAL}")
     return 0 if all(share >= GOAL for share in shares) else 1

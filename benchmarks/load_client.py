@@ -1,7 +1,7 @@
-"""A load generator: some connections, each of which sends the next request when it has its answer.
+"""A load generator: connections that each send their next request when they have received a response.
 
-It reads of an answer no more than its length and its status, so that it takes a small part of the time that the
-server takes; `load.py` measures how many requests it can send at most.
+Of a response it reads only the length and the status, so that it takes a small part of the server's time;
+`load.py` measures how many requests it can send at most.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ _PATIENCE = 30.0
 
 
 class Source(Protocol):
-    """What is sent."""
+    """A source of requests."""
 
     def next(self) -> bytes | None:
-        """Give the next request; None where there is none left."""
+        """Return the next request, None if there is none left."""
 
     def answered(self, body: bytes) -> None:
-        """Take the answer to a request."""
+        """Receive the response to a request."""
 
 
 class Same:
-    """The same requests, one after the other, again and again.
+    """The same requests, again and again.
 
     Parameters
     ----------
@@ -45,32 +45,32 @@ class Same:
         self._requests = cycle(requests)
 
     def next(self) -> bytes:
-        """Give the next request."""
+        """Return the next request."""
         return next(self._requests)
 
     def answered(self, body: bytes) -> None:
-        """Take no notice."""
+        """Ignore the response."""
 
 
 class Decisions(Same):
-    """Requests for decisions, whose answers are kept, so that rewards can be sent."""
+    """Requests for decisions, whose responses are kept for the rewards."""
 
     def __init__(self, requests: Sequence[bytes]) -> None:
         super().__init__(requests)
         self.kept: deque[bytes] = deque()
 
     def answered(self, body: bytes) -> None:
-        """Keep an answer."""
+        """Keep the response."""
         self.kept.append(body)
 
 
 class Rewards:
-    """A reward for every decision that was kept; some value from 0 to 1.
+    """A reward from 0 to 1 for every decision that was kept.
 
     Parameters
     ----------
     kept : deque of bytes
-        Answers to requests for decisions.
+        Responses to requests for decisions.
     key : str
         The key to send.
     """
@@ -81,7 +81,7 @@ class Rewards:
         self._values = cycle(["0.0", "0.25", "0.5", "0.75", "1.0"])
 
     def next(self) -> bytes | None:
-        """Give the next request."""
+        """Return the next request."""
         if not self._kept:
             return None
         decision = json.loads(self._kept.popleft())["decision"]
@@ -89,11 +89,11 @@ class Rewards:
         return post("/v1/rewards", body.encode(), self._key)
 
     def answered(self, body: bytes) -> None:
-        """Take no notice."""
+        """Ignore the response."""
 
 
 class Mixed(Decisions):
-    """Decisions and rewards in turn.
+    """Decisions and rewards in alternation.
 
     Parameters
     ----------
@@ -109,35 +109,35 @@ class Mixed(Decisions):
         self._is_reward = False
 
     def next(self) -> bytes:
-        """Give the next request."""
+        """Return the next request."""
         self._is_reward = not self._is_reward
         reward = self._rewards.next() if self._is_reward else None
         return super().next() if reward is None else reward
 
     def answered(self, body: bytes) -> None:
-        """Keep the answer to a decision."""
+        """Keep the response to a request for a decision."""
         if b'"scores"' in body:
             super().answered(body)
 
 
 def post(path: str, body: bytes, key: str) -> bytes:
-    """Write a request."""
+    """Return a request as bytes."""
     head = f"POST {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
     return f"{head}Authorization: Bearer {key}\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body
 
 
 @dataclass
 class Turn:
-    """What came of sending for a while.
+    """Result of sending requests for a while.
 
     Attributes
     ----------
     seconds : float
-        How long it took.
+        The duration.
     latencies : list of float
-        Of each request, in seconds.
+        The latency of each request, in seconds.
     statuses : Counter
-        How often each status of HTTP came.
+        The number of responses of each HTTP status.
     """
 
     seconds: float = 0.0
@@ -146,11 +146,11 @@ class Turn:
 
     @property
     def rate(self) -> float:
-        """Requests a second."""
+        """Requests per second."""
         return len(self.latencies) / self.seconds
 
     def percentile(self, share: float) -> float:
-        """Give the time, in seconds, within which this share of the requests was answered."""
+        """Return a percentile of the latency in seconds."""
         return float(np.percentile(self.latencies, share))
 
 
@@ -158,7 +158,7 @@ class _Connection(asyncio.Protocol):
     def __init__(self, source: Source, turn: Turn, until: float) -> None:
         self._source, self._turn, self._until = source, turn, until
         self.done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._came = b""
+        self._received = b""
         self._sent = 0.0
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -174,14 +174,14 @@ class _Connection(asyncio.Protocol):
         self._transport.write(request)
 
     def data_received(self, data: bytes) -> None:
-        came = self._came + data if self._came else data
-        body = _body(came)
+        received = self._received + data if self._received else data
+        body = _body(received)
         if body is None:
-            self._came = came
+            self._received = received
             return
-        self._came = b""
+        self._received = b""
         self._turn.latencies.append(time.perf_counter() - self._sent)
-        self._turn.statuses[came[9:12]] += 1
+        self._turn.statuses[received[9:12]] += 1
         self._source.answered(body)
         self._send()
 
@@ -190,18 +190,18 @@ class _Connection(asyncio.Protocol):
             self.done.set_result(None)
 
 
-def _body(came: bytes) -> bytes | None:
-    """Give the body of an answer; None where not all of it came."""
-    end = came.find(_END)
+def _body(received: bytes) -> bytes | None:
+    """Return the body of a response, None if it is not complete."""
+    end = received.find(_END)
     if end < 0:
         return None
-    at = came.find(_LENGTH) + len(_LENGTH)
-    length = int(came[at : came.index(b"\r", at)])
-    return came[end + 4 :] if len(came) >= end + 4 + length else None
+    at = received.find(_LENGTH) + len(_LENGTH)
+    length = int(received[at : received.index(b"\r", at)])
+    return received[end + 4 :] if len(received) >= end + 4 + length else None
 
 
 async def drive(host: str, port: int, source: Source, connections: int, seconds: float) -> Turn:
-    """Send for some seconds, or until there is nothing left to send."""
+    """Send requests for some seconds, or until there are none left."""
     turn = Turn()
     loop = asyncio.get_running_loop()
     began = time.perf_counter()

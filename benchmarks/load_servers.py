@@ -1,6 +1,6 @@
-"""The servers that are measured: ours, an empty endpoint of the same stack, one that shows what the client can do.
+"""The servers of the load test: the service, an empty endpoint of the same stack, and one with a canned response.
 
-python benchmarks/load_servers.py empty     # prints where it listens
+python benchmarks/load_servers.py empty     # prints its address
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ import uvloop
 from fastapi import FastAPI, Request, Response
 
 from fairbandits.service import server
-from fairbandits.service.auth.key_store import keep_key
+from fairbandits.service.auth.key_store import save_key
 from fairbandits.service.auth.keys import make_key
 from fairbandits.service.config import Config
 from fairbandits.service.demo import demo_config
 from fairbandits.service.http.app import create_app
-from fairbandits.service.log.opening import opened
+from fairbandits.service.log.store import open_store
 
 _ANSWER = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n{}"
 _TICKS = os.sysconf("SC_CLK_TCK")
@@ -36,9 +36,9 @@ class Process:
     Parameters
     ----------
     command : list of str
-        What to run; its first line says where it listens.
+        The command, whose first line of output ends with its address.
     folder : path
-        Where to run it.
+        The folder to run it in.
     """
 
     def __init__(self, command: list[str], folder: Path) -> None:
@@ -55,12 +55,12 @@ class Process:
 
     @property
     def cpu(self) -> float:
-        """The seconds of processor time that it has taken."""
+        """The processor seconds that the server has used."""
         fields = Path(f"/proc/{self._process.pid}/stat").read_text().rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / _TICKS
 
     def stop(self) -> None:
-        """End it."""
+        """Stop the server."""
         self._process.send_signal(signal.SIGTERM)
         try:
             self._process.wait(20)
@@ -70,20 +70,20 @@ class Process:
 
 
 def ours(folder: Path, arms: int, url: str) -> tuple[Process, str]:
-    """Start our service with the demo's users and as many arms, in a store of its own; give a key as well."""
+    """Start the service with the users of the demo and this many arms, in a new store; return a key as well."""
     key, token = make_key("load", ["decide", "reward"], time.time())
-    with opened(_config(arms, url)) as store:
-        keep_key(store, key)
+    with open_store(_config(arms, url)) as store:
+        save_key(store, key)
     return Process([__file__, "ours", json.dumps({"arms": arms, "url": url})], folder), token
 
 
 def empty(folder: Path) -> Process:
-    """Start an application of the same stack with an endpoint that does nothing."""
+    """Start an application of the same stack with an empty endpoint."""
     return Process([__file__, "empty"], folder)
 
 
 def canned(folder: Path) -> Process:
-    """Start what answers without reading: it shows how much the client can send."""
+    """Start a server that responds without reading, which shows how much the client can send."""
     return Process([__file__, "canned"], folder)
 
 
@@ -126,7 +126,7 @@ async def _serve_canned() -> None:
 
 
 def main(kind: str, *rest: str) -> None:
-    """Serve."""
+    """Run one of the servers."""
     if kind == "ours":
         plain: dict[str, Any] = json.loads(rest[0])
         _serve_ours(**plain)

@@ -51,7 +51,11 @@ def test_the_interval_of_the_gap_follows_from_those_of_the_means():
     assert float(analysis.gap) == pytest.approx(male.mean() - female.mean())
     assert analysis.gap.low == pytest.approx(lows[1] - highs[0])
     assert analysis.gap.high == pytest.approx(highs[1] - lows[0])
-    assert (analysis.gap.advantaged, analysis.gap.disadvantaged, analysis.gap.attribute) == ("male", "female", "sex")
+    assert (analysis.gap.advantaged, analysis.gap.disadvantaged, analysis.gap.attribute) == (
+        "male",
+        "female",
+        "sex",
+    )
     assert (analysis.advantaged.name, analysis.disadvantaged.name) == ("male", "female")
 
 

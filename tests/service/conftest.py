@@ -1,4 +1,4 @@
-"""Real servers: processes of `fairbandits serve` on loopback, on SQLite and PostgreSQL."""
+"""Real servers: processes of `fairbandits serve`, with SQLite and PostgreSQL."""
 
 import json
 import os
@@ -7,7 +7,6 @@ import subprocess
 import sys
 import tempfile
 import threading
-import time
 import warnings
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,20 +15,18 @@ import httpx
 import pytest
 
 from fairbandits.service.demo import DemoStudents, demo_config
-
-# A machine may be busy, and what is compiled not be compiled yet.
-_PATIENCE = 120.0
+from tests.service.polling import DEADLINE, wait_until
 
 
 class Server:
-    """A process that serves, from a folder of its own.
+    """A server process in a folder of its own.
 
     Parameters
     ----------
     folder : path
-        Where its configuration, and with SQLite its log, lies.
+        The folder of its configuration and, with SQLite, its log.
     arguments : sequence of str
-        What `fairbandits serve` is told.
+        The arguments of `fairbandits serve`.
     """
 
     def __init__(self, folder, *arguments):
@@ -39,51 +36,51 @@ class Server:
         self.url = None
 
     def start(self):
-        """Start it, and wait until it is ready."""
+        """Start the server, and wait until it listens."""
         command = [sys.executable, "-m", "fairbandits", "serve", *self.arguments, "--port", "0"]
         self.log = (self.folder / "server.log").open("a")
         self.process = subprocess.Popen(
             command, cwd=self.folder, stdout=subprocess.PIPE, stderr=self.log, text=True, env=_environment()
         )
-        line = self.process.stdout.readline()  # empty where it has ended
+        line = self.process.stdout.readline()  # empty if it has ended
         assert line.startswith("listening on "), line + self.said()
         self.url = line.split()[-1]
         return self
 
     def wait(self):
-        """Wait until it is ready."""
-        until = time.monotonic() + _PATIENCE
-        while time.monotonic() < until:
-            try:
-                if httpx.get(f"{self.url}/ready", timeout=_PATIENCE).status_code == 200:
-                    return self
-            except httpx.TransportError:
-                assert self.process.poll() is None, self.said()
-            time.sleep(0.02)
-        raise AssertionError(f"not ready after {_PATIENCE} s: {self.said()}")
+        """Wait until the server is ready."""
+        wait_until(self._is_ready, self.said)
+        return self
+
+    def _is_ready(self):
+        try:
+            return httpx.get(f"{self.url}/ready", timeout=DEADLINE).status_code == 200
+        except httpx.TransportError:
+            assert self.process.poll() is None, self.said()
+            return False
 
     def client(self, **options):
-        """Give a client of it."""
-        return httpx.Client(base_url=self.url, timeout=_PATIENCE, **options)
+        """A client of the server."""
+        return httpx.Client(base_url=self.url, timeout=DEADLINE, **options)
 
     def kill(self):
-        """End it at once, as a power cut does."""
+        """Kill the server, as a power cut does."""
         self.process.send_signal(signal.SIGKILL)
         self._reap()
 
     def stop(self):
-        """Ask it to end, where it has not ended yet."""
+        """Ask the server to stop, unless it has ended."""
         if self.process is not None and not self.log.closed:
             self.process.send_signal(signal.SIGTERM)
             self._reap()
 
     def said(self):
-        """Give what it wrote to its log."""
+        """What the server has written to its log."""
         return (self.folder / "server.log").read_text()
 
     def _reap(self):
         try:
-            self.process.wait(_PATIENCE)
+            self.process.wait(DEADLINE)
         finally:
             if self.process.poll() is None:
                 self.process.kill()
@@ -92,12 +89,12 @@ class Server:
 
 
 def _environment():
-    # One thread a server: several of them run beside the tests.
+    # One thread for each server, because several of them run beside the tests.
     return os.environ | {"PYTHONUNBUFFERED": "1", "OMP_NUM_THREADS": "1"}
 
 
 def write_config(folder, **changed):
-    """Write the demo's configuration, changed, into a folder; give its path."""
+    """Write the configuration of the demo, with changes, to a folder; return its path."""
     path = Path(folder) / "config.toml"
     plain = demo_config(**changed).model_dump(mode="json", exclude_none=True)
     path.write_text("\n".join(_toml(plain)))
@@ -105,7 +102,7 @@ def write_config(folder, **changed):
 
 
 def _toml(plain):
-    """Write a configuration as TOML: tables inline, of which JSON is nearly one."""
+    """Write a configuration as TOML with inline tables, which are nearly JSON."""
     for name, value in plain.items():
         yield f"{json.dumps(name)} = {_inline(value)}"
 
@@ -119,11 +116,11 @@ def _inline(value):
 
 
 class Postgres:
-    """A real PostgreSQL, in a folder of its own, that can be stopped and started again."""
+    """A real PostgreSQL in a folder of its own, which can be stopped and started again."""
 
     def __init__(self, folder):
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # about folders that it finds elsewhere then
+            warnings.simplefilter("ignore")  # about missing folders elsewhere
             import pgserver
 
             self._pgserver = pgserver
@@ -131,32 +128,32 @@ class Postgres:
         self._databases = 0
 
     def new_database(self):
-        """Make an empty database; give its URL."""
+        """Create an empty database; return its URL."""
         self._databases += 1
         name = f"test{self._databases}"
         self.server.psql(f"CREATE DATABASE {name};")
         return self.server.get_uri(name).replace("postgres:@", "postgres@")
 
     def stop(self):
-        """Stop it, whatever is connected."""
+        """Stop the server, whatever is connected."""
         self._ctl("-w", "-m", "fast", "stop")
 
     def start(self):
-        """Start it again, where it was."""
+        """Start the server again."""
         self.server.ensure_postgres_running()
 
     @contextmanager
-    def asleep(self, seconds):
-        """Let it answer no new connection for some seconds, as on a busy machine."""
+    def paused(self, seconds):
+        """Accept no new connection for some seconds, as on a busy machine."""
         process = int((self.server.pgdata / "postmaster.pid").read_text().split()[0])
         os.kill(process, signal.SIGSTOP)
-        waking = threading.Timer(seconds, os.kill, (process, signal.SIGCONT))
-        waking.start()
+        resuming = threading.Timer(seconds, os.kill, (process, signal.SIGCONT))
+        resuming.start()
         yield
-        waking.join()
+        resuming.join()
 
     def close(self):
-        """Stop it for good."""
+        """Stop the server for good."""
         self.server.cleanup()
 
     def _ctl(self, *arguments):
@@ -166,7 +163,7 @@ class Postgres:
 @pytest.fixture(scope="session")
 def postgres():
     """One PostgreSQL for all tests."""
-    # Not in pytest's folder: where root runs the tests, PostgreSQL runs as somebody else, who may not look there.
+    # Not in pytest's folder: if root runs the tests, PostgreSQL runs as a user who may not read it.
     with tempfile.TemporaryDirectory(prefix="fairbandits-postgres-") as folder:
         Path(folder).chmod(0o755)
         server = Postgres(Path(folder) / "data")
@@ -176,7 +173,7 @@ def postgres():
 
 @pytest.fixture(params=["sqlite", "postgres"])
 def store_url(request, tmp_path):
-    """The URL of an empty store, of either kind."""
+    """The URL of an empty store of either kind."""
     if request.param == "sqlite":
         return f"sqlite:///{tmp_path}/log.db"
     return request.getfixturevalue("postgres").new_database()
@@ -208,20 +205,20 @@ def _serving(folder):
 
 @pytest.fixture
 def serving(tmp_path):
-    """Start servers, each in a folder of its own; all are ended afterwards."""
+    """Start servers, each in a folder of its own; all are stopped afterwards."""
     with _serving(tmp_path) as start:
         yield start
 
 
 @pytest.fixture(scope="module")
 def serving_module(tmp_path_factory):
-    """Start servers for all tests of a file."""
+    """Start servers that all tests of a file share."""
     with _serving(tmp_path_factory.mktemp("servers")) as start:
         yield start
 
 
 @pytest.fixture
 def client(server):
-    """Somebody who asks the server of a file, for those that have one."""
+    """A client of the server that a file shares."""
     with server.client() as client:
         yield client

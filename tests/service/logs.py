@@ -1,4 +1,4 @@
-"""Logs made by hand: who got what, when."""
+"""Logs made by hand."""
 
 from fairbandits.service.log.events import Decided, Entry, Rewarded
 
@@ -6,27 +6,28 @@ START = 1_800_000_000.0
 _SCORE = {"mean": 0.5, "width": 0.2, "exploration": 0.1, "fairness": -0.05, "total": 0.55}
 
 
-def decided(number, groups, picked=("python",), time=START, explored=False):
-    """A decision, numbered."""
-    return Decided(
-        id=f"{number:032x}",
-        time=time,
-        at=0,
-        features={},
-        groups=groups,
-        picked=list(picked),
-        slate=len(picked) > 1,
-        offered=3,
-        propensity=1.0,
-        explored=explored,
-        scores=[_SCORE] * len(picked),
-        contexts=[],
-        width=5,
-    )
+def decided(number, groups=None, picked=("python",), time=START, **changed):
+    """A decision with an id made of its number."""
+    plain = {
+        "id": f"{number:032x}",
+        "time": time,
+        "at": 0,
+        "features": {"age": 1 / 3},
+        "groups": groups or {},
+        "picked": list(picked),
+        "slate": len(picked) > 1,
+        "offered": 3,
+        "propensity": 1.0,
+        "explored": False,
+        "scores": [_SCORE] * len(picked),
+        "contexts": [[[0, 2], [1 / 3, 1.0], 1]] * len(picked),
+        "width": 5,
+    }
+    return Decided(**plain | changed)
 
 
 def entries(rounds):
-    """The entries of rounds: a mapping of `decided` with `reward` (None where it never came) and `rewarded_at`."""
+    """The entries of rounds: mappings of `decided`'s arguments, `reward` (None if it is missing) and `delay`."""
     log = []
     for number, round_ in enumerate(rounds):
         given = dict(round_)

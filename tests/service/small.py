@@ -1,8 +1,8 @@
-"""A small service for tests that need no demo: three courses, two features, two attributes."""
+"""A small service for tests that do not need the demo: three courses, two features, two attributes."""
 
 from fairbandits.service.config import as_config
 from fairbandits.service.log.events import ArmAdded, Entry
-from fairbandits.service.state.recommender import Recommender
+from fairbandits.service.state.recommender import ServedRecommender
 
 PLAIN = {
     "title": "Courses",
@@ -25,9 +25,9 @@ def small_config(**changed):
 
 
 def small_recommender(**changed):
-    """A recommender whose arms stand in the log, as entries 1 to 3."""
+    """A recommender whose arms are in the log, as entries 1 to 3."""
     config = small_config(**changed)
-    recommender = Recommender(config)
+    recommender = ServedRecommender(config)
     for seq, arm in enumerate(config.arms, start=1):
         event = ArmAdded(arm["arm"], 1, 0.0, arm.get("features", {}), arm.get("matches", {}))
         recommender.apply(Entry(seq, event))

@@ -1,4 +1,4 @@
-"""The log of a service as a log for audits; and the commands."""
+"""Exported logs, and the commands of the service."""
 
 import subprocess
 import sys
@@ -11,9 +11,9 @@ from fairbandits.service import export as exporting
 from fairbandits.service.config import load_config
 from fairbandits.service.engine import Engine
 from fairbandits.service.export import export
-from fairbandits.service.log import Settled, Write
-from fairbandits.service.log.appender import append
+from fairbandits.service.log.appender import AppendEvents, append
 from fairbandits.service.log.events import Rewarded
+from fairbandits.service.state.decider import decide
 from tests.service.conftest import write_config
 from tests.service.small import PLAIN, USER, small_config
 
@@ -28,9 +28,8 @@ def engine(tmp_path):
 
 
 def write(engine, *events):
-    entries = append(engine.store, [Write(lambda _: Settled(events, None))], engine.follower.seq)
+    append(engine.store, [AppendEvents(events=events)], engine.follower.seq)
     engine.follower.apply(engine.store.read(engine.follower.seq))
-    return entries
 
 
 def fill(engine, n, **how):
@@ -38,13 +37,13 @@ def fill(engine, n, **how):
     rng = np.random.default_rng(0)
     for number in range(n):
         groups = {"gender": str(rng.choice(["female", "male"])), "region": None}
-        decided = engine.recommender.decide(USER["features"], groups, **how)
+        decided = decide(engine.recommender, USER["features"], groups, **how)
         write(engine, decided)
         if number % 2:
             write(engine, Rewarded(decided.id, 0.0, float(rng.random())))
 
 
-def test_what_is_exported_is_what_an_audit_reads(engine, tmp_path):
+def test_an_audit_can_read_an_exported_log(engine, tmp_path):
     fill(engine, 40)
     path = tmp_path / "log.parquet"
     assert export(engine.config, path) == 40
@@ -68,7 +67,7 @@ def test_an_attribute_named_as_another_column(tmp_path, attribute):
     store = {"url": f"sqlite:///{tmp_path}/log.db"}
     engine = Engine(small_config(attributes={attribute: ["north", "south"]}, store=store, **how))
     engine._open()
-    decided = engine.recommender.decide(USER["features"], {attribute: "south"})
+    decided = decide(engine.recommender, USER["features"], {attribute: "south"})
     write(engine, decided, Rewarded(decided.id, 0.0, 0.25))
     engine.store.close()
     assert export(engine.config, tmp_path / "log.parquet") == 1
@@ -80,14 +79,14 @@ def test_an_attribute_named_as_another_column(tmp_path, attribute):
     assert [column.labels[code] for code in column.codes] == ["south"]
 
 
-def test_csv_too(engine, tmp_path):
+def test_csv_export(engine, tmp_path):
     fill(engine, 4)
     assert export(engine.config, tmp_path / "log.csv") == 4
     assert len((tmp_path / "log.csv").read_text().splitlines()) == 5
 
 
 def test_slates_have_a_row_for_each_arm(engine, tmp_path):
-    slate = engine.recommender.decide(USER["features"], USER["groups"], k=3)
+    slate = decide(engine.recommender, USER["features"], USER["groups"], k=3)
     write(engine, slate, Rewarded(slate.id, 0.0, [0.5, None, 1.0]))
     path = tmp_path / "log.parquet"
     assert export(engine.config, path) == 3
@@ -108,8 +107,8 @@ def test_more_decisions_than_are_read_at_once(engine, tmp_path, monkeypatch):
     assert export(engine.config, tmp_path / "log.parquet") == 20
 
 
-def test_what_is_written_meanwhile_is_left_out(engine, tmp_path, monkeypatch):
-    """A slate that comes while a log without slates is exported must not pass for a single pick."""
+def test_entries_that_are_written_during_an_export_are_left_out(engine, tmp_path, monkeypatch):
+    """A slate that is logged while a log without slates is exported must not pass for a single arm."""
     fill(engine, 4)
 
     def look_and_write(*given):
@@ -164,14 +163,14 @@ def test_the_example_can_be_printed_and_served(tmp_path):
         (["export", "log.txt"], "a log must be a .csv or .parquet file"),
     ],
 )
-def test_wrong_commands_are_one_line(tmp_path, arguments, message):
+def test_invalid_commands_are_reported_in_one_line(tmp_path, arguments, message):
     ended = run(tmp_path, *arguments)
     assert ended.returncode == 2
     assert message in ended.stderr
     assert len(ended.stderr.splitlines()) == 1
 
 
-def test_a_store_that_cannot_be_used_is_one_line(tmp_path):
+def test_an_unusable_store_is_reported_in_one_line(tmp_path):
     (tmp_path / "text.db").write_text("no database")
     write_config(tmp_path, store={"url": "sqlite:///text.db"})
     commands = (
@@ -185,7 +184,7 @@ def test_a_store_that_cannot_be_used_is_one_line(tmp_path):
         assert ended.stderr == "error: the store cannot be used: DatabaseError: file is not a database\n"
 
 
-def test_a_port_that_is_taken_is_one_line(serving, tmp_path):
+def test_a_port_in_use_is_reported_in_one_line(serving, tmp_path):
     server = serving(**PLAIN)
     write_config(tmp_path, **PLAIN)
     ended = run(tmp_path, "serve", "config.toml", "--port", server.url.rsplit(":", 1)[1])
@@ -193,7 +192,7 @@ def test_a_port_that_is_taken_is_one_line(serving, tmp_path):
     assert "in use" in ended.stderr
 
 
-def test_without_the_extra_it_says_what_to_install(tmp_path):
+def test_without_the_extra_the_command_says_what_to_install(tmp_path):
     code = "import sys; sys.modules['uvicorn'] = None; from fairbandits.cli import main; sys.exit(main(['serve']))"
     ended = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert ended.returncode == 2

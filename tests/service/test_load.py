@@ -1,4 +1,4 @@
-"""The benchmark of the service, on tiny sizes: that it measures, not what."""
+"""The load test of the service on tiny sizes."""
 
 import sys
 from pathlib import Path
@@ -19,25 +19,25 @@ def load(monkeypatch):
 
 
 def test_all_kinds_of_requests_are_measured(load, tmp_path):
-    lines = load.measure(
+    measured = load.measure(
         tmp_path, arms=100, url=f"sqlite:///{tmp_path}/log.db", turns=1, seconds=0.2, connections=4
     )
-    assert list(lines) == ["client alone", "empty", "decisions", "rewards", "mixed"]
-    for line in lines.values():
+    assert list(measured) == ["client alone", "empty", "decisions", "rewards", "mixed"]
+    for line in measured.values():
         [turn] = line.turns
         assert turn.rate > 0
         assert 0 < turn.percentile(50) <= turn.percentile(99) < 10
         assert set(turn.statuses) == {b"200"}
-    table = load.table(lines)
+    table = load.table(measured)
     assert "of empty" in table
     assert len(table.splitlines()) == 6
 
 
-def test_what_is_refused_is_not_counted(load, tmp_path):
+def test_refused_requests_are_an_error(load, tmp_path):
     from load_client import Same, post
 
     with (
         load.running(load.empty(tmp_path)) as (server,),
         pytest.raises(RuntimeError, match="requests were refused"),
     ):
-        load.Line().add(server, Same([post("/nothing", b"{}", "")]), 2, 0.1)
+        load.Measurement().add(server, Same([post("/nothing", b"{}", "")]), 2, 0.1)

@@ -1,4 +1,4 @@
-"""`fairbandits export`: the log of a service, for audits."""
+"""`fairbandits export`: export the log of a service."""
 
 from __future__ import annotations
 
@@ -8,17 +8,19 @@ from typing import Annotated
 import typer
 
 from fairbandits.cli.console import say
-from fairbandits.cli.serve import need_service
+from fairbandits.cli.serve import require_service_extra
 
 
 def export(
-    out: Annotated[Path, typer.Argument(help="The file to write: .parquet or .csv.")],
-    config: Annotated[Path | None, typer.Argument(help="The configuration; left out, that of the demo.")] = None,
+    out: Annotated[Path, typer.Argument(help="File to write: .parquet or .csv.")],
+    config: Annotated[
+        Path | None, typer.Argument(help="Configuration of the service; the demo's without one.")
+    ] = None,
 ) -> None:
-    """Write the log of a service to a file that audit, judge and fit read."""
-    need_service()
-    from fairbandits.service.demo import read_config  # noqa: PLC0415 - needs an extra
+    """Export the log of a service to a file that audit, evaluate and fit read."""
+    require_service_extra()
+    from fairbandits.service.demo import load_config_or_demo  # noqa: PLC0415 - needs an extra
     from fairbandits.service.export import export as write  # noqa: PLC0415
 
-    n_rows = write(read_config(config), out)
+    n_rows = write(load_config_or_demo(config), out)
     say(f"{out}: {n_rows:,} row(s)")

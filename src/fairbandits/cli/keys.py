@@ -1,4 +1,4 @@
-"""`fairbandits keys`: who may call the service, and for what."""
+"""`fairbandits keys`: create, list and revoke keys of the service."""
 
 from __future__ import annotations
 
@@ -12,46 +12,46 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from fairbandits.cli.console import console, say, table
-from fairbandits.cli.serve import need_service
+from fairbandits.cli.serve import require_service_extra
 
 if TYPE_CHECKING:
-    from fairbandits.service.log import Store
+    from fairbandits.service.log.store import Store
 
-keys = typer.Typer(help="Make, list and revoke the keys with which the service is called.", no_args_is_help=True)
+keys = typer.Typer(help="Create, list and revoke keys of the service.", no_args_is_help=True)
 
 _Config = Annotated[
-    Path | None, typer.Option("--config", help="The configuration of the service; left out, that of the demo.")
+    Path | None, typer.Option("--config", help="Configuration of the service; the demo's without one.")
 ]
 
 
 @keys.command()
 def create(
-    name: Annotated[str, typer.Option(help="Whose key it is, for people.")],
-    scope: Annotated[str, typer.Option(help="What for: decide, reward, read, admin; several by commas.")],
+    name: Annotated[str, typer.Option(help="Name of the owner, for people.")],
+    scope: Annotated[str, typer.Option(help="Scopes, separated by commas: decide, reward, read, admin.")],
     config: _Config = None,
 ) -> None:
-    """Make a key; it is shown this once."""
+    """Create a key and print it; it cannot be shown again."""
     with _store(config) as store:
         from fairbandits.service.auth import key_store  # noqa: PLC0415 - needs an extra
         from fairbandits.service.auth.keys import make_key  # noqa: PLC0415
 
         key, token = make_key(name, [part.strip() for part in scope.split(",")], time.time())
-        key_store.keep_key(store, key)
+        key_store.save_key(store, key)
     say(token)
-    typer.echo(f"key {key.id} for {name}: keep it now, it is not shown again", err=True)
+    typer.echo(f"key {key.id} for {name}: store it now, it is not shown again", err=True)
 
 
 @keys.command("list")
 def show(config: _Config = None) -> None:
-    """List the keys: who has one, for what, since when."""
+    """List the keys with their scopes and dates."""
     with _store(config) as store:
         from fairbandits.service.auth import key_store  # noqa: PLC0415 - needs an extra
 
         found = [key for key in key_store.read_keys(store) if key.parent is None]
     if not found:
-        say("There are no keys: whoever is on the service's machine may do everything, and nobody else anything.")
+        say("There are no keys: everything is allowed from the service's own machine, and nothing from elsewhere.")
         return
-    listed = table("id", "name", "scopes", "made", "revoked")
+    listed = table("id", "name", "scopes", "created", "revoked")
     for key in found:
         listed.add_row(key.id, key.name, ", ".join(sorted(key.scopes)), _day(key.created), _day(key.revoked))
     console().print(listed)
@@ -59,26 +59,28 @@ def show(config: _Config = None) -> None:
 
 @keys.command()
 def revoke(
-    identity: Annotated[str, typer.Argument(metavar="ID", help="The id of the key, as `list` shows it.")],
+    key_id: Annotated[str, typer.Argument(metavar="ID", help="Id of the key, as `list` shows it.")],
     config: _Config = None,
 ) -> None:
-    """Revoke a key; a service that runs refuses it within seconds."""
+    """Revoke a key; a running service refuses it within seconds."""
     with _store(config) as store:
         from fairbandits.service.auth import key_store  # noqa: PLC0415 - needs an extra
 
-        is_revoked = key_store.revoke_key(store, identity)
+        is_revoked = key_store.revoke_key(store, key_id)
     if not is_revoked:
-        raise ValueError(f"there is no key {identity!r} that could be revoked; `fairbandits keys list` shows them")
-    say(f"revoked: {identity}")
+        raise ValueError(
+            f"ID must be that of an active key, got {key_id!r}; `fairbandits keys list` shows the keys"
+        )
+    say(f"revoked: {key_id}")
 
 
 @contextmanager
 def _store(path: Path | None) -> Iterator[Store]:
-    need_service()
-    from fairbandits.service.demo import read_config  # noqa: PLC0415 - needs an extra
-    from fairbandits.service.log.opening import opened  # noqa: PLC0415
+    require_service_extra()
+    from fairbandits.service.demo import load_config_or_demo  # noqa: PLC0415 - needs an extra
+    from fairbandits.service.log.store import open_store  # noqa: PLC0415
 
-    with opened(read_config(path)) as store:
+    with open_store(load_config_or_demo(path)) as store:
         yield store
 
 

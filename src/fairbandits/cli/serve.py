@@ -1,4 +1,4 @@
-"""`fairbandits serve`: the recommender as a service."""
+"""`fairbandits serve`: run the service."""
 
 from __future__ import annotations
 
@@ -14,30 +14,33 @@ _EXTRA = ("pydantic", "fastapi", "uvicorn", "sqlalchemy", "alembic", "prometheus
 
 
 def serve(
-    config: Annotated[Path | None, typer.Argument(help="The configuration; left out, that of the demo.")] = None,
-    host: Annotated[str | None, typer.Option(help="Listen here rather than where the configuration says.")] = None,
-    port: Annotated[
-        int | None, typer.Option(min=0, max=65535, help="Listen on this port; 0 for any that is free.")
+    config: Annotated[
+        Path | None, typer.Argument(help="Configuration file; the demo is served without one.")
     ] = None,
-    workers: Annotated[int, typer.Option(min=1, help="How many processes serve, all from one log.")] = 1,
-    demo: Annotated[
-        bool, typer.Option("--demo", help="Send simulated students, so that the page is alive at once.")
-    ] = False,
+    host: Annotated[str | None, typer.Option(help="Address to listen on, instead of the configured one.")] = None,
+    port: Annotated[
+        int | None,
+        typer.Option(
+            min=0, max=65535, help="Port to listen on, instead of the configured one; 0 for any free one."
+        ),
+    ] = None,
+    workers: Annotated[int, typer.Option(min=1, help="Number of worker processes; all use the same log.")] = 1,
+    demo: Annotated[bool, typer.Option("--demo", help="Serve the demo with simulated students.")] = False,
     example: Annotated[bool, typer.Option("--example", help="Print a configuration with comments.")] = False,
 ) -> None:
-    """Serve recommendations over HTTP, and a page that shows who is left behind."""
-    need_service()
-    from fairbandits.service import config as configs  # noqa: PLC0415 - needs an extra
-    from fairbandits.service import server  # noqa: PLC0415
+    """Serve recommendations over HTTP, with a page that compares the rewards of groups."""
+    require_service_extra()
+    from fairbandits.service import server  # noqa: PLC0415 - needs an extra
+    from fairbandits.service.config import example_config  # noqa: PLC0415
 
     if example:
-        say(configs.example())
+        say(example_config())
         return
     server.serve(config, host, port, workers, demo)
 
 
-def need_service() -> None:
-    """Say what to install where the extra is not there."""
+def require_service_extra() -> None:
+    """Raise ImportError if a package that the service needs is not installed."""
     missing = [name for name in _EXTRA if find_spec(name) is None]
     if missing:
         raise ImportError(f"the service needs {', '.join(missing)}: pip install 'fairbandits[service]'")

@@ -1,4 +1,4 @@
-"""The recommender as a service: an API, a log that is the truth, a page that shows who is left behind.
+"""The recommender as a service: an HTTP API, an event log, the state that follows from it, and a page.
 
-Nothing is imported here, so that the configuration can be read without a web server being there.
+Nothing is imported here, so that a configuration can be read without a web server being installed.
 """

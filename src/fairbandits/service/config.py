@@ -1,4 +1,4 @@
-"""What a service is told: its catalogue, users, groups, policy, store."""
+"""The configuration of a service."""
 
 from __future__ import annotations
 
@@ -21,25 +21,26 @@ from fairbandits.service.features import (
     Feature,
     Name,
     NumericFeature,
-    closed_dict,
-    columns_of,
-    refuse_twice,
-    values_type,
+    check_unique,
+    column_names,
+    feature_values_type,
+    strict_dict,
 )
-from fairbandits.service.http.limits import Limits
 
 _DAY = 86400.0
+_Seconds = Annotated[float, Field(gt=0, le=3600)]
+_Rate = Annotated[float, Field(gt=0, le=1e9)]
 
 
-class Reward(ConfigPart):
-    """What rewards look like, and how long they may take.
+class RewardConfig(ConfigPart):
+    """The range of rewards, and how late they may arrive.
 
     Attributes
     ----------
     low, high : float
-        The least and the greatest reward; others are refused.
+        The range of rewards; others are refused.
     window_days : float
-        A reward that comes later than this after its decision is refused.
+        The number of days after a decision in which its reward is accepted.
     """
 
     low: FiniteFloat = 0.0
@@ -53,32 +54,31 @@ class Reward(ConfigPart):
 
 
 class StoreConfig(ConfigPart):
-    """Where the log is kept.
+    """The store of the log.
 
     Attributes
     ----------
     url : str
         `sqlite:///FILE`, or `postgresql://USER:PASSWORD@HOST/DATABASE`.
     snapshot_every : int
-        After how many events the state is written down, so that a start need not read the log from its beginning.
+        The number of log entries between two snapshots of the state, which shorten the next start.
     """
 
     url: Annotated[str, Field(pattern="^(sqlite:///.|postgresql(\\+psycopg)?://)")] = "sqlite:///fairbandits.db"
     snapshot_every: Annotated[int, Field(ge=1)] = 20_000
 
 
-class Server(ConfigPart):
-    """Where the service listens.
+class ServerConfig(ConfigPart):
+    """The address of the service.
 
     Attributes
     ----------
     host : str
-        The address.
+        The address to listen on.
     port : int
-        The port; 0 for any that is free.
+        The port; 0 for any free one.
     proxies : tuple of str
-        Addresses or networks of proxies that are believed when they say for whom, and how, a request comes
-        (X-Forwarded-For, X-Forwarded-Proto).
+        Addresses or networks of proxies whose X-Forwarded-For and X-Forwarded-Proto headers are trusted.
     """
 
     host: str = "127.0.0.1"
@@ -86,34 +86,68 @@ class Server(ConfigPart):
     proxies: tuple[IPvAnyNetwork, ...] = ()
 
 
+class Limits(ConfigPart):
+    """Limits beyond which requests are refused.
+
+    Attributes
+    ----------
+    body : int
+        Bytes of a request body.
+    batch : int
+        Decisions, rewards or arms in one request.
+    arms : int
+        Arms in the catalogue.
+    rate, burst : float
+        Requests per second of one key, and at once after a pause. Every KiB of a body counts as another request.
+    guest_rate, guest_burst : float
+        The same for one address from which requests come without a valid key.
+    head_seconds, request_seconds : float
+        Seconds in which the head of a request, and all of it, must arrive.
+    connections : int
+        Simultaneous connections.
+    """
+
+    body: Annotated[int, Field(ge=1024, le=1 << 30)] = 1 << 20
+    batch: Annotated[int, Field(ge=1, le=100_000)] = 1000
+    arms: Annotated[int, Field(ge=1, le=10_000_000)] = 100_000
+    rate: _Rate = 5000.0
+    burst: Annotated[float, Field(ge=1, le=1e9)] = 10_000.0
+    guest_rate: _Rate = 10.0
+    guest_burst: Annotated[float, Field(ge=1, le=1e9)] = 100.0
+    head_seconds: _Seconds = 10.0
+    request_seconds: _Seconds = 30.0
+    connections: Annotated[int, Field(ge=1, le=1_000_000)] = 1000
+
+
 class Config(ConfigPart):
-    """All that a service is told.
+    """The configuration of a service.
 
     Attributes
     ----------
     title : str
-        What it recommends, for people.
+        The title of the page and of the API.
     policy : str
-        The policy with its parameters, as `fairbandits simulate` and `compare` take it.
+        The policy with its parameters, in the form that `fairbandits simulate` and `compare` accept.
     tolerance : float
-        The difference between the mean rewards of groups that is tolerated.
+        The tolerated gap between the mean rewards of groups.
     min_group : int
-        Groups with fewer rewards than this are not shown.
+        The number of rewards from which a group is shown.
     features : dict
-        What is known of a user, by name.
+        The features of users, by name.
     attributes : dict
         The sensitive attributes, each with its groups.
     arm_features : dict
-        What is known of an arm, by name.
+        The features of arms, by name.
     matches : tuple of str
-        Attributes or features in which a user can match an arm; each is a column, 1 where the two are equal.
+        Attributes or categorical features in which a user can match an arm. Each is a column of the contexts,
+        1 if the two values are equal.
     catalogue : path, optional
-        A CSV file of arms: a column `arm`, one for each of the arm's features, `match_NAME` for each way to match.
+        A CSV file of arms with a column `arm`, one for each arm feature, and `match_NAME` for each match.
     arms : tuple of dict
-        More arms: `arm`, `features`, `matches`. Both fill an empty log; from then on arms come and go through
-        the API.
+        Further arms: `arm`, `features`, `matches`. The configured arms fill an empty log; later, arms are added
+        and retired through the API.
     reward, store, server, limits
-        See there.
+        See `RewardConfig`, `StoreConfig`, `ServerConfig` and `Limits`.
     """
 
     title: Name = "Recommendations"
@@ -126,63 +160,63 @@ class Config(ConfigPart):
     matches: tuple[Name, ...] = ()
     catalogue: Path | None = None
     arms: tuple[dict[str, Any], ...] = ()
-    reward: Reward = Reward()
+    reward: RewardConfig = RewardConfig()
     store: StoreConfig = StoreConfig()
-    server: Server = Server()
+    server: ServerConfig = ServerConfig()
     limits: Limits = Limits()
 
     @model_validator(mode="after")
     def _check(self) -> Self:
         for attribute, groups in self.attributes.items():
-            refuse_twice(f"attributes.{attribute}", groups)
-        refuse_twice("matches", self.matches)
+            check_unique(f"attributes.{attribute}", groups)
+        check_unique("matches", self.matches)
         for name in self.matches:
             if name not in self.attributes and not isinstance(self.features.get(name), CategoricalFeature):
-                raise ValueError(f"matches names {name!r}, which is no attribute and no feature of words")
+                raise ValueError(f"matches must name attributes or categorical features, got {name!r}")
         if not self.columns:
-            raise ValueError("contexts would have no columns: name a feature of users or of arms, or a match")
-        refuse_twice("columns", self.columns)
+            raise ValueError("contexts must have a column: configure a feature of users or of arms, or a match")
+        check_unique("columns", self.columns)
         arms: Any = tuple[self.arm_type, ...]  # type: ignore[name-defined]  # made at run time
-        TypeAdapter(closed_dict("Arms", {"arms": arms})).validate_python({"arms": self.arms})
-        refuse_twice("arms", [arm["arm"] for arm in self.arms])
+        TypeAdapter(strict_dict("Arms", {"arms": arms})).validate_python({"arms": self.arms})
+        check_unique("arms", [arm["arm"] for arm in self.arms])
         self.make_policy()
         return self
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The columns of a context: the user's features, the arm's, the matches."""
+        """The columns of a context: the features of the user, those of the arm, the matches."""
         return (
-            *columns_of(self.features),
-            *(f"arm-{column}" for column in columns_of(self.arm_features)),
+            *column_names(self.features),
+            *(f"arm-{column}" for column in column_names(self.arm_features)),
             *(f"match-{name}" for name in self.matches),
         )
 
     @cached_property
     def arm_type(self) -> Any:
-        """What an arm is: its id, its features, what it matches."""
-        matches = closed_dict("ArmMatches", dict.fromkeys(self.matches, NotRequired[Name | None]))
+        """The type of an arm: its id, its features, its matches."""
+        matches = strict_dict("ArmMatches", dict.fromkeys(self.matches, NotRequired[Name | None]))
         fields = {
             "arm": Name,
-            "features": values_type("ArmFeatures", self.arm_features),
+            "features": feature_values_type("ArmFeatures", self.arm_features),
             "matches": NotRequired[matches],
         }
-        return closed_dict("Arm", fields)
+        return strict_dict("Arm", fields)
 
     def make_policy(self) -> Policy:
-        """Make the policy, which has learned nothing."""
+        """Create the policy, which has learned nothing yet."""
         known = {"reward_range": (self.reward.low, self.reward.high), "columns": self.columns}
         policy = as_policy(self.policy, None, known)
         if tuple(policy.get_params()["reward_range"]) != known["reward_range"]:
-            raise ValueError("the range of rewards is said in [reward], not in the policy's parameters")
+            raise ValueError("policy must not set reward_range; set reward.low and reward.high instead")
         if policy.records():
             raise ValueError(
-                f"{type(policy).__name__} learns from more than a log of decisions and rewards holds, so that its "
-                "state does not follow from the log; take another policy"
+                f"policy must learn from decisions and rewards alone, got {type(policy).__name__}, whose state "
+                "does not follow from the log; choose another policy"
             )
         return policy
 
-    def meaning(self) -> str:
-        """Say what the numbers of its log mean, so that no log is read as if it were another's."""
+    def log_schema(self) -> str:
+        """Return what the numbers in the log depend on: columns, feature ranges and the reward range, as JSON."""
         scales = {
             f"{whose}.{name}": [feature.low, feature.high]
             for whose, features in (("user", self.features), ("arm", self.arm_features))
@@ -193,25 +227,27 @@ class Config(ConfigPart):
         return json.dumps(spec, sort_keys=True)
 
 
-def example() -> str:
-    """Give a configuration with comments."""
+def example_config() -> str:
+    """Return a configuration with comments, as TOML."""
     return files("fairbandits.service").joinpath("example.toml").read_text(encoding="utf-8")
 
 
 def load_config(path: str | Path) -> Config:
-    """Read a configuration, and the catalogue that it names; paths in it are relative to its folder."""
+    """Read a configuration and its catalogue; paths in the file are relative to its folder."""
     path = Path(path)
     try:
         plain = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
-        raise ValueError(f"{path}: cannot be read ({error.strerror}); serve --example prints a config") from None
+        raise ValueError(
+            f"{path}: cannot be read ({error.strerror}); `fairbandits serve --example` prints one"
+        ) from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ValueError(f"{path}: is no TOML ({error})") from None
+        raise ValueError(f"{path}: not valid TOML ({error})") from None
     return as_config(plain, str(path), path.parent)
 
 
 def as_config(plain: Mapping[str, Any], name: str = "config", folder: Path = Path()) -> Config:
-    """Check a configuration given as plain values; errors say all that is wrong, and where."""
+    """Validate a configuration given as plain values; the error lists everything that is wrong."""
     try:
         config = Config.model_validate(plain)
         if config.catalogue is None:
@@ -219,32 +255,33 @@ def as_config(plain: Mapping[str, Any], name: str = "config", folder: Path = Pat
         arms = [*config.arms, *_read_catalogue(folder / config.catalogue, config)]
         return Config.model_validate({**plain, "arms": arms, "catalogue": None})
     except ValidationError as error:
-        raise ValueError(f"{name}: {'; '.join(said(error))}") from None
+        raise ValueError(f"{name}: {'; '.join(_messages(error))}") from None
 
 
-def said(error: ValidationError) -> list[str]:
-    """Say what pydantic found wrong, a phrase for each: where, and what."""
-    lines = []
-    for line in error.errors(include_url=False, include_context=False, include_input=False):
-        place = ".".join(str(part) for part in line["loc"])
-        what = line["msg"].removeprefix("Value error, ")
-        lines.append(f"{place}: {what}" if place else what)
-    return lines
+def _messages(error: ValidationError) -> list[str]:
+    """Return one message for each error, with its place in the configuration."""
+    messages = []
+    for each in error.errors(include_url=False, include_context=False, include_input=False):
+        place = ".".join(str(part) for part in each["loc"])
+        message = each["msg"].removeprefix("Value error, ")
+        messages.append(f"{place}: {message}" if place else message)
+    return messages
 
 
 def _read_catalogue(path: Path, config: Config) -> list[dict[str, Any]]:
     try:
-        # Excel marks UTF-8 at the beginning of a file.
+        # Excel puts a byte-order mark at the beginning of a file.
         with path.open(encoding="utf-8-sig", newline="") as file:
             rows = list(csv.DictReader(file))
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise ValueError(f"{path}: the catalogue cannot be read ({error})") from None
     expected = ["arm", *config.arm_features, *(f"match_{name}" for name in config.matches)]
     if not rows or set(rows[0]) != set(expected):
-        raise ValueError(f"{path}: expected rows with the columns {', '.join(expected)}")
+        got = ", ".join(map(str, rows[0])) if rows else "no rows"
+        raise ValueError(f"{path}: columns must be {', '.join(expected)}, got {got}")
     for number, row in enumerate(rows, start=1):
-        if None in row or None in row.values():  # which is how more or fewer cells are read
-            raise ValueError(f"{path}: row {number} has not as many cells as there are columns")
+        if None in row or None in row.values():  # DictReader's sign of too many or too few cells
+            raise ValueError(f"{path}: row {number} must have one cell for each of the {len(expected)} columns")
     return [
         {
             "arm": row["arm"],
@@ -259,4 +296,4 @@ def _as_value(text: str, feature: NumericFeature | CategoricalFeature) -> float 
     try:
         return text if isinstance(feature, CategoricalFeature) else float(text)
     except ValueError:
-        return text  # refused where the arm is checked, with its place
+        return text  # refused when the arm is validated, with its place

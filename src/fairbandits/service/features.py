@@ -1,4 +1,4 @@
-"""Features, of users and of arms: what they may be, and what they are as numbers."""
+"""Features of users and of arms, as the configuration declares them."""
 
 from __future__ import annotations
 
@@ -6,8 +6,6 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Annotated, Any, Literal, NotRequired, Self
 
-import numpy as np
-from numpy.typing import NDArray
 from pydantic import (
     AfterValidator,
     BaseModel,
@@ -21,36 +19,34 @@ from pydantic import (
 )
 from typing_extensions import TypedDict
 
-Floats = NDArray[np.float64]
-
 _LARGEST = 1e50
 
 
-def _as_plain_text(text: str) -> str:
+def _check_printable(text: str) -> str:
     if not text.isprintable() or text != text.strip():
-        raise ValueError("control characters, and spaces at the ends, are not allowed")
+        raise ValueError("names must have no control characters and no spaces at their ends")
     return text
 
 
-#: The name of an arm, an attribute, a group, a feature: short, and safe to print anywhere.
-Name = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(_as_plain_text)]
+#: The name of an arm, attribute, group or feature: short, and safe to print anywhere.
+Name = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(_check_printable)]
 
 
 class ConfigPart(BaseModel):
-    """A part of the configuration: nothing in it that is not known, and nothing changes."""
+    """A section of the configuration: immutable, and without unknown settings."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class NumericFeature(ConfigPart):
-    """A feature that is a number, scaled to run from 0 to 1.
+    """A numeric feature, scaled to the range from 0 to 1.
 
     Attributes
     ----------
     low, high : float
-        The least and the greatest value; others are refused.
+        The range of values; others are refused.
     default : float, optional
-        What stands for a value that is missing; without one it must not be missing.
+        The value of users or arms that leave the feature out. Without a default it is required.
     """
 
     low: FiniteFloat
@@ -60,21 +56,23 @@ class NumericFeature(ConfigPart):
     @model_validator(mode="after")
     def _check(self) -> Self:
         if not -_LARGEST < self.low < self.high < _LARGEST:
-            raise ValueError(f"low must be below high, both below {_LARGEST:g} in size")
+            raise ValueError(
+                f"low must be below high, both below {_LARGEST:g} in size, got {self.low:g} and {self.high:g}"
+            )
         if self.default is not None and not self.low <= self.default <= self.high:
-            raise ValueError(f"default {self.default:g} must lie from {self.low:g} to {self.high:g}")
+            raise ValueError(f"default must be from {self.low:g} to {self.high:g}, got {self.default:g}")
         return self
 
 
 class CategoricalFeature(ConfigPart):
-    """A feature that is one of some words, each of which is a column of zeros and ones.
+    """A categorical feature, one-hot encoded.
 
     Attributes
     ----------
     values : tuple of str
-        The words.
+        The categories.
     default : str, optional
-        What stands for a value that is missing; without one it must not be missing.
+        The value of users or arms that leave the feature out. Without a default it is required.
     """
 
     values: Annotated[tuple[Name, ...], Field(min_length=1)]
@@ -82,36 +80,37 @@ class CategoricalFeature(ConfigPart):
 
     @model_validator(mode="after")
     def _check(self) -> Self:
-        refuse_twice("values", self.values)
+        check_unique("values", self.values)
         if self.default is not None and self.default not in self.values:
-            raise ValueError(f"default {self.default!r} is none of the values")
+            raise ValueError(f"default must be one of the values, got {self.default!r}")
         return self
 
 
-def _kind(plain: Any) -> str:
-    is_words = "values" in plain if isinstance(plain, Mapping) else isinstance(plain, CategoricalFeature)
-    return "words" if is_words else "number"
+def _kind(feature: Any) -> str:
+    has_values = "values" in feature if isinstance(feature, Mapping) else isinstance(feature, CategoricalFeature)
+    return "categorical" if has_values else "numeric"
 
 
 Feature = Annotated[
-    Annotated[NumericFeature, Tag("number")] | Annotated[CategoricalFeature, Tag("words")], Discriminator(_kind)
+    Annotated[NumericFeature, Tag("numeric")] | Annotated[CategoricalFeature, Tag("categorical")],
+    Discriminator(_kind),
 ]
 Features = Mapping[str, NumericFeature | CategoricalFeature]
 
 
-def refuse_twice(what: str, names: Iterable[str]) -> None:
-    """Refuse names that stand more than once."""
-    twice = sorted(name for name, count in Counter(names).items() if count > 1)
-    if twice:
-        raise ValueError(f"{what}: these stand more than once: {', '.join(twice[:5])}")
+def check_unique(what: str, names: Iterable[str]) -> None:
+    """Raise ValueError if a name occurs more than once."""
+    duplicates = sorted(name for name, count in Counter(names).items() if count > 1)
+    if duplicates:
+        raise ValueError(f"{what} must be unique, got more than once: {', '.join(duplicates[:5])}")
 
 
-def columns_of(features: Features) -> tuple[str, ...]:
-    """Name the columns of features.
+def column_names(features: Features) -> tuple[str, ...]:
+    """Return the names of the columns that features are encoded as.
 
     Examples
     --------
-    >>> columns_of({"age": NumericFeature(low=17, high=90), "sex": CategoricalFeature(values=("f", "m"))})
+    >>> column_names({"age": NumericFeature(low=17, high=90), "sex": CategoricalFeature(values=("f", "m"))})
     ('age', 'sex=f', 'sex=m')
     """
     return tuple(
@@ -123,10 +122,10 @@ def columns_of(features: Features) -> tuple[str, ...]:
     )
 
 
-def values_type(name: str, features: Features) -> Any:
-    """Make the type of a mapping that has a value for every feature, by which pydantic checks and documents it.
+def feature_values_type(name: str, features: Features) -> Any:
+    """Return the type of a field that holds a value for every feature; pydantic validates and documents with it.
 
-    It is that of a field, which may be left out where every feature has a default.
+    The field is optional if every feature has a default.
     """
     fields: dict[str, Any] = {}
     for key, feature in features.items():
@@ -135,67 +134,24 @@ def values_type(name: str, features: Features) -> Any:
         else:
             kind = Annotated[float, Field(ge=feature.low, le=feature.high, strict=True, allow_inf_nan=False)]
         fields[key] = kind if feature.default is None else NotRequired[kind | None]
-    values = closed_dict(name, fields)
+    values = strict_dict(name, fields)
     return values if any(feature.default is None for feature in features.values()) else NotRequired[values]
 
 
-def closed_dict(name: str, fields: Mapping[str, Any]) -> Any:
-    """Make the type of a mapping that has these keys and no others, whatever characters are in them."""
+def strict_dict(name: str, fields: Mapping[str, Any]) -> Any:
+    """Return the type of a dict that has these keys and no others. Keys may contain any characters."""
     return with_config(ConfigDict(extra="forbid"))(TypedDict(name, dict(fields)))  # type: ignore[operator]
 
 
-def some_values(features: Features) -> dict[str, Any]:
-    """Give a value for every feature: to try things out, and for examples.
+def example_values(features: Features) -> dict[str, Any]:
+    """Return a valid value for every feature.
 
     Examples
     --------
-    >>> some_values({"age": NumericFeature(low=17, high=90), "sex": CategoricalFeature(values=("f", "m"))})
+    >>> example_values({"age": NumericFeature(low=17, high=90), "sex": CategoricalFeature(values=("f", "m"))})
     {'age': 17.0, 'sex': 'f'}
     """
     return {
         name: feature.values[0] if isinstance(feature, CategoricalFeature) else feature.low
         for name, feature in features.items()
     }
-
-
-class FeatureEncoder:
-    """Features as numbers, one vector for each user or arm.
-
-    Parameters
-    ----------
-    features : mapping of str to NumericFeature or CategoricalFeature
-        The features, in the order of their columns.
-
-    Examples
-    --------
-    >>> features = {"age": NumericFeature(low=20, high=70), "sex": CategoricalFeature(values=("f", "m"))}
-    >>> encoder = FeatureEncoder(features)
-    >>> encoder.encode({"age": 45, "sex": "m"})
-    array([0.5, 0. , 1. ])
-    """
-
-    def __init__(self, features: Features) -> None:
-        self.columns = columns_of(features)
-        place = {column: at for at, column in enumerate(self.columns)}
-        # A value without a default is never missing: `values_type` has seen to that.
-        self._numbers: list[tuple[str, Any, int, float, float]] = [
-            (name, feature.default, place[name], feature.low, feature.high - feature.low)
-            for name, feature in features.items()
-            if isinstance(feature, NumericFeature)
-        ]
-        self._words: list[tuple[str, Any, dict[str, int]]] = [
-            (name, feature.default, {value: place[f"{name}={value}"] for value in feature.values})
-            for name, feature in features.items()
-            if isinstance(feature, CategoricalFeature)
-        ]
-
-    def encode(self, values: Mapping[str, Any]) -> Floats:
-        """Give the vector of values that `values_type` has checked."""
-        x = np.zeros(len(self.columns))
-        for name, default, at, low, span in self._numbers:
-            value = values.get(name)
-            x[at] = ((default if value is None else value) - low) / span
-        for name, usual, places in self._words:
-            word = values.get(name)
-            x[places[usual if word is None else word]] = 1.0
-        return x

@@ -1,4 +1,4 @@
-"""What Prometheus reads: numbers that follow from the log, and how long requests took in this worker."""
+"""Metrics for Prometheus: counts and means that follow from the log, and request durations of this worker."""
 
 from __future__ import annotations
 
@@ -16,76 +16,76 @@ _SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0
 
 
 class Metrics:
-    """The numbers of one service.
-
-    Groups are named as the configuration names them, and only those with enough rewards are shown.
+    """The metrics of a service. Groups with too few rewards are left out.
 
     Parameters
     ----------
     engine : Engine
-        The service.
+        The engine of the service.
     """
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self._findings: Findings | None = None
         self._registry = CollectorRegistry(auto_describe=False)
-        # By route and status: the seconds in all, and how many requests ended between one of `_SECONDS` and the
-        # next. Only one thread counts here; the library's histogram takes locks.
-        self._took: dict[tuple[str, int], tuple[list[float], list[int]]] = {}
-        self._registry.register(self)  # anything with `collect` will do
+        # By route and status: the total of seconds, and the count of each bucket. The histogram of the library
+        # would take a lock for every request, and only one thread counts here.
+        self._durations: dict[tuple[str, int], tuple[list[float], list[int]]] = {}
+        self._registry.register(self)  # which needs nothing but `collect`
 
-    def took(self, route: str, status: int, seconds: float) -> None:
-        """Note how long a request took."""
-        found = self._took.get((route, status))
+    def observe_request(self, route: str, status: int, seconds: float) -> None:
+        """Record the duration of a request."""
+        found = self._durations.get((route, status))
         if found is None:
-            found = self._took[route, status] = [0.0], [0] * (len(_SECONDS) + 1)
+            found = self._durations[route, status] = [0.0], [0] * (len(_SECONDS) + 1)
         total, counts = found
         total[0] += seconds
         counts[bisect_left(_SECONDS, seconds)] += 1
 
-    def text(self, findings: Findings) -> bytes:
-        """Give all of it in the text format of Prometheus, with the same findings as the page."""
+    def render(self, findings: Findings) -> bytes:
+        """Return all metrics in the text format of Prometheus, with the findings that the page shows."""
         self._findings = findings
         return generate_latest(self._registry)
 
     def collect(self) -> Iterator[Metric]:
-        """Give what follows from the log."""
+        """Collect the metrics, as the registry asks for them."""
         engine, recommender = self._engine, self._engine.recommender
         up = engine.writer.down is None and engine.writer.broken is None
         yield CounterMetricFamily("fairbandits_decisions", "Decisions in the log.", recommender.decided)
         yield CounterMetricFamily("fairbandits_rewards", "Rewards in the log.", recommender.rewarded)
-        yield GaugeMetricFamily("fairbandits_arms", "Arms that can be recommended.", len(recommender.shelf.arms))
-        yield GaugeMetricFamily("fairbandits_log_seq", "The last entry of the log applied.", recommender.seq)
-        yield GaugeMetricFamily("fairbandits_store_up", "Whether the log can be written: 1 or 0.", int(up))
-        yield self._times()
+        yield GaugeMetricFamily(
+            "fairbandits_arms", "Arms that can be recommended.", len(recommender.catalogue.arms)
+        )
+        yield GaugeMetricFamily("fairbandits_log_seq", "The last log entry that was applied.", recommender.seq)
+        yield GaugeMetricFamily("fairbandits_store_up", "Whether the log can be written (1 or 0).", int(up))
+        yield self._request_durations()
         if self._findings is not None:
             yield from self._groups(self._findings)
 
-    def _times(self) -> Metric:
-        times = HistogramMetricFamily(
+    def _request_durations(self) -> Metric:
+        durations = HistogramMetricFamily(
             "fairbandits_request_seconds",
-            "How long requests took in this worker, until their answer was on disk.",
+            "Seconds that requests took in this worker, until they were answered.",
             labels=("route", "status"),
         )
         names = (*map(str, _SECONDS), "+Inf")
-        for (route, status), (total, counts) in self._took.items():
+        for (route, status), (total, counts) in self._durations.items():
             buckets = [*zip(names, accumulate(counts), strict=True)]
-            times.add_metric((route, str(status)), buckets, total[0])
-        return times
+            durations.add_metric((route, str(status)), buckets, total[0])
+        return durations
 
     def _groups(self, findings: Findings) -> Iterator[Metric]:
         labels = ("attribute", "group")
         count = CounterMetricFamily("fairbandits_group_rewards", "Rewards of a group.", labels=labels)
-        mean = GaugeMetricFamily("fairbandits_group_mean_reward", "The mean reward of a group.", labels=labels)
+        mean = GaugeMetricFamily("fairbandits_group_mean_reward", "Mean reward of a group.", labels=labels)
         gap = GaugeMetricFamily(
             "fairbandits_gap",
-            "The highest mean reward of a group minus the lowest: its value, and the 95% interval.",
+            "Highest mean reward of a group minus the lowest: the value and its 95% confidence interval.",
             labels=("attribute", "bound"),
         )
         alert = GaugeMetricFamily(
             "fairbandits_alert",
-            "Whether the gap is surely beyond what is tolerated: 1 or 0.",
+            "Whether the confidence interval of the gap lies above the tolerance (1 or 0).",
             labels=("attribute",),
         )
         for comparison in findings.comparisons:

@@ -1,4 +1,4 @@
-"""Requests and configurations that nobody thought of: no error of ours, and what is refused changes nothing."""
+"""Random requests and configurations: no internal error, and refused requests change nothing."""
 
 import re
 import tomllib
@@ -12,11 +12,11 @@ from hypothesis.errors import Unsatisfiable
 from schemathesis import GenerationMode
 from schemathesis.specs.openapi.checks import negative_data_rejection, positive_data_acceptance
 
-from fairbandits.service.auth.keys import SCOPES
-from fairbandits.service.config import Config, as_config, example, load_config
+from fairbandits.service.auth.scopes import SCOPES
+from fairbandits.service.config import Config, as_config, example_config, load_config
 from fairbandits.service.http.problems import PROBLEM_TYPE
 from fairbandits.service.http.schemas import Schemas
-from tests.service.holder import Holder, bearer
+from tests.service.key_issuer import KeyIssuer, bearer
 from tests.service.small import PLAIN, small_config
 
 # More can be wrong with a request than its description says: it may ask for more arms than there are. And headers
@@ -32,7 +32,7 @@ FAST = settings(QUICK, max_examples=200)
 def client(serving_module, tmp_path_factory):
     """A client of a small service, with a key for everything."""
     store = {"url": f"sqlite:///{tmp_path_factory.mktemp('fuzz')}/log.db"}
-    _, token = Holder(small_config(store=store)).make(*SCOPES)
+    _, token = KeyIssuer(small_config(store=store)).make(*SCOPES)
     limits = {"guest_rate": 1000.0, "guest_burst": 1000.0}
     server = serving_module(**PLAIN, store=store, limits=limits)
     with server.client(headers=bearer(token)) as client:
@@ -48,7 +48,7 @@ def operations(client):
 
 
 @pytest.mark.parametrize("mode", list(GenerationMode), ids=str)
-def test_no_request_makes_an_error_of_ours(client, operations, mode):
+def test_no_request_causes_an_internal_error(client, operations, mode):
     statuses = set()
     shown = {"Authorization": client.headers["authorization"]}
 
@@ -91,7 +91,7 @@ ANYTHING = st.recursive(
 
 
 def places(plain, before=()):
-    """Name all places in plain values."""
+    """Yield all places in plain values."""
     yield before
     items = plain.items() if isinstance(plain, dict) else enumerate(plain) if isinstance(plain, list) else ()
     for key, value in items:
@@ -99,7 +99,7 @@ def places(plain, before=()):
 
 
 def replaced(plain, place, value):
-    """Give plain values in which one place has another value."""
+    """Return plain values with another value at one place."""
     if not place:
         return value
     copy = plain.copy()
@@ -108,7 +108,7 @@ def replaced(plain, place, value):
 
 
 def takes_or_refuses(plain):
-    """Check a configuration that may be wrong: it is one, or a ValueError says where it is not."""
+    """Return a configuration, or None if a ValueError explains what is wrong with it."""
     try:
         return as_config(plain, "odd.toml")
     except ValueError as error:
@@ -119,25 +119,25 @@ def takes_or_refuses(plain):
 
 @FAST
 @given(st.dictionaries(st.sampled_from([*Config.model_fields, "more"]), ANYTHING))
-def test_anything_as_a_configuration(plain):
+def test_random_configurations(plain):
     takes_or_refuses(plain)
 
 
 @FAST
 @given(st.data())
-def test_a_configuration_with_one_thing_wrong(data):
-    plain = tomllib.loads(example())
+def test_a_configuration_with_one_random_value(data):
+    plain = tomllib.loads(example_config())
     place = data.draw(st.sampled_from([place for place in places(plain) if place]))
     config = takes_or_refuses(replaced(plain, place, data.draw(ANYTHING)))
     if config is not None:
-        # What is taken can be served.
+        # An accepted configuration can be served.
         config.make_policy()
         Schemas(config)
 
 
 @FAST
 @given(content=st.binary(max_size=60) | st.text(max_size=60).map(str.encode))
-def test_files_that_are_no_configuration(tmp_path_factory, content):
+def test_invalid_configuration_files(tmp_path_factory, content):
     path = tmp_path_factory.getbasetemp() / "odd.toml"
     path.write_bytes(content)
     with suppress(ValueError):

@@ -1,12 +1,12 @@
-"""Requests that are wrong in every way that came to mind: what is wrong and where is said, and nothing changes."""
+"""Invalid requests of all kinds: the response says what is wrong and where, and nothing changes."""
 
 import json
 import re
-import time
 
 import pytest
 
-from fairbandits.service.http.refusals import unexpected
+from fairbandits.service.http.problems import problem_from
+from tests.service.polling import wait_until
 from tests.service.small import PLAIN, USER
 
 JSON = {"Content-Type": "application/json"}
@@ -32,13 +32,20 @@ def decision(client):
     return client.post("/v1/decisions", json=USER).json()["decision"]
 
 
+def applied(client):
+    """The last log entry that was applied."""
+    return int(float(re.search(r"^fairbandits_log_seq (\S+)$", client.get("/metrics").text, re.M)[1]))
+
+
 @pytest.fixture
 def unchanged(client, decision):
-    """What was learned, and the log, are the same afterwards."""
+    """The state and the log are the same afterwards."""
 
     def state():
-        time.sleep(1.05)  # the fingerprint is a second old at most
-        return client.get("/ready").json(), client.get("/v1/arms").json()
+        # The checksum may be a second old, but the number of the entry beside it tells.
+        seq = applied(client)
+        ready = wait_until(lambda: (found := client.get("/ready").json())["seq"] == seq and found)
+        return ready, client.get("/v1/arms").json()
 
     before = state()
     yield
@@ -54,7 +61,7 @@ def deep(n):
 
 
 WRONG = {
-    # what is no JSON, or no object
+    # not JSON, or not an object
     "nothing": ("/v1/decisions", b"", 400, None),
     "not JSON": ("/v1/decisions", b"{'features': 1}", 400, None),
     "not UTF-8": ("/v1/decisions", b'{"features": "\xff"}', 400, None),
@@ -67,7 +74,7 @@ WRONG = {
     "deep": ("/v1/decisions", b'{"features": ' + deep(100_000) + b"}", 400, None),
     "deep arms": ("/v1/arms", deep(500_000), 400, None),
     "deep in a place": ("/v1/decisions", {"features": {"age": [[[[[[[[1]]]]]]]]}}, 422, "#/features/age"),
-    # numbers that are none, or outside
+    # numbers that are not finite, or out of range
     "NaN": ("/v1/decisions", b'{"features": {"language": "en", "age": NaN}}', 422, "#/features/age"),
     "infinity": ("/v1/decisions", b'{"features": {"language": "en", "age": Infinity}}', 422, "#/features/age"),
     "minus infinity": (
@@ -94,7 +101,7 @@ WRONG = {
     "too many arms": ("/v1/decisions", USER | {"k": 10**18}, 422, "#"),
     "beyond 64 bits": ("/v1/decisions", USER | {"k": 10**30}, 422, "#"),
     "an arm as a number": ("/v1/arms", {"arm": 7, "features": {"hours": 1}}, 422, "#/arm"),
-    # what is not known here
+    # unknown names
     "unknown feature": ("/v1/decisions", user(shoe=42), 422, "#/features/shoe"),
     "missing feature": ("/v1/decisions", {"features": {"age": 30}}, 422, "#/features/language"),
     "unknown word": ("/v1/decisions", user(language="de"), 422, "#/features/language"),
@@ -121,7 +128,7 @@ WRONG = {
         422,
         "#/1/reward",
     ),
-    # texts
+    # hostile texts
     "SQL for a word": ("/v1/decisions", user(language=SQL), 422, "#/features/language"),
     "SQL for a group": ("/v1/decisions", USER | {"groups": {"gender": SQL}}, 422, "#/groups/gender"),
     "SQL for a decision": ("/v1/rewards", {"decision": SQL, "reward": 0.5}, 422, "#/decision"),
@@ -130,7 +137,7 @@ WRONG = {
     "a null in an arm": ("/v1/arms", {"arm": "a\0b", "features": {"hours": 1}}, 422, "#/arm"),
     "an empty arm": ("/v1/arms", {"arm": "", "features": {"hours": 1}}, 422, "#/arm"),
     "a long arm": ("/v1/arms", {"arm": "a" * 201, "features": {"hours": 1}}, 422, "#/arm"),
-    # very much
+    # very large
     "a million arms": ("/v1/decisions", USER | {"arms": [f"arm{n}" for n in range(1_000_000)]}, 413, None),
     "a million arms to add": ("/v1/arms", [{"arm": f"a{n}"} for n in range(1_000_000)], 413, None),
     "half a million errors": ("/v1/rewards", b"[" + b"1," * 500_000 + b"1]", 422, "#/0"),
@@ -146,7 +153,7 @@ def ask(client, path, body):
 
 
 @pytest.mark.usefixtures("unchanged")
-def test_wrong_requests_are_refused_where_they_are_wrong(client):
+def test_invalid_requests_are_refused_with_their_place(client):
     for name, (path, body, status, pointer) in WRONG.items():
         answer = ask(client, path, body)
         assert answer.status_code == status, f"{name}: {answer.text[:500]}"
@@ -164,7 +171,7 @@ def test_wrong_requests_are_refused_where_they_are_wrong(client):
 
 
 @pytest.mark.usefixtures("unchanged")
-def test_wrong_arms_headers_and_parameters(client, decision):
+def test_invalid_arms_headers_and_parameters(client, decision):
     wrong = [
         (client.put("/v1/arms/nothing", json={"features": {"hours": 1}}), 404),
         (client.put(f"/v1/arms/{SQL}", json={"features": {"hours": 1}}), 404),
@@ -192,7 +199,7 @@ def test_wrong_arms_headers_and_parameters(client, decision):
     assert wrong[-1][0].headers["allow"] == "POST"
 
 
-def test_sql_in_the_name_of_an_arm_is_a_name(client):
+def test_an_arm_may_be_named_like_sql(client):
     added = client.post("/v1/arms", json={"arm": SQL, "features": {"hours": 1}})
     assert added.status_code == 200
     assert SQL in [arm["arm"] for arm in client.get("/v1/arms").json()["arms"]]
@@ -200,14 +207,14 @@ def test_sql_in_the_name_of_an_arm_is_a_name(client):
     assert client.delete(f"/v1/arms/{SQL}").status_code == 200
 
 
-def test_an_error_of_ours_says_nothing_of_what_came(caplog):
+def test_an_internal_error_does_not_reveal_values(caplog):
     try:
         raise ValueError("secret: female, 30")
     except ValueError as error:
-        refused = unexpected(error)
-    number = re.search("[0-9a-f]{8}$", refused.detail)[0]
-    assert refused.status == 500
-    assert "secret" not in refused.detail
+        problem = problem_from(error)
+    number = re.search("[0-9a-f]{8}$", problem.detail)[0]
+    assert problem.status == 500
+    assert "secret" not in problem.detail
     assert number in caplog.text
     assert "test_problems.py" in caplog.text  # where it was
     assert "secret: female" not in caplog.text.replace('raise ValueError("secret: female, 30")', "")

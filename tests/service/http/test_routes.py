@@ -1,4 +1,4 @@
-"""The API, by a real server."""
+"""The API of a real server."""
 
 import re
 import time
@@ -6,9 +6,10 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from fairbandits.service.log import Answer, Settled, Store, Write
-from fairbandits.service.log.appender import append
-from tests.service.log.test_store import decided as made
+from fairbandits.service.log.appender import AppendEvents, append
+from fairbandits.service.log.store import Store
+from fairbandits.service.state.decider import decide as decide_directly
+from tests.service.logs import decided as made
 from tests.service.small import PLAIN, USER, small_recommender
 
 JSON = {"Content-Type": "application/json"}
@@ -27,7 +28,7 @@ def decide(client, **how):
 
 
 def refused(answer, status, words):
-    """Check that an answer is a problem of this status that says these words."""
+    """Check that a response is a problem with this status and these words."""
     assert answer.headers["content-type"] == "application/problem+json"
     problem = answer.json()
     assert (answer.status_code, problem["status"]) == (status, status), answer.text
@@ -71,35 +72,41 @@ def test_many_decisions_at_once(client):
     assert seq(client) == before + 3
 
 
-def test_of_many_decisions_all_or_none(client):
+def test_a_batch_of_decisions_is_made_whole_or_not_at_all(client):
     before = seq(client)
     body = {"decisions": [USER, USER | {"arms": ["nothing"]}]}
     refused(client.post("/v1/decisions/batch", json=body), 422, "not in the catalogue.*#/decisions/1")
     assert seq(client) == before
 
 
-def test_a_reward_that_comes_again_is_the_same_answer(client):
+def test_a_repeated_reward_gets_the_same_response(client):
     before = seq(client)
     reward = {"decision": decide(client)["decision"], "reward": 0.25}
     answers = [client.post("/v1/rewards", json=reward) for _ in range(3)]
     assert [(answer.status_code, answer.json()) for answer in answers] == [(200, reward)] * 3
-    refused(client.post("/v1/rewards", json=reward | {"reward": 0.5}), 409, "rewarded before, with another value")
+    refused(
+        client.post("/v1/rewards", json=reward | {"reward": 0.5}), 409, "already has another reward, which stands"
+    )
     assert seq(client) == before + 2
 
 
 def test_rewards_of_slates(client):
     decided = decide(client, k=3)
     wrong = {"decision": decided["decision"], "reward": [0.5, None]}
-    refused(client.post("/v1/rewards", json=wrong), 422, r"got 2 reward\(s\) for a slate of 3 arm\(s\)")
     refused(
-        client.post("/v1/rewards", json=wrong | {"reward": [None] * 3}), 422, "no arm of the slate has a reward"
+        client.post("/v1/rewards", json=wrong),
+        422,
+        "one value for each of the 3 arms, null where there is none, got 2",
+    )
+    refused(
+        client.post("/v1/rewards", json=wrong | {"reward": [None] * 3}), 422, "at least one value, got only nulls"
     )
     good = wrong | {"reward": [0.5, None, 1.0]}
     assert client.post("/v1/rewards", json=good).json() == good
     one = {"decision": decide(client, k=2)["decision"], "reward": 0.125}
     assert client.post("/v1/rewards", json=one).json() == one
     single = {"decision": decide(client)["decision"], "reward": [0.5]}
-    refused(client.post("/v1/rewards", json=single), 422, "the decision is one arm, not a slate")
+    refused(client.post("/v1/rewards", json=single), 422, "the decision is a single arm, not a slate")
 
 
 def test_rewards_in_any_order(client):
@@ -114,7 +121,7 @@ def test_unknown_decisions(client):
     refused(client.post("/v1/rewards", json={"decision": "x", "reward": 0.5}), 422, "decision.*pattern")
 
 
-def test_many_rewards_each_with_its_own_answer(client):
+def test_many_rewards_each_with_its_own_result(client):
     first, second = decide(client)["decision"], decide(client)["decision"]
     before = seq(client)
     rewards = [
@@ -134,14 +141,14 @@ def test_many_rewards_each_with_its_own_answer(client):
 
 
 @pytest.mark.parametrize("reward", [1.5, -0.1, "0.5", True, None, [], [0.5, 2], {"a": 1}])
-def test_wrong_rewards(client, reward):
+def test_invalid_rewards(client, reward):
     before = seq(client)
     body = {"decision": decide(client)["decision"], "reward": reward}
     refused(client.post("/v1/rewards", json=body), 422, '"pointer":"#/reward')
     assert seq(client) == before + 1
 
 
-def test_numbers_that_are_none(client):
+def test_numbers_that_are_not_finite(client):
     for number in ("NaN", "Infinity", "-Infinity", "1e999"):
         body = f'{{"features": {{"age": {number}, "language": "en"}}}}'
         assert client.post("/v1/decisions", content=body, headers=JSON).status_code in (400, 422)
@@ -167,13 +174,13 @@ def test_numbers_that_are_none(client):
         ([], "should be an object"),
     ],
 )
-def test_wrong_users(client, body, words):
+def test_invalid_users(client, body, words):
     before = seq(client)
     refused(client.post("/v1/decisions", json=body), 422, words)
     assert seq(client) == before
 
 
-def test_what_is_no_json(client):
+def test_bodies_that_are_not_json(client):
     for body in (b"", b"{", b"\xff", b'{"features": }'):
         refused(client.post("/v1/decisions", content=body, headers=JSON), 400, "Malformed JSON")
     refused(client.post("/v1/decisions", content=b"[" * 100_000, headers=JSON), 400, "recursion")
@@ -200,11 +207,11 @@ def test_the_same_request_with_the_same_key_has_one_effect(client):
     assert other.json()["decision"] != answers[0].json()["decision"]
 
 
-def test_a_key_with_another_request_is_refused(client):
+def test_an_idempotency_key_of_another_request_is_refused(client):
     key = {"Idempotency-Key": "third"}
     client.post("/v1/decisions", json=USER, headers=key)
     for path, body in (("/v1/decisions", USER | {"k": 1}), ("/v1/decisions/batch", {"decisions": [USER]})):
-        refused(client.post(path, json=body, headers=key), 422, "came before with another request")
+        refused(client.post(path, json=body, headers=key), 422, "was used before with another request")
 
 
 def test_the_same_key_at_the_same_time(server):
@@ -214,12 +221,12 @@ def test_the_same_key_at_the_same_time(server):
         assert len({answer.content for answer in answers}) == 1
 
 
-def test_keys_too_long_or_empty(client):
+def test_invalid_idempotency_keys(client):
     for key in ("", "x" * 201):
         refused(client.post("/v1/decisions", json=USER, headers={"Idempotency-Key": key}), 422, "1 to 200")
 
 
-def test_keys_hold_for_rewards_and_arms(client):
+def test_idempotency_keys_of_rewards_and_arms(client):
     reward = {"decision": decide(client)["decision"], "reward": 0.5}
     key = {"Idempotency-Key": "reward"}
     answers = [client.post("/v1/rewards", json=reward, headers=key).content for _ in range(2)]
@@ -229,7 +236,7 @@ def test_keys_hold_for_rewards_and_arms(client):
     answers = [client.post("/v1/arms", json=arm, headers=key) for _ in range(2)]
     assert [answer.status_code for answer in answers] == [200, 200], "the second is no conflict with the first"
     assert answers[0].content == answers[1].content
-    # What can no longer be answered anew is still answered as it was.
+    # A repeated request gets its response even if it would be refused now.
     body, key = USER | {"arms": ["keyed"]}, {"Idempotency-Key": "gone"}
     before = client.post("/v1/decisions", json=body, headers=key)
     assert client.delete("/v1/arms/keyed").status_code == 200
@@ -244,13 +251,13 @@ def listed(client):
     return {arm["arm"]: arm for arm in client.get("/v1/arms").json()["arms"]}
 
 
-def test_arms_come_change_and_go(client):
+def test_arms_are_added_changed_and_retired(client):
     new = {"arm": "knots/2 ü", "features": {"hours": 3}, "matches": {"language": "en"}}
     answer = client.post("/v1/arms", json=new)
     assert answer.json()["arms"] == [new | {"version": 1}]
     assert listed(client)["knots/2 ü"] == new | {"version": 1}
     assert decide(client, arms=["knots/2 ü"])["arm"] == "knots/2 ü"
-    refused(client.post("/v1/arms", json=new), 409, "there is an arm")
+    refused(client.post("/v1/arms", json=new), 409, "arm 'knots/2 ü' exists")
     changed = client.put("/v1/arms/knots%2F2%20%C3%BC", json={"features": {"hours": 5}})
     assert changed.json()["arms"][0] == {"arm": "knots/2 ü", "version": 2, "features": {"hours": 5}, "matches": {}}
     open_decision = decide(client, arms=["knots/2 ü"])["decision"]
@@ -267,7 +274,7 @@ def test_arms_come_change_and_go(client):
 def test_many_arms_all_or_none(client):
     before = listed(client)
     several = [{"arm": f"new{number}", "features": {"hours": number}} for number in range(5)]
-    refused(client.post("/v1/arms", json=[*several, several[0]]), 409, "there is an arm 'new0'")
+    refused(client.post("/v1/arms", json=[*several, several[0]]), 409, "arm 'new0' exists")
     refused(client.post("/v1/arms", json=[*several, {"arm": "chess", "features": {"hours": 1}}]), 409, "chess")
     assert listed(client) == before
     assert len(client.post("/v1/arms", json=several).json()["arms"]) == 5
@@ -294,14 +301,14 @@ def test_many_arms_all_or_none(client):
         {"arm": "a", "features": {"hours": 1}, "price": 1},
     ],
 )
-def test_wrong_arms(client, arm):
+def test_invalid_arms(client, arm):
     before = seq(client)
     refused(client.post("/v1/arms", json=arm), 422, "pointer")
     refused(client.post("/v1/arms", json=[arm]), 422, "pointer")
     assert seq(client) == before
 
 
-def test_two_who_change_one_arm_at_the_same_time(server):
+def test_two_clients_change_one_arm_at_the_same_time(server):
     with server.client() as client, ThreadPoolExecutor(8) as threads:
         client.post("/v1/arms", json={"arm": "busy", "features": {"hours": 0}})
         put = list(
@@ -403,15 +410,15 @@ def test_rewards_days_late_and_too_late(serving, tmp_path):
             number,
             time=now - days * 86400.0,
             picked=["chess"],
-            contexts=recommender.decide(USER["features"], USER["groups"], arms=["chess"]).contexts,
+            contexts=decide_directly(recommender, USER["features"], USER["groups"], arms=["chess"]).contexts,
             width=6,
         )
         for number, days in ((1, 29.0), (2, 31.0))
     )
     url = f"sqlite:///{tmp_path}/log.db"
     store = Store(url)
-    store.open(recommender.config.meaning())
-    append(store, [Write(lambda _: Settled([late, expired], Answer(200, b"")))], 0)
+    store.open(recommender.config.log_schema())
+    append(store, [AppendEvents(events=[late, expired])], 0)
     store.close()
     with serving(**PLAIN | {"store": {"url": url}}).client() as client:
         client.post("/v1/arms", json=[{"arm": "chess", "features": {"hours": 1}}])

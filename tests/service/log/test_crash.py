@@ -1,4 +1,4 @@
-"""Nothing lost: servers that are killed at random moments, and what is there afterwards."""
+"""Nothing is lost: servers that are killed at random moments, and their log afterwards."""
 
 import random
 import sys
@@ -8,8 +8,9 @@ import httpx
 import pytest
 
 from fairbandits.service.config import load_config
+from tests.service.clients import Client, Replay
 from tests.service.conftest import Server, write_config
-from tests.service.driving import Client, Replay
+from tests.service.polling import wait_until
 
 KILLS = 20
 CLIENTS = 4
@@ -27,24 +28,24 @@ def test_kills_at_random_moments(store_url, tmp_path, students, capsys):
             server.start().wait()
             if replay.recommender.seq:
                 ready = httpx.get(f"{server.url}/ready", timeout=30).json()
-                # The state that it starts with is what the test makes of the log, to the bit.
+                # The state that it starts with is bitwise identical to a replay of the log.
                 replay.follow()
                 assert (ready["seq"], ready["checksum"]) == (replay.recommender.seq, replay.checksum())
             for client in clients:
                 client.follow(server.url)
             more = sum(client.acknowledged for client in clients) + when.randrange(5, 150)
-            while sum(client.acknowledged for client in clients) < more:
-                time.sleep(0.001)
-            time.sleep(when.uniform(0.0, 0.02))
+            wait_until(lambda: sum(client.acknowledged for client in clients) >= more, interval=0.001)  # noqa: B023
+            time.sleep(when.uniform(0.0, 0.02))  # a random moment is the point
             server.kill()
             for client in clients:
                 client.join()
             replay.check(clients)
-        # One more, to answer what got no answer, and to stop in peace.
+        # Once more, to answer the requests without a response and to stop in the regular way.
         server.start().wait()
         for client in clients:
             client.follow(server.url)
-        time.sleep(0.2)
+        more = sum(client.acknowledged for client in clients) + 100
+        wait_until(lambda: sum(client.acknowledged for client in clients) >= more)
         server.stop()
         for client in clients:
             client.join()

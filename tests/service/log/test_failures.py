@@ -1,23 +1,21 @@
-"""What fails and comes back: a full disk, a database that is gone, a worker that is killed."""
+"""Failures: a full disk, a database that is gone, a worker that is killed."""
 
 import re
 import resource
 import signal
 import subprocess
 import sys
-import time
 from concurrent.futures import ThreadPoolExecutor
 
 import httpx
 import pytest
 
 from fairbandits.service.config import load_config
-from fairbandits.service.log.opening import opened
+from fairbandits.service.log.store import open_store
+from tests.service.clients import Client, Replay
 from tests.service.conftest import Server, write_config
-from tests.service.driving import Client, Replay
+from tests.service.polling import DEADLINE, wait_until
 from tests.service.small import PLAIN
-
-PATIENCE = 60.0
 
 
 def decide(url, students, number=0, key=None):
@@ -30,24 +28,14 @@ def applied(url):
     return int(float(re.search(r"^fairbandits_log_seq (\S+)$", text, re.M)[1]))
 
 
-def until(condition):
-    """Wait until something holds; give it."""
-    end = time.monotonic() + PATIENCE
-    while time.monotonic() < end:
-        if found := condition():
-            return found
-        time.sleep(0.05)
-    raise AssertionError("it did not come to hold")
-
-
 def ready(url):
     answer = httpx.get(f"{url}/ready", timeout=30)
     return answer.json() if answer.status_code == 200 else None
 
 
 def agreed(urls, seq):
-    """Wait until all servers have followed the log up to an entry; give their checksums."""
-    states = [until(lambda url=url: (found := ready(url)) and found["seq"] >= seq and found) for url in urls]
+    """Wait until all servers have applied an entry; return their checksums."""
+    states = [wait_until(lambda url=url: (found := ready(url)) and found["seq"] >= seq and found) for url in urls]
     assert {state["seq"] for state in states} == {seq}
     return {state["checksum"] for state in states}
 
@@ -65,8 +53,14 @@ def refused_for_now(answer):
     return int(answer.headers["Retry-After"]) >= 1
 
 
+def acknowledge_more(clients, n=20):
+    """Wait until every client has that many more decisions and rewards acknowledged."""
+    goals = [(client, len(client.decided) + n, len(client.rewarded) + n) for client in clients]
+    wait_until(lambda: all(len(c.decided) >= d and len(c.rewarded) >= r for c, d, r in goals))
+
+
 def test_a_full_disk(serving, students, tmp_path):
-    """The limit on the size of files that the kernel sets for a process: its writes fail as on a full disk."""
+    """The kernel limits the size of files for the process, so its writes fail as on a full disk."""
     server = serving(store={"url": f"sqlite:///{tmp_path}/log.db"})
     acknowledged = [decide(server.url, students, number).json()["decision"] for number in range(20)]
     reward_all(server.url, acknowledged[:10])
@@ -82,7 +76,7 @@ def test_a_full_disk(serving, students, tmp_path):
     answers = [decide(server.url, students, number, key=f"full-{number}") for number in range(5)]
     assert [answer.status_code for answer in answers] == [200] * 5
     reward_all(server.url, acknowledged[10:])
-    assert until(lambda: ready(server.url))
+    assert wait_until(lambda: ready(server.url))
     replay = Replay(load_config(server.arguments[0]))
     replay.follow()
     assert replay.recommender.seq == before + 15
@@ -104,7 +98,7 @@ def test_a_database_that_is_gone_and_comes_back(serving, students, postgres):
         assert applied(server.url) == before
     finally:
         postgres.start()
-    until(lambda: ready(server.url))
+    wait_until(lambda: ready(server.url))
     assert decide(server.url, students, key="gone").status_code == 200
     reward_all(server.url, acknowledged)
     replay = Replay(load_config(server.arguments[0]))
@@ -125,17 +119,17 @@ def test_two_servers_on_one_log_of_which_one_is_killed(serving, students, tmp_pa
     clients = [Client(number, students, seed=number) for number in range(4)]
     for client, server in zip(clients, (one, two, one, two), strict=True):
         client.follow(server.url)
-    time.sleep(1.0)
+    acknowledge_more(clients)
     one.kill()
     for client in clients[::2]:
         client.join()
-        client.follow(two.url)  # what got no answer is asked again of the other one
-    time.sleep(0.5)
+        client.follow(two.url)  # requests without a response are sent again to the other server
+    acknowledge_more(clients)
     one.start().wait()
     third = Client(4, students, seed=4)
     clients.append(third)
     third.follow(one.url)
-    time.sleep(0.5)
+    acknowledge_more(clients)
     for client in clients:
         client.stop()
     replay.check(clients)
@@ -154,7 +148,7 @@ def test_rewards_of_decisions_of_another_server(serving, students, postgres):
     other = httpx.post(f"{one.url}/v1/rewards", json={"decision": decisions[0], "reward": 0.25}, timeout=30)
     assert other.status_code == 409
     assert len(agreed([one.url, two.url], 140)) == 1
-    # Both add an arm of the same name at the same time: one of them is first.
+    # Both add an arm of the same name at the same time, and one of them is first.
     arm = {"arm": "x", "features": demo_features(one), "matches": {}}
     with ThreadPoolExecutor(2) as threads:
         added = list(threads.map(lambda s: httpx.post(f"{s.url}/v1/arms", json=arm, timeout=30), (one, two)))
@@ -168,22 +162,22 @@ def demo_features(server):
 
 def test_several_workers_of_one_command(serving, students, postgres):
     server = serving("--workers", "2", store={"url": postgres.new_database()})
-    client = [Client(number, students, seed=number) for number in range(4)]
-    for each in client:
-        each.follow(server.url)
-    time.sleep(1.0)
-    for each in client:
-        each.stop()
+    clients = [Client(number, students, seed=number) for number in range(4)]
+    for client in clients:
+        client.follow(server.url)
+    acknowledge_more(clients)
+    for client in clients:
+        client.stop()
     replay = Replay(load_config(server.arguments[0]))
-    replay.check(client)
+    replay.check(clients)
     # Each request may reach either worker.
     seen = [agreed([server.url], replay.recommender.seq) for _ in range(6)]
     assert seen == [{replay.checksum()}] * 6
     replay.close()
 
 
-def test_workers_serve_what_the_command_names(tmp_path, monkeypatch, request):
-    """Not what a variable of the environment names, which is for those who start workers themselves."""
+def test_workers_serve_the_configuration_of_the_command(tmp_path, monkeypatch, request):
+    """Not that of the environment variable, which is for servers that start their own workers."""
     other = tmp_path / "other"
     other.mkdir()
     monkeypatch.setenv("FAIRBANDITS_CONFIG", str(write_config(other, **PLAIN)))
@@ -209,29 +203,28 @@ def test_a_damaged_snapshot_is_skipped_with_a_warning(serving, students, tmp_pat
     assert server.said().count("is damaged; reading more of the log instead") == 2
 
 
-def test_ended_by_hand(serving):
+def test_a_server_that_is_interrupted_exits_cleanly(serving):
     server = serving()
     server.process.send_signal(signal.SIGINT)
-    assert server.process.wait(PATIENCE) == 0
+    assert server.process.wait(DEADLINE) == 0
     assert server.said() == ""
 
 
-def test_an_entry_that_nobody_understands(serving, students, tmp_path):
-    """Such as one of a later release that writes to the same log: said once, and no more decisions."""
+def test_an_entry_of_an_unknown_kind(serving, students, tmp_path):
+    """As a later release may write to the same log: it is reported once, and no more decisions are made."""
     server = serving(store={"url": f"sqlite:///{tmp_path}/log.db"})
     assert decide(server.url, students).status_code == 200
     replay = Replay(load_config(server.arguments[0]))
     with replay.store.transaction() as connection:
         connection.exec_driver_sql("INSERT INTO events VALUES (102, 0, 'dreamt', 'x:1', '{}')")
     replay.close()
-    until(lambda: httpx.get(f"{server.url}/ready", timeout=30).status_code == 503)
-    time.sleep(1.0)
+    wait_until(lambda: httpx.get(f"{server.url}/ready", timeout=30).status_code == 503)
     assert decide(server.url, students).status_code == 500
     assert server.said().count("the log could not be followed: KeyError") == 1
 
 
 def test_another_policy_on_the_same_log(serving, students, tmp_path):
-    """What was learned follows from the log, whatever the policy: a change of parameters needs no new log."""
+    """The state follows from the log for any policy, so a change of parameters needs no new log."""
     store = {"url": f"sqlite:///{tmp_path}/log.db"}
     server = serving(store=store)
     reward_all(server.url, [decide(server.url, students, number).json()["decision"] for number in range(10)])
@@ -248,17 +241,17 @@ def test_another_policy_on_the_same_log(serving, students, tmp_path):
 @pytest.mark.parametrize(
     ("spoil", "message"),
     [
-        ("UPDATE facts SET value = 'something else'", "holds the log of a service with other features"),
+        ("UPDATE facts SET value = 'something else'", "holds a log with other features"),
         ("UPDATE alembic_version SET version_num = '9999'", "written by a later release of fairbandits"),
         ("DROP TABLE keys", "the store cannot be used: OperationalError: no such table: keys"),
     ],
 )
-def test_a_server_that_cannot_start_says_why(tmp_path, spoil, message, workers):
+def test_a_server_that_cannot_start_reports_the_reason(tmp_path, spoil, message, workers):
     path = write_config(tmp_path, store={"url": f"sqlite:///{tmp_path}/log.db"})
-    with opened(load_config(path)) as store, store.transaction() as connection:
+    with open_store(load_config(path)) as store, store.transaction() as connection:
         connection.exec_driver_sql(spoil)
     command = [sys.executable, "-m", "fairbandits", "serve", str(path), "--port", "0", "--workers", str(workers)]
-    ended = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=DEADLINE, check=False)
     assert (ended.returncode, ended.stdout) == (2, "")
     assert message in ended.stderr
     assert len(ended.stderr.splitlines()) == 1

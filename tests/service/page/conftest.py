@@ -1,4 +1,4 @@
-"""A real browser, and what it must never do: complain, or ask another host."""
+"""A real browser, which must neither report errors nor contact another host."""
 
 import shutil
 from urllib.parse import urlsplit
@@ -14,14 +14,14 @@ _FOUND = "#verdict:not([data-status='waiting'])"
 def browser():
     """A Chromium; without one, tests that need it are skipped.
 
-    Not for all tests together: while it is there an event loop runs, and tests of other files have their own.
+    It is started for each file, because its event loop would disturb the tests of other files.
     """
     playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
     path = next(filter(None, map(shutil.which, _NAMES)), None)
     if path is None:
         pytest.skip(f"no Chromium is installed (looked for {', '.join(_NAMES)}): apt-get install chromium")
     with playwright.sync_playwright() as running:
-        # No sandbox: it cannot be had as root in a container, and these are our own pages.
+        # Without a sandbox, which root cannot have in a container; the pages are our own.
         opened = running.chromium.launch(executable_path=path, args=["--no-sandbox"])
         yield opened
         opened.close()
@@ -29,7 +29,7 @@ def browser():
 
 @pytest.fixture
 def open_page(browser):
-    """Open the page of a server. In the end nothing was written to the console, and no other host was asked."""
+    """Open the page of a server; afterwards, check that the console is empty and no other host was contacted."""
     contexts, complaints, hosts = [], [], set()
 
     def note(message):

@@ -1,20 +1,22 @@
 """The page in a real browser."""
 
+import json
 import re
 
 import pytest
 
 from tests.service.page.traffic import send
+from tests.service.polling import wait_until
 from tests.service.small import PLAIN
 
-_CHARTS = ("gains", "gap", "arms", "experiments", "missing")
+_CHARTS = ("gains", "gap", "arms", "exploration", "missing")
 _EVEN = {"female": 0.5, "male": 0.52}
 _APART = {"female": 0.1, "male": 0.9}
 
 
 @pytest.fixture(scope="module")
 def server(serving_module):
-    """A server that has seen some traffic, all of it even."""
+    """A server that has seen some traffic without a gap."""
     server = serving_module(**PLAIN)
     with server.client() as client:
         send(client, 1200, _EVEN)
@@ -23,7 +25,7 @@ def server(serving_module):
 
 @pytest.fixture(scope="module")
 def changing(serving_module):
-    """A server that has seen nothing yet."""
+    """A server without any traffic yet."""
     return serving_module(**PLAIN)
 
 
@@ -36,7 +38,16 @@ def found(server):
         return client.get("/v1/fairness").json()
 
 
-def test_the_page_says_what_is_found(server, open_page):
+def events_of(page):
+    """The events that the page's stream receives from now on."""
+    received = []
+    session = page.context.new_cdp_session(page)
+    session.send("Network.enable")
+    session.on("Network.eventSourceMessageReceived", lambda event: received.append(json.loads(event["data"])))
+    return received
+
+
+def test_the_page_shows_the_findings(server, open_page):
     page = open_page(server)
     view = found(server)
     assert text(page, "h1") == "Courses"
@@ -46,36 +57,38 @@ def test_the_page_says_what_is_found(server, open_page):
     assert page.locator("html").get_attribute("lang") == "en"
 
 
-def test_charts_are_drawn_and_say_the_same_as_their_tables(server, open_page):
+def test_charts_are_drawn_and_agree_with_their_tables(server, open_page):
     page = open_page(server)
     for name in _CHARTS:
         chart = page.locator(f"#{name}")
         assert chart.locator(".main-svg").count() > 0
-        # Every chart says in words what it shows.
+        # Every chart has a description.
         assert chart.get_attribute("role") == "img"
         assert len(chart.get_attribute("aria-label")) > 20
+    assert "95% confidence interval" in page.locator("#gap").get_attribute("aria-label")
+    assert page.locator("#gap .legendtext").all_text_contents()[0] == "95% confidence interval"
     legend = page.locator("#gains .legendtext").all_text_contents()
-    assert legend == ["within 0.05 of the group behind", "female", "male"]
+    assert legend == ["within 0.05 of the lowest mean", "female", "male"]
     assert page.locator("#gains .scatterlayer .js-line").count() >= 2
     assert page.locator("#arms .yaxislayer-above text").all_text_contents()
     groups = {group["labels"][0]: group for group in found(server)["comparisons"][0]["groups"]}
     for name in _CHARTS:
         page.locator(f"section:has(> #{name}) summary").click()
         page.locator(f"#{name}-table tbody tr").first.wait_for()
-    row = page.locator("#experiments-table tbody tr", has_text="female").first.inner_text().split("\t")
+    row = page.locator("#exploration-table tbody tr", has_text="female").first.inner_text().split("\t")
     assert row[0] == "female"
     assert row[1] == str(groups["female"]["decisions"])
     assert row[3] == f"{100 * groups['female']['exploration_rate']:.1f}%"
 
 
-def test_the_last_decisions_are_explained(server, open_page):
+def test_recent_decisions_are_explained(server, open_page):
     page = open_page(server)
     rows = page.locator("#recent tbody tr")
     assert rows.count() == 10
     first = found(server)["recent"][0]
     shown = rows.first.inner_text()
     assert first["picked"][0] in shown
-    assert re.search(r"(Experiment|Best of 3).*predicted to bring", shown, re.DOTALL)
+    assert re.search(r"(Exploration|Best of 3): .*predicted reward", shown, re.DOTALL)
     assert f"{first['scores'][0]['total']:.3f}" in shown
     page.get_by_role("button", name="Show more").click()
     assert rows.count() == 50
@@ -83,7 +96,7 @@ def test_the_last_decisions_are_explained(server, open_page):
     assert rows.count() == 10
 
 
-def test_it_is_live_until_it_is_paused(changing, open_page):
+def test_the_page_is_live_until_it_is_paused(changing, open_page):
     page = open_page(changing)
     counts = page.locator("#counts")
     with changing.client() as client:
@@ -93,30 +106,34 @@ def test_it_is_live_until_it_is_paused(changing, open_page):
         pause = page.get_by_role("button", name="Pause updates")
         pause.click()
         assert pause.get_attribute("aria-pressed") == "true"
+        received = events_of(page)
         send(client, 50, _EVEN)
-        page.wait_for_timeout(1500)
+        wait_until(
+            lambda: any(event["decisions"] == 100 for event in received),
+            pause=lambda seconds: page.wait_for_timeout(1000 * seconds),
+        )
         assert counts.inner_text().startswith("50 decisions")
         pause.click()
         counts.get_by_text("100 decisions, 100 rewards").wait_for()
 
 
-def test_an_alert_appears_when_the_gap_is_forced_and_goes_when_it_closes(changing, open_page):
+def test_an_alert_appears_with_a_gap_and_disappears_when_it_closes(changing, open_page):
     page = open_page(changing)
     assert page.locator("#verdict").get_attribute("data-status") == "unsure"
     with changing.client() as client:
         send(client, 600, _APART)
         page.wait_for_selector("#verdict[data-status='unfair']")
-        assert text(page, "#badge") == "Alert: a group gains less"
+        assert text(page, "#badge") == "Alert: a group is disadvantaged"
         assert re.match(r"Female users received 0\.\d+ less reward per decision", text(page, "#sentence"))
         assert "95% CI for the gap" in text(page, "#sentence")
         assert "The gap has been detectable since" in text(page, "#sentence")
         assert page.title().startswith("\u26a0 Courses")
-        assert text(page, "#announcement").startswith("Alert: a group gains less. Female users")
+        assert text(page, "#announcement").startswith("Alert: a group is disadvantaged. Female users")
         assert page.locator("#gap .annotation-text", has_text="since").count() == 1
-        # Who was behind is ahead for as long.
+        # The groups change places for as long.
         send(client, 600, {"female": 0.9, "male": 0.1}, seed=1)
         page.wait_for_selector("#verdict:not([data-status='unfair'])")
-        assert text(page, "#badge") != "Alert: a group gains less"
+        assert text(page, "#badge") != "Alert: a group is disadvantaged"
         assert not page.title().startswith("\u26a0")
 
 
@@ -137,7 +154,7 @@ def test_everything_can_be_reached_by_keyboard(server, open_page):
         return page.evaluate("document.activeElement.id || document.activeElement.textContent.trim()")
 
     page.keyboard.press("Tab")
-    assert focused() == "Skip to what is found"
+    assert focused() == "Skip to the findings"
     page.keyboard.press("Enter")
     assert focused() == "main"
     page.keyboard.press("Shift+Tab")
@@ -150,22 +167,22 @@ def test_everything_can_be_reached_by_keyboard(server, open_page):
     page.keyboard.press("ArrowRight")
     assert page.locator("input:checked").get_attribute("value") != before
     page.keyboard.press("Tab")
-    assert focused() == "The same as a table"
+    assert focused() == "Show as a table"
     page.keyboard.press("Enter")
     page.locator("#gains-table tbody tr").first.wait_for()
     reached = set()
     for _ in range(20):
         page.keyboard.press("Tab")
         reached.add(focused())
-        # Whoever is there can see it.
+        # The focus is visible.
         assert page.evaluate("getComputedStyle(document.activeElement).outlineStyle") != "none"
-        if "these numbers as JSON" in reached:
+        if "this page as JSON" in reached:
             break
-    assert {"more", "these numbers as JSON"} <= reached
+    assert {"more", "this page as JSON"} <= reached
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(360, "light"), (1280, "dark")])
-def test_no_barriers(server, open_page, width, scheme):
+def test_accessibility(server, open_page, width, scheme):
     axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe is not installed")
     page = open_page(server, width=width, scheme=scheme)
     for summary in page.locator("summary").all():
@@ -176,10 +193,10 @@ def test_no_barriers(server, open_page, width, scheme):
     ] == []
 
 
-def test_it_can_be_read_on_a_phone(server, open_page):
+def test_the_page_fits_a_phone(server, open_page):
     page = open_page(server, width=360, height=740)
     assert page.evaluate("document.documentElement.scrollWidth") == 360
-    # No chart is cut off, and buttons are as large as a fingertip asks for.
+    # No chart is cut off, and buttons are large enough to be touched.
     for name in _CHARTS:
         box = page.locator(f"#{name} .main-svg").first.bounding_box()
         assert box["x"] >= 0
@@ -187,7 +204,7 @@ def test_it_can_be_read_on_a_phone(server, open_page):
     assert page.locator("#pause").bounding_box()["height"] >= 24
 
 
-def test_names_are_text_whatever_is_in_them_and_a_lost_connection_is_said(serving, open_page):
+def test_names_are_never_markup_and_a_lost_connection_is_shown(serving, open_page):
     bad = "<img src=x onerror=alert(1)><b>&amp;"
     server = serving(
         **PLAIN
@@ -219,7 +236,7 @@ def test_names_are_text_whatever_is_in_them_and_a_lost_connection_is_said(servin
     assert f"male{bad}" in text(page, "#gains-table thead")
     server.stop()
     page.locator("#connection", has_text="Connection lost").wait_for()
-    # The browser itself says that nobody answers.
+    # The browser itself reports the failed requests.
     open_page.complaints[:] = [each for each in open_page.complaints if "net::ERR" not in each]
 
 

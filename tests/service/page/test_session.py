@@ -1,32 +1,21 @@
-"""The page behind a key, in a real browser: in with a key, and out when it is revoked."""
-
-import time
+"""Logging in to the page in a real browser, and being logged out when the key is revoked."""
 
 import pytest
 
-from fairbandits.service.auth import key_store
-from fairbandits.service.auth.keys import make_key
-from fairbandits.service.log.opening import opened
+from tests.service.key_issuer import KeyIssuer
 from tests.service.small import PLAIN, small_config
 
 
 @pytest.fixture
 def guarded(serving, tmp_path):
-    """A server, a key with which its page can be read, and the way to revoke that."""
+    """A server, a key that may read its page, and a function that revokes the key."""
     store = {"url": f"sqlite:///{tmp_path}/guarded.db"}
-    config = small_config(store=store)
-    key, token = make_key("owner", ["read"], time.time())
-    with opened(config) as kept_in:
-        key_store.keep_key(kept_in, key)
-
-    def revoke():
-        with opened(config) as kept_in:
-            assert key_store.revoke_key(kept_in, key.id)
-
-    return serving(**PLAIN, store=store), token, revoke
+    issuer = KeyIssuer(small_config(store=store))
+    key_id, token = issuer.make("read")
+    return serving(**PLAIN, store=store), token, lambda: issuer.revoke(key_id)
 
 
-def test_in_with_a_key_and_out_when_it_is_revoked(guarded, open_page):
+def test_logging_in_and_being_logged_out_when_the_key_is_revoked(guarded, open_page):
     server, token, revoke = guarded
     page = open_page(server, waits_for="input[name=key]")
     assert page.title() == "Log in"

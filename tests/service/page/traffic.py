@@ -1,4 +1,4 @@
-"""Traffic through the API of a small service: rewards as one wants them."""
+"""Traffic through the API of a small service, with given rewards."""
 
 import random
 
@@ -8,7 +8,7 @@ _BATCH = 100
 
 
 def send(client, n, rewards, seed=0):
-    """Send n rounds, women and men in turn; `rewards` gives the mean of each, or None where rewards never come."""
+    """Send n rounds of women and men in alternation; `rewards` has the mean of each, None if all are missing."""
     chance = random.Random(seed)
     for start in range(0, n, _BATCH):
         genders = ["female" if i % 2 else "male" for i in range(start, min(n, start + _BATCH))]

@@ -1,21 +1,21 @@
-"""What is found: in words and numbers, by groups that are large enough, as the log had it."""
+"""Findings: in words and numbers, for groups that are large enough."""
 
 import numpy as np
 import pytest
 from pydantic import TypeAdapter
 
-from fairbandits.service.http.fairness_schema import FairnessAnswer
+from fairbandits.service.http.fairness_schema import FairnessResponse
 from fairbandits.service.state.findings import Findings
 from fairbandits.service.state.monitor import Monitor
 from tests.service.logs import START, entries
 from tests.service.small import small_config
 
-_ANSWER = TypeAdapter(FairnessAnswer)
+_ANSWER = TypeAdapter(FairnessResponse)
 _HOUR = 3600.0
 
 
 def rounds(n, female, male, seed=0, start=START, **more):
-    """As many rounds of women and of men, with mean rewards as given, one a minute."""
+    """Rounds of women and men in alternation, with these mean rewards, one per minute."""
     rng = np.random.default_rng(seed)
     made = []
     for i in range(n):
@@ -39,7 +39,7 @@ def plain(log, **changed):
     return _ANSWER.validate_python(look(log, **changed).to_dict(), strict=True)
 
 
-def test_a_gap_beyond_what_is_tolerated():
+def test_a_gap_above_the_tolerance():
     found = plain(rounds(4000, 0.4, 0.7))
     [by_gender, by_region] = found["comparisons"]
     assert (found["status"], by_gender["conclusion"], by_region["conclusion"]) == ("unfair", "unfair", "too small")
@@ -54,8 +54,8 @@ def test_a_gap_beyond_what_is_tolerated():
     assert (gap["disadvantaged"], gap["advantaged"]) == (["female"], ["male"])
 
 
-def test_since_when_is_when_it_showed_for_good():
-    # Even at first; then the men gain much more.
+def test_since_when_a_gap_persists():
+    # No gap at first; then men receive much more.
     turn = START + 60.0 * 4000
     log = rounds(4000, 0.5, 0.5) + rounds(8000, 0.2, 0.9, seed=1, start=turn)
     found = plain(log)
@@ -65,14 +65,14 @@ def test_since_when_is_when_it_showed_for_good():
     assert plain(log[:4000])["comparisons"][0]["since"] is None
 
 
-def test_an_alert_goes_when_the_gap_closes():
+def test_an_alert_disappears_when_the_gap_closes():
     apart = rounds(2000, 0.4, 0.7)
     closed = apart + rounds(2000, 0.7, 0.4, seed=1, start=START + 60.0 * 2000)
     assert look(apart).status == "unfair"
     assert look(closed).status != "unfair"
 
 
-def test_fair_within_what_is_tolerated():
+def test_fair_within_the_tolerance():
     log = rounds(6000, 0.5, 0.51)
     for i, one in enumerate(log):
         one["groups"] = one["groups"] | {"region": ("north", "south")[i // 2 % 2]}
@@ -82,11 +82,11 @@ def test_fair_within_what_is_tolerated():
         found["sentence"]
         == "Fair (95% confidence): the gap is within the tolerance of 0.05 for gender and region."
     )
-    # One of two would not be enough.
+    # One of two attributes is not enough.
     assert plain(rounds(6000, 0.5, 0.51))["status"] == "unsure"
 
 
-def test_too_little_to_say():
+def test_not_enough_data():
     found = plain([])
     assert (found["status"], found["decisions"], found["recent"]) == ("unsure", 0, [])
     assert found["sentence"].startswith("Undecided: there is too little data")
@@ -99,7 +99,7 @@ def test_without_attributes_there_is_nothing_to_compare():
     assert "No sensitive attributes are configured" in found["sentence"]
 
 
-def test_groups_that_are_too_small_are_nowhere():
+def test_small_groups_appear_nowhere():
     log = rounds(200, 0.5, 0.5)
     small = [{"groups": {"gender": "diverse"}, "reward": 0.123, "time": START + 60.0 * i} for i in range(19)]
     attributes = {"gender": ["female", "male", "diverse"]}
@@ -121,7 +121,7 @@ def test_a_line_begins_when_its_group_is_large_enough():
     assert len(lengths) == 1
     assert timeline["ends"] == sorted(timeline["ends"])
     for line in timeline["groups"]:
-        # 50 of its rewards have come after 100 of 400 rounds.
+        # 50 of its rewards have arrived after 100 of 400 rounds.
         known = [mean is not None for mean in line["mean"]]
         assert known == sorted(known)
         assert 0.2 < known.index(True) / len(known) < 0.3
@@ -144,7 +144,7 @@ def test_arms_add_up_to_the_gap_also_in_slates():
     )
 
 
-def test_experiments_and_missing_rewards_by_group():
+def test_exploration_burden_and_missing_rewards_by_group():
     log = rounds(400, 0.5, 0.5)
     for i, one in enumerate(log):
         is_female = i % 2 == 0
@@ -164,7 +164,7 @@ def test_experiments_and_missing_rewards_by_group():
     )
 
 
-def test_all_intervals_hold_together_and_do_not_change_when_a_group_comes():
+def test_intervals_do_not_change_when_a_new_group_appears():
     log = rounds(200, 0.5, 0.5)
     attributes = {"gender": ["female", "male", "diverse"]}
     others = [{"groups": {"gender": "diverse"}, "reward": 0.5, "time": START} for _ in range(30)]
@@ -173,6 +173,6 @@ def test_all_intervals_hold_together_and_do_not_change_when_a_group_comes():
     assert [(group["low"], group["high"]) for group in before] == [
         (group["low"], group["high"]) for group in after[:2]
     ]
-    # What may fail is shared by more groups than here.
+    # With fewer configured groups the intervals are narrower.
     alone = plain(log, attributes={"gender": ["female", "male"]})["comparisons"][0]["groups"]
     assert alone[0]["low"] > before[0]["low"]

@@ -1,13 +1,13 @@
-"""The recommender: a policy and its catalogue, as they follow from the log."""
+"""The served recommender: a policy and its catalogue, as they follow from the log."""
 
 import numpy as np
 import pytest
 
 from fairbandits import FairLinUCB
 from fairbandits.service.demo import demo_config
-from fairbandits.service.engine import Engine
 from fairbandits.service.log.events import ArmAdded, ArmChanged, ArmRetired, Entry, Rewarded
-from fairbandits.service.state.recommender import NoArmsError, Recommender, new_id, spread
+from fairbandits.service.state.decider import EmptyCatalogueError, decide, new_id
+from fairbandits.service.state.recommender import ServedRecommender
 from fairbandits.worlds.datasets.stand_in import standin_students
 from fairbandits.worlds.encode import student_features, video_features
 from tests.service.small import USER, small_config, small_recommender
@@ -23,7 +23,7 @@ def dense(decided, place=0):
 
 
 class Log:
-    """Entries that are applied as they are written."""
+    """Entries that are applied as they are added."""
 
     def __init__(self, recommender):
         self.recommender = recommender
@@ -36,7 +36,7 @@ class Log:
         return event
 
     def decide(self, *args, **how):
-        return self.add(self.recommender.decide(*(args or (FEATURES, GROUPS)), **how))
+        return self.add(decide(self.recommender, *(args or (FEATURES, GROUPS)), **how))
 
     def reward(self, decided, reward):
         self.add(Rewarded(decided.id, 0.0, reward), decided)
@@ -47,7 +47,7 @@ def log():
     return Log(small_recommender())
 
 
-def test_a_decision_holds_all_that_learning_and_audits_need(log):
+def test_a_decision_contains_what_learning_and_audits_need(log):
     decided = log.decide(arms=["python"])
     assert decided.picked == ["python"]
     assert dense(decided) == [0.2, 1.0, 0.0, 0.25, 1.0, 1.0]
@@ -64,15 +64,15 @@ def test_contexts_follow_user_and_arm(log):
     assert dense(log.decide(french, {"gender": None}, arms=["python"])) == [0.5, 0.0, 1.0, 0.25, 0.0, 0.0]
 
 
-def test_the_contexts_of_the_demo_are_the_papers(students):
+def test_the_contexts_of_the_demo_are_those_of_the_paper(students):
     config = demo_config()
-    recommender = Recommender(config)
+    recommender = ServedRecommender(config)
     for seq, arm in enumerate(config.arms, start=1):
         recommender.apply(Entry(seq, ArmAdded(arm["arm"], 1, 0.0, arm["features"], arm["matches"])))
     people = student_features(standin_students())
     for number in (0, 7, 1000, 32_560):
         request = students.request(number)
-        decided = recommender.decide(request["features"], request["groups"])
+        decided = decide(recommender, request["features"], request["groups"])
         x = np.array(dense(decided))
         np.testing.assert_array_equal(x[:107], people[number])
         assert x[107:132].sum() == 6
@@ -86,12 +86,12 @@ def test_the_contexts_of_the_demo_are_the_papers(students):
 def test_deciding_changes_nothing(log):
     before = log.recommender.checksum()()
     for _ in range(5):
-        log.recommender.decide(FEATURES, GROUPS)
-        log.recommender.decide(FEATURES, GROUPS, k=2)
+        decide(log.recommender, FEATURES, GROUPS)
+        decide(log.recommender, FEATURES, GROUPS, k=2)
     assert log.recommender.checksum()() == before
 
 
-def test_it_learns_as_the_policy_does(log):
+def test_it_learns_like_the_policy(log):
     policy = FairLinUCB(alpha=0.3, gamma=1, random_state=0)
     rng = np.random.default_rng(0)
     for _ in range(50):
@@ -129,15 +129,15 @@ def test_rewards_of_a_retired_arm_count_for_the_groups_alone(log):
         log.decide(arms=["chess"])
 
 
-def test_a_decision_made_before_the_retirement_but_written_after_it_is_one_from_before(log):
-    decided = log.recommender.decide(FEATURES, GROUPS, arms=["chess"])
+def test_a_decision_made_before_a_retirement_but_logged_after_it_does_not_teach_the_arm(log):
+    decided = decide(log.recommender, FEATURES, GROUPS, arms=["chess"])
     log.add(ArmRetired("chess", 2, 0.0))
     log.add(decided)
     log.reward(decided, 1.0)
     assert "chess" not in log.recommender.policy._arms
 
 
-def test_an_arm_that_comes_back_is_a_new_one(log):
+def test_an_arm_that_is_added_again_is_new(log):
     old = log.decide(arms=["chess"])
     log.add(ArmRetired("chess", 2, 0.0))
     log.add(ArmAdded("chess", 3, 0.0, {"hours": 0.0}, {}))
@@ -146,10 +146,10 @@ def test_an_arm_that_comes_back_is_a_new_one(log):
     assert "chess" not in log.recommender.policy._arms
     log.reward(new, 1.0)
     assert "chess" in log.recommender.policy._arms
-    assert log.recommender.shelf.versions["chess"] == 3
+    assert log.recommender.catalogue.versions["chess"] == 3
 
 
-def test_what_changes_of_an_arm_holds_from_then_on(log):
+def test_a_changed_arm_has_its_new_features_from_then_on(log):
     old = log.decide(arms=["chess"])
     log.add(ArmChanged("chess", 2, 0.0, {"hours": 0}, {"language": "en"}))
     assert dense(log.decide(arms=["chess"])) == [0.2, 1.0, 0.0, 0.0, 1.0, 0.0]
@@ -157,8 +157,8 @@ def test_what_changes_of_an_arm_holds_from_then_on(log):
 
 
 def test_without_arms_there_is_nothing_to_recommend():
-    with pytest.raises(NoArmsError, match="there are no arms to recommend"):
-        small_recommender(arms=[]).decide(FEATURES, GROUPS)
+    with pytest.raises(EmptyCatalogueError, match="there are no arms to recommend"):
+        decide(small_recommender(arms=[]), FEATURES, GROUPS)
 
 
 @pytest.mark.parametrize(
@@ -173,7 +173,7 @@ def test_without_arms_there_is_nothing_to_recommend():
         "Uniform",
     ],
 )
-def test_a_snapshot_and_the_tail_are_as_good_as_the_whole_log(policy):
+def test_a_snapshot_and_the_rest_of_the_log_give_the_same_checksum(policy):
     log = Log(small_recommender(policy=policy))
     rng = np.random.default_rng(1)
     waiting = []
@@ -190,7 +190,7 @@ def test_a_snapshot_and_the_tail_are_as_good_as_the_whole_log(policy):
         if number == 75:
             content = log.recommender.snapshot()()
             at = log.recommender.seq
-    restored = Recommender(small_config(policy=policy))
+    restored = ServedRecommender(small_config(policy=policy))
     restored.restore(content)
     assert restored.seq == at
     for entry in log.entries:
@@ -219,42 +219,20 @@ def test_every_part_of_the_state_is_in_the_checksum(log):
 @pytest.mark.parametrize("damage", [lambda c: c[:-1], lambda c: b"", lambda c: c[:100] + b"\0" + c[101:]])
 def test_a_damaged_snapshot_is_refused(log, damage):
     content = log.recommender.snapshot()()
-    fresh = Recommender(small_config())
+    fresh = ServedRecommender(small_config())
     with pytest.raises(ValueError, match="the snapshot"):
         fresh.restore(damage(content))
     assert fresh.seq == 0
 
 
 def test_a_snapshot_of_another_policy_is_refused(log):
-    other = Recommender(small_config(policy="LinUCB(alpha=0.3)"))
-    with pytest.raises(ValueError, match=r"the snapshot is of FairLinUCB.*not of LinUCB"):
+    other = ServedRecommender(small_config(policy="LinUCB(alpha=0.3)"))
+    with pytest.raises(ValueError, match=r"the snapshot must be of LinUCB.*got FairLinUCB"):
         other.restore(log.recommender.snapshot()())
 
 
-def test_ids_are_near_those_of_the_same_time_and_never_the_same():
+def test_ids_sort_by_time_and_are_unique():
     ids = [new_id(1.7e9 + step) for step in range(100)]
     assert ids == sorted(ids)
     assert len({new_id(5.0) for _ in range(1000)}) == 1000
     assert {len(each) for each in ids} == {32}
-
-
-def test_what_a_slate_brought():
-    assert spread(1, 2) == (1.0, [1.0, 1.0])
-    assert spread([0.5, None, 1], 3) == (0.75, [0.5, None, 1.0])
-
-
-def test_an_engine_names_its_recommender(tmp_path):
-    engine = Engine(small_config(store={"url": f"sqlite:///{tmp_path}/log.db"}))
-    assert isinstance(engine.recommender, Recommender)
-
-
-def test_an_arm_without_a_feature_that_has_lost_its_default_is_refused_at_the_start(tmp_path):
-    hours = {"low": 0, "high": 40}
-    how = {"store": {"url": f"sqlite:///{tmp_path}/log.db"}, "arms": [{"arm": "chess"}]}
-    engine = Engine(small_config(arm_features={"hours": hours | {"default": 10}}, **how))
-    engine._open()
-    engine.store.close()
-    engine = Engine(small_config(arm_features={"hours": hours}, **how | {"arms": []}))
-    with pytest.raises(ValueError, match="arm 'chess' of the log has no 'hours', and the configuration has no"):
-        engine._open()
-    engine.store.close()

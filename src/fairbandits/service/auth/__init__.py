@@ -1,1 +1,1 @@
-"""Who may do what, and how much of it: keys with scopes, sessions of the page, limits, headers."""
+"""Authentication and authorisation: keys and their scopes, sessions of the page, rate limits."""

@@ -1,4 +1,4 @@
-"""API keys: what they are, and how one is known again without being kept."""
+"""API keys: how they are made, and how one is verified without its secret being stored."""
 
 from __future__ import annotations
 
@@ -9,33 +9,32 @@ import secrets
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-#: What a key can be good for: decisions, rewards, reading, changing the arms. None implies another.
-SCOPES = ("decide", "reward", "read", "admin")
+from fairbandits.service.auth.scopes import parse_scopes
 
-_FORM = re.compile(r"fb_([0-9a-f]{16})_([0-9a-f]{64})", re.ASCII)
+_TOKEN = re.compile(r"fb_([0-9a-f]{16})_([0-9a-f]{64})", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """A key, or a session of the page, as it is kept: all but the secret.
+    """A key, or a session of the page, as it is stored: everything but the secret.
 
     Attributes
     ----------
     id : str
-        The part by which it is looked up; no secret.
+        The part by which the key is looked up. It is not secret.
     name : str
-        Whose it is, for people.
+        The name of its owner, for people.
     scopes : frozenset of str
-        What it is good for.
+        What the key allows.
     digest : str
-        The SHA-256 of the secret. The secret is 256 random bits, so nobody finds it by trying, and a slow hash
-        would protect nothing.
+        The SHA-256 of the secret. The secret has 256 random bits and cannot be guessed, so a slow hash would
+        protect nothing.
     created : float
-        When, in seconds since 1970.
+        The time of creation, in seconds since 1970.
     expires, revoked : float, optional
-        When it ends, and when it was ended.
+        The time at which the key expires, and at which it was revoked.
     parent : str, optional
-        Of a session: the id of the key by which it was opened.
+        For a session, the id of the key that opened it.
     """
 
     id: str
@@ -47,48 +46,38 @@ class Key:
     revoked: float | None = None
     parent: str | None = None
 
-    def opens(self, secret: str) -> bool:
-        """Say whether this is its secret, in a time that does not depend on how much of it is right."""
-        return hmac.compare_digest(digest_of(secret), self.digest)
+    def verify(self, secret: str) -> bool:
+        """Return whether this is the key's secret, in a time that does not depend on how much of it is right."""
+        return hmac.compare_digest(hash_secret(secret), self.digest)
 
-    def is_live(self, now: float) -> bool:
-        """Say whether it can be used, as far as it alone can tell."""
+    def is_active(self, now: float) -> bool:
+        """Return whether the key is neither revoked nor expired."""
         return self.revoked is None and (self.expires is None or now < self.expires)
 
 
 def make_key(
     name: str, scopes: Iterable[str], now: float, expires: float | None = None, parent: str | None = None
 ) -> tuple[Key, str]:
-    """Make a key; give what is kept of it, and the key itself, which nobody sees again.
+    """Create a key; return the part that is stored, and the token, which cannot be recovered later.
 
     Examples
     --------
     >>> key, token = make_key("shop", ["decide", "reward"], now=0.0)
-    >>> identity, secret = split(token)
-    >>> identity == key.id, key.opens(secret), key.opens("0" * 64)
+    >>> key_id, secret = parse_token(token)
+    >>> key_id == key.id, key.verify(secret), key.verify("0" * 64)
     (True, True, False)
     """
-    identity, secret = secrets.token_hex(8), secrets.token_hex(32)
-    key = Key(identity, name, as_scopes(scopes), digest_of(secret), now, expires, parent=parent)
-    return key, f"fb_{identity}_{secret}"
+    key_id, secret = secrets.token_hex(8), secrets.token_hex(32)
+    key = Key(key_id, name, parse_scopes(scopes), hash_secret(secret), now, expires, parent=parent)
+    return key, f"fb_{key_id}_{secret}"
 
 
-def as_scopes(scopes: Iterable[str]) -> frozenset[str]:
-    """Check scopes."""
-    wanted = list(scopes)
-    unknown = [scope for scope in wanted if scope not in SCOPES]
-    if unknown or not wanted:
-        came = f"got {', '.join(map(repr, unknown))}" if unknown else "got none"
-        raise ValueError(f"scopes are {', '.join(SCOPES)}, one or more; {came}")
-    return frozenset(wanted)
-
-
-def split(token: str) -> tuple[str, str] | None:
-    """ConfigPart a key into its id and its secret; None where it has not the form of one."""
-    match = _FORM.fullmatch(token)
+def parse_token(token: str) -> tuple[str, str] | None:
+    """Split a token into the id and the secret of its key; return None if it does not have the form of one."""
+    match = _TOKEN.fullmatch(token)
     return match and (match[1], match[2])
 
 
-def digest_of(secret: str) -> str:
-    """Give what is kept of a secret."""
+def hash_secret(secret: str) -> str:
+    """Return the digest under which a secret is stored."""
     return hashlib.sha256(secret.encode("ascii")).hexdigest()

@@ -1,4 +1,4 @@
-"""How often somebody may ask: token buckets, one number each."""
+"""Rate limits: one token bucket for each client."""
 
 from __future__ import annotations
 
@@ -6,69 +6,68 @@ import ipaddress
 from collections.abc import Callable
 from time import monotonic
 
-_MOST = 20_000
+_MAX_CLIENTS = 20_000
 
 
-class Rates:
-    """A token bucket for everybody who comes, in bounded memory.
+class RateLimiter:
+    """Token buckets by client, in bounded memory.
 
-    Of each is kept when their bucket will be full again; who has a full one is forgotten.
+    Of each bucket only the time at which it will be full again is stored. Clients with a full bucket are dropped.
 
     Parameters
     ----------
     rate : float
-        How many requests a second.
+        Requests per second.
     burst : float
-        How many at once, after a rest.
+        Requests at once, after a pause.
     clock : callable, optional
-        Gives the time in seconds.
+        Returns the time in seconds.
 
     Examples
     --------
     >>> now = [0.0]
-    >>> rates = Rates(rate=2, burst=3, clock=lambda: now[0])
-    >>> [rates.take("shop") for _ in range(4)]
+    >>> limiter = RateLimiter(rate=2, burst=3, clock=lambda: now[0])
+    >>> [limiter.take("shop") for _ in range(4)]
     [0.0, 0.0, 0.0, 0.5]
     >>> now[0] = 0.5
-    >>> rates.take("shop")
+    >>> limiter.take("shop")
     0.0
     """
 
     def __init__(self, rate: float, burst: float, clock: Callable[[], float] = monotonic) -> None:
-        self._each = 1.0 / rate
-        # A request is let in where the bucket is short of at most this.
-        self._slack = (burst - 1) * self._each
+        self._interval = 1.0 / rate
+        # A request is allowed while its bucket is at most this many seconds from being full.
+        self._slack = (burst - 1) * self._interval
         self._clock = clock
-        self._full: dict[str, float] = {}
+        self._full_at: dict[str, float] = {}
 
-    def take(self, who: str, cost: int = 1) -> float:
-        """Take tokens; give 0, or the seconds to wait where there is none.
+    def take(self, client: str, cost: int = 1) -> float:
+        """Take tokens; return 0.0, or the seconds to wait if the bucket is empty.
 
-        Where there is one but not as many, they are owed.
+        A bucket that is not empty may go into debt.
         """
         now = self._clock()
-        full = max(now, self._full.get(who, 0.0))
-        # A billionth of a token is rounding.
-        wait = full - now - self._slack
-        if wait > 1e-9 * self._each:
+        full_at = max(now, self._full_at.get(client, 0.0))
+        wait = full_at - now - self._slack
+        if wait > 1e-9 * self._interval:  # less than a billionth of a token is rounding
             return wait
-        if len(self._full) >= _MOST:
-            self._forget(now)
-        self._full[who] = full + cost * self._each
+        if len(self._full_at) >= _MAX_CLIENTS:
+            self._drop_full(now)
+        self._full_at[client] = full_at + cost * self._interval
         return 0.0
 
-    def _forget(self, now: float) -> None:
-        kept = {who: full for who, full in self._full.items() if full > now}
-        # Where so many are still waiting it is an attack from many addresses, and memory comes first.
-        self._full = kept if len(kept) < _MOST else {}
+    def _drop_full(self, now: float) -> None:
+        limited = {client: full_at for client, full_at in self._full_at.items() if full_at > now}
+        # That many clients at once are an attack from many addresses, and bounded memory comes first.
+        self._full_at = limited if len(limited) < _MAX_CLIENTS else {}
 
 
-def address(client: tuple[str, int] | None) -> str:
-    """Give the address that stands for a client; somebody with one address of IPv6 has a whole network of them.
+def client_address(client: tuple[str, int] | None) -> str:
+    """Return the address by which a client is limited: for IPv6 its /64 network, which is one subscriber's.
 
     Examples
     --------
-    >>> address(("10.0.0.7", 5000)), address(("2001:db8::17", 5000))
+    >>> client_address(("10.0.0.7", 5000)), client_address(("2001:db8::17", 5000))
     ('10.0.0.7', '2001:db8::/64')
     """
     host = client[0] if client else ""

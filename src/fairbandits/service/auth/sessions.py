@@ -1,4 +1,4 @@
-"""Sessions of the page: a session is a key that only reads, ends by itself, and travels in a cookie."""
+"""Sessions of the page. A session is a key that only reads, expires, and is sent as a cookie."""
 
 from __future__ import annotations
 
@@ -10,34 +10,34 @@ _SECONDS = 12 * 3600
 
 
 def open_session(key: Key, now: float) -> tuple[Key, str]:
-    """Open a session for somebody who showed a key; it ends with that key, or after half a day."""
+    """Create a session for the owner of a key. It ends with that key, or after twelve hours."""
     return make_key(f"session of {key.name}", ["read"], now, now + _SECONDS, parent=key.id)
 
 
-def session_in(cookies: bytes | None, is_secure: bool) -> str | None:
-    """Find the session among the cookies of a request.
+def session_token(cookies: bytes | None, is_secure: bool) -> str | None:
+    """Return the token of the session among the cookies of a request, if there is one.
 
     Examples
     --------
-    >>> session_in(b"theme=dark; fairbandits=fb_1", is_secure=False)
+    >>> session_token(b"theme=dark; fairbandits=fb_1", is_secure=False)
     'fb_1'
     """
     if not cookies:
         return None
     try:
-        found = SimpleCookie(cookies.decode("latin-1")).get(_name(is_secure))
+        found = SimpleCookie(cookies.decode("latin-1")).get(_cookie_name(is_secure))
     except CookieError:
         return None
     return None if found is None else found.value
 
 
-def as_cookie(session: str, is_secure: bool) -> str:
-    """Write the cookie of a session, unread by scripts and unsent from other sites; an empty one ends it."""
-    age = _SECONDS if session else 0
-    ending = "; Secure" if is_secure else ""
-    return f"{_name(is_secure)}={session}; Path=/; Max-Age={age}; HttpOnly; SameSite=Strict{ending}"
+def session_cookie(token: str, is_secure: bool) -> str:
+    """Return the cookie of a session, hidden from scripts and other sites. An empty token ends the session."""
+    age = _SECONDS if token else 0
+    secure = "; Secure" if is_secure else ""
+    return f"{_cookie_name(is_secure)}={token}; Path=/; Max-Age={age}; HttpOnly; SameSite=Strict{secure}"
 
 
-def _name(is_secure: bool) -> str:
-    # Browsers take a cookie with this prefix from the very host alone, and over TLS alone.
+def _cookie_name(is_secure: bool) -> str:
+    # Browsers accept a cookie with this prefix only from the host itself, over TLS.
     return "__Host-fairbandits" if is_secure else "fairbandits"

@@ -1,1 +1,1 @@
-"""HTTP: routes, schemas, the request gate and problem responses."""
+"""The HTTP interface: the gate that every request passes, routes, schemas and problem responses."""

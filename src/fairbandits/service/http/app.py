@@ -1,4 +1,4 @@
-"""The application: all routes put together, around one engine."""
+"""The application: an engine, its routes, and the gate before them."""
 
 from __future__ import annotations
 
@@ -11,113 +11,94 @@ from contextlib import asynccontextmanager, contextmanager
 from typing import Any
 
 from fastapi import FastAPI
-from starlette.types import ASGIApp, Receive, Scope, Send
 
 from fairbandits import __version__
-from fairbandits.service.auth.key_cache import Ring
-from fairbandits.service.auth.key_store import Keys
+from fairbandits.service.auth.key_cache import KeyCache
+from fairbandits.service.auth.key_store import KeyStore
 from fairbandits.service.config import Config
-from fairbandits.service.demo import read_config
+from fairbandits.service.demo import load_config_or_demo
+from fairbandits.service.demo.traffic import DemoTraffic
 from fairbandits.service.engine import Engine
-from fairbandits.service.http import arms, decisions, health, login, openapi, rewards, validation
-from fairbandits.service.http.fast_routing import Express
-from fairbandits.service.http.gate import Gate
-from fairbandits.service.http.protocol import LIMITS
+from fairbandits.service.http import arms, decisions, fairness, health, login, openapi, page, rewards
+from fairbandits.service.http.gate import Gate, GatedApp
+from fairbandits.service.http.protocol import LIMITS_STATE
+from fairbandits.service.http.routing import RouteTable
 from fairbandits.service.http.schemas import Schemas
-from fairbandits.service.http.timing import Timing
+from fairbandits.service.http.validation import install_error_handlers
 from fairbandits.service.metrics import Metrics
-from fairbandits.service.page import Live
-from fairbandits.service.page import routes as page
-from fairbandits.service.page.traffic import Traffic
+from fairbandits.service.page.live_feed import LiveFeed
 
-#: Where a worker process finds its configuration; without it, the demo's.
+#: The environment variable that names the configuration of a worker; without it, it serves the demo.
 CONFIG_VARIABLE = "FAIRBANDITS_CONFIG"
-#: Where it finds that simulated students are to come.
+#: The environment variable that turns on the simulated students of the demo.
 DEMO_VARIABLE = "FAIRBANDITS_DEMO"
 _SWITCH_SECONDS = 0.0005
-_GARBAGE = 50_000
+_GARBAGE_THRESHOLD = 50_000
 
 
 def create_app(config: Config, demo: bool = False) -> FastAPI:
-    """Make the application: ASGI, to be run by uvicorn or any other server.
+    """Create the ASGI application, to be run by uvicorn or any other server.
 
     Parameters
     ----------
     config : Config
-        What it is told.
+        The configuration.
     demo : bool
-        Whether simulated students come; the configuration is the demo's then.
+        Whether to simulate the students of the demo, whose configuration it must be.
     """
     engine = Engine(config)
-    keys = Keys(engine.store, engine.writer.in_store)
-    ring = Ring(keys.read)
-    live = Live(engine)
+    key_store = KeyStore(engine.store, engine.writer.run_in_store_thread)
+    keys = KeyCache(key_store.read)
+    feed = LiveFeed(engine)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[dict[str, Any]]:
         await engine.start()
-        await ring.refresh()
-        watching = asyncio.create_task(ring.watch())
-        live.end_with_process()
-        sending = asyncio.create_task(Traffic(engine).run()) if demo else None
+        await keys.refresh()
+        background = [asyncio.create_task(keys.refresh_forever())]
+        feed.end_with_process()
+        if demo:
+            background.append(asyncio.create_task(DemoTraffic(engine).run()))
         try:
-            with _tuned():
-                yield {LIMITS: config.limits}
+            with _tuned_interpreter():
+                yield {LIMITS_STATE: config.limits}
         finally:
-            watching.cancel()
-            if sending is not None:
-                sending.cancel()
+            for task in background:
+                task.cancel()
             await engine.stop()
 
     schemas, metrics = Schemas(config), Metrics(engine)
-    app = Service(title=config.title, version=__version__, lifespan=lifespan, docs_url=None, redoc_url=None)
+    app = GatedApp(title=config.title, version=__version__, lifespan=lifespan, openapi_url=None)
     app.state.engine = engine
     routers = (
         decisions.routes(engine, schemas),
         rewards.routes(engine, schemas),
         arms.routes(engine, schemas),
-        health.routes(engine, metrics, live),
-        page.routes(live),
-        login.routes(ring, keys),
+        fairness.routes(feed),
+        health.routes(engine, metrics, feed),
+        page.routes(),
+        login.routes(keys, key_store),
+        openapi.routes(app),
     )
+    table = RouteTable(routers)
     for router in routers:
         app.include_router(router)
-    openapi.describe(app, schemas)
-    validation.install(app)
-    app.front = Timing(Gate(Express(app.framework, routers), ring, config.limits), metrics)
+    openapi.install_openapi(app, table, schemas)
+    install_error_handlers(app)
+    app.gate = Gate(app.framework, table, keys, config.limits, metrics)
     return app
 
 
-class Service(FastAPI):
-    """The application, with all that stands before the framework.
-
-    Attributes
-    ----------
-    front : ASGIApp
-        What takes every request first; what goes on to the framework comes to `framework`.
-    """
-
-    front: ASGIApp
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Take a request."""
-        await self.front(scope, receive, send)
-
-    async def framework(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Take what needs the framework."""
-        await super().__call__(scope, receive, send)
-
-
 @contextmanager
-def _tuned() -> Iterator[None]:
-    """Run the interpreter as a server needs it."""
-    # What is there by now stays: to look through it for garbage again and again makes requests wait.
+def _tuned_interpreter() -> Iterator[None]:
+    """Tune the interpreter for a server."""
+    # Objects that exist by now stay for good, and scanning them for garbage would delay requests.
     threshold = gc.get_threshold()
     gc.collect()
     gc.freeze()
-    # And what requests leave is garbage in circles only where they fail.
-    gc.set_threshold(_GARBAGE)
-    # The thread that writes needs the interpreter a few times a batch, each time for a moment.
+    # Requests create reference cycles only when they fail, so collections can be rare.
+    gc.set_threshold(_GARBAGE_THRESHOLD)
+    # The store thread needs the interpreter lock a few times for every batch, each time only briefly.
     interval = sys.getswitchinterval()
     sys.setswitchinterval(_SWITCH_SECONDS)
     try:
@@ -129,5 +110,5 @@ def _tuned() -> Iterator[None]:
 
 
 def app_from_environment() -> FastAPI:
-    """Make the application of the configuration that the environment names, as worker processes do."""
-    return create_app(read_config(os.environ.get(CONFIG_VARIABLE)), bool(os.environ.get(DEMO_VARIABLE)))
+    """Create the application of the configuration that the environment names, as worker processes do."""
+    return create_app(load_config_or_demo(os.environ.get(CONFIG_VARIABLE)), bool(os.environ.get(DEMO_VARIABLE)))

@@ -1,75 +1,49 @@
-"""`POST /v1/decisions`: which arm, for one user or many."""
+"""`POST /v1/decisions`: decisions for one user or many."""
 
 from __future__ import annotations
 
-from typing import Any
-
 from fastapi import APIRouter, Request, Response
-from pydantic_core import to_json
 
-from fairbandits.service.engine import Decide, Engine
-from fairbandits.service.http.idempotency import Written, once
-from fairbandits.service.http.openapi import answers, takes
-from fairbandits.service.http.problems import RefusedError
-from fairbandits.service.http.schemas import Schemas, parse
-from fairbandits.service.http.validation import invalid_at
-from fairbandits.service.log import Answer
-from fairbandits.service.log.events import Decided
-from fairbandits.service.state.recommender import NoArmsError
+from fairbandits.service.engine import Engine
+from fairbandits.service.http.messages import idempotency_key, parse, respond
+from fairbandits.service.http.openapi import json_body, json_responses
+from fairbandits.service.http.routing import access
+from fairbandits.service.http.schemas import Schemas
+from fairbandits.service.log.requests import Refusal
+from fairbandits.service.state.decider import DecisionRequest
 
 
 def routes(engine: Engine, schemas: Schemas) -> APIRouter:
-    """Make the routes."""
+    """Return the routes."""
     router = APIRouter(prefix="/v1/decisions", tags=["decisions"])
 
-    @router.post("", openapi_extra=takes("DecisionRequest"), responses=answers("DecisionAnswer", 409, 422))
+    @router.post(
+        "", openapi_extra=json_body("DecisionRequest"), responses=json_responses("DecisionResponse", 409, 422)
+    )
+    @access("decide", body="json")
     async def decide(request: Request) -> Response:
-        """Pick an arm for a user, or k arms in an order.
+        """Choose an arm for a user, or a slate of k arms.
 
-        Keep the decision's id until the reward comes.
+        Keep the id of the decision until its reward is known.
         """
         body = await request.body()
-        given = parse(schemas.decision, body)
-        asking = Decide(requests=[given], as_answer=_one, refuse=_refuse_one, once=once(request, body))
-        return Written(await engine.writer.write(asking))
+        user = parse(schemas.decision, body)
+        asked = DecisionRequest(users=[user], idempotency=idempotency_key(request, body))
+        return respond(await engine.writer.write(asked))
 
-    @router.post("/batch", openapi_extra=takes("DecisionsRequest"), responses=answers("DecisionsAnswer", 409, 422))
+    @router.post(
+        "/batch",
+        openapi_extra=json_body("DecisionsRequest"),
+        responses=json_responses("DecisionsResponse", 409, 422),
+    )
+    @access("decide", body="json")
     async def decide_many(request: Request) -> Response:
-        """Pick for many users at once; all or none."""
+        """Choose for many users at once; either all decisions are made or none."""
         body = await request.body()
-        given = parse(schemas.decisions, body)["decisions"]
-        asking = Decide(requests=given, as_answer=_several, refuse=_refuse_several, once=once(request, body))
-        return Written(await engine.writer.write(asking))
+        users = parse(schemas.decisions, body)["decisions"]
+        asked = DecisionRequest(users=users, is_batch=True, idempotency=idempotency_key(request, body))
+        outcome = await engine.writer.write(asked)
+        pointer = f"#/decisions/{outcome.item}" if isinstance(outcome, Refusal) else "#"
+        return respond(outcome, pointer)
 
     return router
-
-
-def _refuse_one(_: int, error: ValueError) -> RefusedError:
-    return _refused("#", error)
-
-
-def _refuse_several(number: int, error: ValueError) -> RefusedError:
-    return _refused(f"#/decisions/{number}", error)
-
-
-def _refused(pointer: str, error: ValueError) -> RefusedError:
-    if isinstance(error, NoArmsError):
-        return RefusedError(409, "Empty catalogue", str(error))
-    return invalid_at([(pointer, str(error))])
-
-
-def _one(decided: list[Decided]) -> Answer:
-    return Answer(200, to_json(_plain(decided[0])))
-
-
-def _several(decided: list[Decided]) -> Answer:
-    return Answer(200, to_json({"decisions": [_plain(one) for one in decided]}))
-
-
-def _plain(decided: Decided) -> dict[str, Any]:
-    picked = (
-        {"slate": decided.picked, "scores": decided.scores}
-        if decided.slate
-        else {"arm": decided.picked[0], "scores": decided.scores[0]}
-    )
-    return {"decision": decided.id, "propensity": decided.propensity, **picked}

@@ -1,4 +1,4 @@
-"""What `/v1/fairness` answers, as types: they describe the API, and tests check answers against them."""
+"""The response of `/v1/fairness`, as types that describe the API and that tests check responses against."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from typing import Literal
 
 from typing_extensions import TypedDict
 
-from fairbandits.service.http.schemas import PartsOfScore
+from fairbandits.service.http.schemas import ArmScore
 
-NumericFeature = float | None
+_OptionalFloat = float | None
 
 
 class EstimateSchema(TypedDict):
-    """A number, and where it may truly lie."""
+    """An estimate with its confidence interval."""
 
     value: float
     low: float
@@ -20,7 +20,7 @@ class EstimateSchema(TypedDict):
 
 
 class GroupGainsSchema(TypedDict):
-    """What a group gained, the rewards it still misses, and the experiments it bore."""
+    """The rewards of a group, its missing rewards and its exploration burden."""
 
     labels: list[str]
     place: int
@@ -39,21 +39,21 @@ class GroupGainsSchema(TypedDict):
 
 
 class FoundGap(EstimateSchema):
-    """The highest mean of a group less the lowest."""
+    """The gap: the highest mean reward of a group minus the lowest."""
 
     advantaged: list[str]
     disadvantaged: list[str]
 
 
 class OneSided(EstimateSchema):
-    """The part of a gap that is due to arms which only one of the two groups was shown."""
+    """The part of a gap that comes from arms which only one of the two groups was shown."""
 
     share_advantaged: float
     share_disadvantaged: float
 
 
 class ArmPartSchema(TypedDict):
-    """What an arm adds to a gap: by who was shown it, and by who got more from it."""
+    """The contribution of an arm to a gap: its exposure effect and its within-arm effect."""
 
     arm: str
     exposure_effect: float
@@ -61,12 +61,12 @@ class ArmPartSchema(TypedDict):
     total: EstimateSchema
     share_advantaged: float
     share_disadvantaged: float
-    mean_advantaged: NumericFeature
-    mean_disadvantaged: NumericFeature
+    mean_advantaged: _OptionalFloat
+    mean_disadvantaged: _OptionalFloat
 
 
 class DecompositionSchema(TypedDict):
-    """A gap, split over arms; `rest` is what all others add."""
+    """A gap decomposed by arm; `rest` is the contribution of all arms that are not listed."""
 
     exposure_effect: EstimateSchema
     within_arm_effect: EstimateSchema
@@ -78,7 +78,7 @@ class DecompositionSchema(TypedDict):
 
 
 class MissingRewardsSchema(TypedDict):
-    """Whose rewards are missing more often, and how small and large the gap could be, had they come."""
+    """The groups with the most and fewest missing rewards, and the range of the gap had all rewards arrived."""
 
     share_gap: EstimateSchema
     most: list[str]
@@ -88,25 +88,25 @@ class MissingRewardsSchema(TypedDict):
 
 
 class GroupLine(TypedDict):
-    """The mean reward of a group at the end of each block of time; null while it is not shown."""
+    """The mean reward of a group at the end of each block of time; null while the group is too small."""
 
     labels: list[str]
-    mean: list[NumericFeature]
-    low: list[NumericFeature]
-    high: list[NumericFeature]
+    mean: list[_OptionalFloat]
+    low: list[_OptionalFloat]
+    high: list[_OptionalFloat]
 
 
 class TimelineSchema(TypedDict):
-    """How the gap came about."""
+    """The mean rewards of groups and the gap over time."""
 
     ends: list[str]
     groups: list[GroupLine]
-    gap_low: list[NumericFeature]
-    gap_high: list[NumericFeature]
+    gap_low: list[_OptionalFloat]
+    gap_high: list[_OptionalFloat]
 
 
 class ComparisonSchema(TypedDict):
-    """The groups of an attribute, compared; what is null needs two groups that are large enough."""
+    """The groups of an attribute, compared. Values are null unless two groups are large enough."""
 
     attributes: list[str]
     conclusion: Literal["fair", "unfair", "undecided", "too small"]
@@ -122,21 +122,21 @@ class ComparisonSchema(TypedDict):
 
 
 class RecentDecision(TypedDict):
-    """A decision of late; groups that are too small to be shown are left out."""
+    """A recent decision, without groups that are too small to be shown."""
 
     decision: str
     time: str
     groups: dict[str, str]
     picked: list[str]
-    scores: list[PartsOfScore]
+    scores: list[ArmScore]
     offered: int
-    propensity: NumericFeature
+    propensity: _OptionalFloat
     explored: bool
-    reward: NumericFeature
+    reward: _OptionalFloat
 
 
-class FairnessAnswer(TypedDict):
-    """Who gains less: in words, now, over time, by arms; and the last decisions."""
+class FairnessResponse(TypedDict):
+    """The gap between groups: the verdict in words, the estimates, the history, the arms, the recent decisions."""
 
     seq: int
     time: str

@@ -1,185 +1,235 @@
-"""The gate that every request passes: who asks, may they, how often, how much; and what every answer carries.
+"""The gate that every request passes: authentication, rate limits, size limits, response headers, durations.
 
-Plain ASGI, as it stands before every decision.
+It is plain ASGI, because it is on the path of every decision.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from time import perf_counter
 
+from fastapi import FastAPI
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from fairbandits.service.auth.key_cache import Ring
-from fairbandits.service.auth.keys import SCOPES, Key
-from fairbandits.service.auth.rate_limit import Rates, address
-from fairbandits.service.auth.scopes import Access, access_to
-from fairbandits.service.auth.sessions import session_in
-from fairbandits.service.http import refusals
-from fairbandits.service.http.headers import EVERY, FRESH, PAGE, SECURE
-from fairbandits.service.http.limits import Limits
+from fairbandits.service.auth.key_cache import KeyCache
+from fairbandits.service.auth.keys import Key
+from fairbandits.service.auth.rate_limit import RateLimiter, client_address
+from fairbandits.service.auth.scopes import SCOPES
+from fairbandits.service.auth.sessions import session_token
+from fairbandits.service.config import Limits
+from fairbandits.service.http import problems
+from fairbandits.service.http.headers import COMMON, HSTS, NO_STORE, PAGE
 from fairbandits.service.http.loopback import is_local
-from fairbandits.service.http.problems import PROBLEM_TYPE, RefusedError
+from fairbandits.service.http.messages import BufferedRequest
+from fairbandits.service.http.problems import PROBLEM_TYPE, ProblemError
+from fairbandits.service.http.routing import RouteTable, ServedRoute
+from fairbandits.service.metrics import Metrics
 
-_Head = dict[bytes, bytes]
+_Headers = dict[bytes, bytes]
 
-_TYPES = {"json": b"application/json", "form": b"application/x-www-form-urlencoded"}
+_MEDIA_TYPES = {"json": b"application/json", "form": b"application/x-www-form-urlencoded"}
 _KIB = 1024
 
 
-class Gate:
-    """Lets through what may pass, and answers the rest.
+class GatedApp(FastAPI):
+    """An application whose requests go to the gate first.
 
-    The application finds under `state` of a request's scope: `client`, the id of the key, where there is one; and
-    `scopes`, what it is good for.
+    Attributes
+    ----------
+    gate : ASGIApp
+        The gate, which passes requests that need the framework to `framework`.
+    """
+
+    gate: ASGIApp
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request to the gate."""
+        await self.gate(scope, receive, send)
+
+    async def framework(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request to the framework."""
+        await super().__call__(scope, receive, send)
+
+
+class Gate:
+    """Admits requests, calls their route, and answers those that are refused.
+
+    Routes find in `scope["state"]`: `client`, the id of the key, if there is one, and `scopes`, what it allows.
 
     Parameters
     ----------
-    app : callable
-        What stands behind it.
-    ring : Ring
+    framework : ASGIApp
+        The application that handles routes with parameters, and everything that is not HTTP.
+    routes : RouteTable
+        The routes.
+    keys : KeyCache
         The keys.
     limits : Limits
-        How much, how often.
+        The limits of sizes and rates.
+    metrics : Metrics
+        The metrics, which count the durations of requests.
     """
 
-    def __init__(self, app: ASGIApp, ring: Ring, limits: Limits) -> None:
-        self._app = app
-        self._ring = ring
-        self._most = limits.body
-        self._rates = Rates(limits.rate, limits.burst)
-        self._guests = Rates(limits.guest_rate, limits.guest_burst)
+    def __init__(
+        self, framework: ASGIApp, routes: RouteTable, keys: KeyCache, limits: Limits, metrics: Metrics
+    ) -> None:
+        self._framework = framework
+        self.routes = routes
+        self._keys = keys
+        self._max_body = limits.body
+        self._key_limiter = RateLimiter(limits.rate, limits.burst)
+        self._guest_limiter = RateLimiter(limits.guest_rate, limits.guest_burst)
+        self._metrics = metrics
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Take a request."""
+        """Handle a request."""
         if scope["type"] != "http":
-            await self._app(scope, receive, send)
+            await self._framework(scope, receive, send)
             return
-        answer = _Answer(send, scope["scheme"] == "https")
+        began = perf_counter()
+        sender = _ResponseSender(send, scope["scheme"] == "https")
         try:
-            access = access_to(scope["method"], scope["path"])
-            head: _Head = dict(scope["headers"])
-            key = await self._admit(access, head, scope)
-            if access.body is not None:
-                self._check_body(access.body, head)
-            if access.page:
-                answer.headers = PAGE
+            route = self.routes.find(scope["method"], scope["path"])
+            headers: _Headers = dict(scope["headers"])
+            key = await self._admit(route, headers, scope)
+            if route.body is not None:
+                self._check_body(route.body, headers)
+            if route.page:
+                sender.headers = PAGE
             if key is not None:
-                answer.may_go_on = partial(self._ring.is_live, key)
-            await self._app(scope, receive, answer.send)
-        except RefusedError as refused:
-            await answer.refuse(refused)
+                sender.may_continue = partial(self._keys.is_active, key)
+            if route.endpoint is None:
+                await self._framework(scope, receive, sender.send)
+            else:
+                scope["route"] = route.api_route
+                response = await route.endpoint(BufferedRequest(scope, receive))
+                await response(scope, receive, sender.send)
         except ClientDisconnect:
-            pass  # nobody is there to be answered
+            pass  # nobody is left to be answered
         except Exception as error:
-            await answer.refuse(refusals.unexpected(error))
+            await sender.send_problem(problems.problem_from(error))
+        finally:
+            # Labelled by route rather than by path, of which there are arbitrarily many.
+            label = getattr(scope.get("route"), "path", "other")
+            self._metrics.observe_request(label, sender.status, perf_counter() - began)
 
-    # -- who, and how often ----------------------------------------------------------------------------
+    # -- authentication and rate limits ----------------------------------------------------------------
 
-    async def _admit(self, access: Access, head: _Head, scope: Scope) -> Key | None:
-        """Say by which key somebody comes in; refuse those who may not."""
+    async def _admit(self, route: ServedRoute, headers: _Headers, scope: Scope) -> Key | None:
+        """Return the key of a request, if it has one; raise a problem if it may not use the route."""
         state = scope.setdefault("state", {})
-        length = head.get(b"content-length")
-        # A request counts for as many as there are KiB in its body, and for one at least.
-        cost = 1 if length is None else 1 + min(int(length), self._most) // _KIB
-        shown = head.get(b"authorization")
-        if shown is None and self._ring.is_empty and is_local(scope, head.get(b"host")):
-            # Before the first key is made, whoever is on this machine may do everything.
-            _spend(self._rates, address(scope["client"]), cost)
+        length = headers.get(b"content-length")
+        # Every KiB of the body counts as another request.
+        cost = 1 if length is None else 1 + min(int(length), self._max_body) // _KIB
+        authorization = headers.get(b"authorization")
+        if authorization is None and self._keys.is_empty and is_local(scope, headers.get(b"host")):
+            # Until the first key is created, everything is allowed from this machine.
+            _take(self._key_limiter, client_address(scope["client"]), cost)
             state["scopes"] = SCOPES
             return None
         try:
-            key = await (self._session(access, head, scope) if shown is None else self._bearer(shown))
-        except RefusedError:
-            _spend(self._guests, address(scope["client"]), 1)
-            if access.scope is not None:
+            if authorization is None:
+                key = await self._session(route, headers, scope)
+            else:
+                key = await self._bearer(authorization)
+        except ProblemError:
+            _take(self._guest_limiter, client_address(scope["client"]), 1)
+            if route.scope is not None:
                 raise
-            key = None
-        if key is None:
             state["scopes"] = ()
             return None
-        who = key.parent or key.id
-        _spend(self._rates, who, cost)
-        if access.scope is not None and access.scope not in key.scopes:
-            raise refusals.too_narrow(access, key)
-        state["client"], state["scopes"] = who, key.scopes
+        client = key.parent or key.id
+        _take(self._key_limiter, client, cost)
+        if route.scope is not None and route.scope not in key.scopes:
+            raise problems.forbidden(route.method, route.path, route.scope, key.scopes)
+        state["client"], state["scopes"] = client, key.scopes
         return key
 
-    async def _bearer(self, shown: bytes) -> Key:
-        kind, _, token = shown.partition(b" ")
-        key = await self._ring.find(token.decode("latin-1")) if kind.lower() == b"bearer" else None
+    async def _bearer(self, authorization: bytes) -> Key:
+        scheme, _, token = authorization.partition(b" ")
+        key = await self._keys.find(token.decode("latin-1")) if scheme.lower() == b"bearer" else None
         if key is None:
-            raise refusals.unauthorized("this key is not known here; was all of it copied?")
-        if not self._ring.is_live(key):
-            raise refusals.unauthorized("this key was revoked; ask for a new one")
+            raise problems.unauthorized("the key is unknown; was all of it copied?")
+        if not self._keys.is_active(key):
+            raise problems.unauthorized("the key was revoked; ask for a new one")
         return key
 
-    async def _session(self, access: Access, head: _Head, scope: Scope) -> Key:
-        token = session_in(head.get(b"cookie"), scope["scheme"] == "https")
-        key = None if token is None else await self._ring.find(token, session=True)
-        if key is None or not self._ring.is_live(key):
-            raise refusals.without_key(access, b"text/html" in head.get(b"accept", b""))
-        return key
+    async def _session(self, route: ServedRoute, headers: _Headers, scope: Scope) -> Key:
+        token = session_token(headers.get(b"cookie"), scope["scheme"] == "https")
+        key = None if token is None else await self._keys.find(token, session=True)
+        if key is not None and self._keys.is_active(key):
+            return key
+        if route.method == "GET" and b"text/html" in headers.get(b"accept", b""):
+            raise ProblemError(
+                303, "Log in", "log in with a key that has the scope 'read'", headers={"Location": "/login"}
+            )
+        raise problems.unauthorized(
+            f"a key with the scope {route.scope!r} is needed: send Authorization: Bearer KEY; "
+            f"`fairbandits keys create --scope {route.scope} --name NAME` creates one"
+        )
 
-    # -- how much --------------------------------------------------------------------------------------
+    # -- size limits -----------------------------------------------------------------------------------
 
-    def _check_body(self, body: str, head: _Head) -> None:
-        came = head.get(b"content-type", b"").partition(b";")[0].strip().lower()
-        # Another type, or none, is what a page of another site can send without being asked whether it may.
-        if came != _TYPES[body] or b"content-encoding" in head:
-            raise refusals.wrong_type(_TYPES[body].decode())
-        length = head.get(b"content-length")
+    def _check_body(self, kind: str, headers: _Headers) -> None:
+        media_type = headers.get(b"content-type", b"").partition(b";")[0].strip().lower()
+        # Browsers send other types, or none, to other sites without asking for permission first.
+        if media_type != _MEDIA_TYPES[kind] or b"content-encoding" in headers:
+            raise problems.unsupported_type(_MEDIA_TYPES[kind].decode())
+        length = headers.get(b"content-length")
         if length is None:
-            raise refusals.without_length()
-        if int(length) > self._most:
-            raise refusals.too_large(self._most)
+            raise problems.length_required()
+        if int(length) > self._max_body:
+            raise problems.too_large(self._max_body)
 
 
-class _Answer:
-    """An answer on its way: the headers that all carry; its end, where the key is revoked before it has ended."""
+class _ResponseSender:
+    """Sends a response with the common headers, and ends a stream when its key is revoked."""
 
-    __slots__ = ("_is_over", "_is_secure", "_is_started", "_send", "headers", "may_go_on")
+    __slots__ = ("_is_ended", "_is_secure", "_is_started", "_send", "headers", "may_continue", "status")
 
     def __init__(self, send: Send, is_secure: bool) -> None:
         self._send = send
         self._is_secure = is_secure
-        self._is_started = self._is_over = False
-        self.headers = EVERY
-        self.may_go_on: Callable[[], bool] | None = None
+        self._is_started = self._is_ended = False
+        self.status = 500
+        self.headers = COMMON
+        self.may_continue: Callable[[], bool] | None = None
 
     async def send(self, message: Message) -> None:
-        """Send on what the application sends."""
+        """Send a message of the application."""
         if message["type"] == "http.response.start":
             self._is_started = True
+            self.status = message["status"]
             headers = [*message.get("headers", ()), *self.headers]
             for name, _ in headers:
                 if name == b"cache-control":
                     break
             else:
-                headers.append(FRESH)
+                headers.append(NO_STORE)
             if self._is_secure:
-                headers.append(SECURE)
+                headers.append(HSTS)
             message["headers"] = headers
-        elif self._is_over:
+        elif self._is_ended:
             return
-        elif message.get("more_body") and self.may_go_on is not None and not self.may_go_on():
-            self._is_over = True
+        elif message.get("more_body") and self.may_continue is not None and not self.may_continue():
+            self._is_ended = True
             message = {"type": "http.response.body"}
         await self._send(message)
 
-    async def refuse(self, refused: RefusedError) -> None:
-        """Answer with a problem; an answer that has begun stays cut off."""
+    async def send_problem(self, problem: ProblemError) -> None:
+        """Send a problem, unless a response has begun; that one remains incomplete."""
         if self._is_started:
             return
-        body = refused.to_body()
-        headers = [(name.lower().encode(), value.encode("latin-1")) for name, value in refused.headers.items()]
+        body = problem.to_body()
+        headers = [(name.lower().encode(), value.encode("latin-1")) for name, value in problem.headers.items()]
         headers += [(b"content-type", PROBLEM_TYPE.encode()), (b"content-length", b"%d" % len(body))]
-        await self.send({"type": "http.response.start", "status": refused.status, "headers": headers})
+        await self.send({"type": "http.response.start", "status": problem.status, "headers": headers})
         await self.send({"type": "http.response.body", "body": body})
 
 
-def _spend(rates: Rates, who: str, cost: int) -> None:
-    wait = rates.take(who, cost)
+def _take(limiter: RateLimiter, client: str, cost: int) -> None:
+    wait = limiter.take(client, cost)
     if wait:
-        raise refusals.too_often(wait)
+        raise problems.too_many_requests(wait)

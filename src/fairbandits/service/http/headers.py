@@ -1,10 +1,10 @@
-"""The headers that answers carry."""
+"""The headers of responses."""
 
 from __future__ import annotations
 
-# Everything from this service and nothing from elsewhere; no inline script, no inline style: the page turns the
-# style elements that Plotly makes into sheets of the document (`page/static/sheets.js`).
-_POLICY = "; ".join(
+# Everything is loaded from this service. No inline scripts or styles: `page/static/sheets.js` turns the style
+# elements that Plotly creates into style sheets of the document.
+_CONTENT_SECURITY_POLICY = "; ".join(
     (
         "default-src 'none'",
         "script-src 'self'",
@@ -17,23 +17,23 @@ _POLICY = "; ".join(
     )
 )
 
-#: Of every answer: it is what it says it is, and no page of another site may take it in.
-EVERY: tuple[tuple[bytes, bytes], ...] = (
+#: Headers of every response.
+COMMON: tuple[tuple[bytes, bytes], ...] = (
     (b"x-content-type-options", b"nosniff"),
     (b"cross-origin-resource-policy", b"same-origin"),
 )
 
-#: Of what a browser shows or runs.
+#: Headers of responses that a browser displays or runs.
 PAGE = (
-    *EVERY,
-    (b"content-security-policy", _POLICY.encode("ascii")),
-    # Not "no-referrer": browsers then do not say either that the form for a key was sent from this site.
+    *COMMON,
+    (b"content-security-policy", _CONTENT_SECURITY_POLICY.encode("ascii")),
+    # With "no-referrer" browsers would send "Origin: null" with the login form.
     (b"referrer-policy", b"same-origin"),
     (b"cross-origin-opener-policy", b"same-origin"),
 )
 
-#: Of answers that do not say themselves whether they may be kept.
-FRESH = (b"cache-control", b"no-store")
+#: Added to responses without a Cache-Control of their own.
+NO_STORE = (b"cache-control", b"no-store")
 
-#: Over TLS: browsers come back by TLS alone.
-SECURE = (b"strict-transport-security", b"max-age=31536000")
+#: Added over TLS, so that browsers return over TLS only.
+HSTS = (b"strict-transport-security", b"max-age=31536000")

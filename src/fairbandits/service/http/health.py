@@ -1,4 +1,4 @@
-"""What operators ask: is it alive, is it ready, how does it fare."""
+"""`/health`, `/ready` and `/metrics`: routes for operators."""
 
 from __future__ import annotations
 
@@ -8,39 +8,42 @@ from prometheus_client import CONTENT_TYPE_LATEST
 from pydantic_core import to_json
 
 from fairbandits.service.engine import Engine
-from fairbandits.service.http.openapi import answers
-from fairbandits.service.http.problems import UnavailableError
+from fairbandits.service.http.openapi import json_responses
+from fairbandits.service.http.problems import unavailable
+from fairbandits.service.http.routing import access
 from fairbandits.service.metrics import Metrics
-from fairbandits.service.page import Live
+from fairbandits.service.page.live_feed import LiveFeed
 
 
-def routes(engine: Engine, metrics: Metrics, live: Live) -> APIRouter:
-    """Make the routes."""
+def routes(engine: Engine, metrics: Metrics, feed: LiveFeed) -> APIRouter:
+    """Return the routes."""
     router = APIRouter(tags=["operations"])
 
     @router.get("/health")
+    @access(None)
     async def health() -> dict[str, bool]:
-        """Say that the process is alive."""
+        """Report that the process is alive."""
         return {"alive": True}
 
-    @router.get("/ready", responses=answers("Ready"))
+    @router.get("/ready", responses=json_responses("ReadyResponse"))
+    @access(None)
     async def ready(request: Request) -> Response:
-        """Say whether it can serve.
+        """Report whether the service can decide and learn.
 
-        To those who may read: up to where the log was followed, and the fingerprint of what was learned.
+        Keys that may read also get the last applied log entry and a checksum of the state.
         """
-        reason = engine.writer.broken or engine.writer.down
-        if reason is not None:
-            raise UnavailableError("the log cannot be used right now; see the server's log")
+        if engine.writer.broken is not None or engine.writer.down is not None:
+            raise unavailable("the log cannot be used at the moment; see the server's log")
         if "read" not in request.scope["state"]["scopes"]:
             return Response(to_json({"ready": True}), media_type="application/json")
         seq, checksum = await engine.checksum()
         return Response(to_json({"ready": True, "seq": seq, "checksum": checksum}), media_type="application/json")
 
     @router.get("/metrics", response_class=PlainTextResponse)
-    async def numbers() -> Response:
-        """Give the numbers that Prometheus reads."""
-        view = await live.now()
-        return Response(metrics.text(view.findings), media_type=CONTENT_TYPE_LATEST)
+    @access("read")
+    async def prometheus() -> Response:
+        """Return metrics for Prometheus."""
+        view = await feed.current()
+        return Response(metrics.render(view.findings), media_type=CONTENT_TYPE_LATEST)
 
     return router

@@ -1,4 +1,4 @@
-"""`/login` and `/logout`: how somebody with a browser shows a key."""
+"""`/login` and `/logout`: sessions of the page."""
 
 from __future__ import annotations
 
@@ -8,54 +8,58 @@ from urllib.parse import parse_qs
 
 from fastapi import APIRouter, Request, Response
 
-from fairbandits.service.auth.key_cache import Ring
-from fairbandits.service.auth.key_store import Keys
-from fairbandits.service.auth.sessions import as_cookie, open_session, session_in
-from fairbandits.service.http.problems import RefusedError
+from fairbandits.service.auth.key_cache import KeyCache
+from fairbandits.service.auth.key_store import KeyStore
+from fairbandits.service.auth.sessions import open_session, session_cookie, session_token
+from fairbandits.service.http.problems import ProblemError
+from fairbandits.service.http.routing import access
 
-_SAID = "<!--said-->"
-_WRONG = '<p role="alert">This is no key that is known here, or it may not read. Was all of it copied?</p>'
+_MESSAGE = "<!--message-->"
+_WRONG = '<p role="alert">This key is unknown or lacks the scope “read”. Was all of it copied?</p>'
 
 
-def routes(ring: Ring, keys: Keys) -> APIRouter:
-    """Make the routes.
+def routes(keys: KeyCache, store: KeyStore) -> APIRouter:
+    """Return the routes.
 
     Parameters
     ----------
-    ring : Ring
-        The keys that are known.
-    keys : Keys
-        Where sessions are kept.
+    keys : KeyCache
+        The known keys.
+    store : KeyStore
+        The store of sessions.
     """
     router = APIRouter(include_in_schema=False)
     form = files(__package__).joinpath("login.html").read_text(encoding="utf-8")
 
     @router.get("/login")
-    async def show(request: Request) -> Response:
-        said = _WRONG if request.url.query == "wrong" else ""
-        return Response(form.replace(_SAID, said), media_type="text/html")
+    @access(None, page=True)
+    async def show_form(request: Request) -> Response:
+        message = _WRONG if request.url.query == "wrong" else ""
+        return Response(form.replace(_MESSAGE, message), media_type="text/html")
 
     @router.post("/login")
+    @access(None, body="form", page=True)
     async def log_in(request: Request) -> Response:
         _refuse_other_sites(request)
-        given = parse_qs((await request.body()).decode("latin-1"))
-        key = await ring.find(given.get("key", [""])[0].strip())
-        if key is None or not ring.is_live(key) or "read" not in key.scopes:
-            return _go("/login?wrong")
+        fields = parse_qs((await request.body()).decode("latin-1"))
+        key = await keys.find(fields.get("key", [""])[0].strip())
+        if key is None or not keys.is_active(key) or "read" not in key.scopes:
+            return _redirect("/login?wrong")
         session, token = open_session(key, time.time())
-        await keys.keep(session)
-        await ring.refresh()
-        return _go("/", as_cookie(token, _is_secure(request)))
+        await store.save(session)
+        await keys.refresh()
+        return _redirect("/", session_cookie(token, _is_secure(request)))
 
     @router.post("/logout")
+    @access(None, body="form", page=True)
     async def log_out(request: Request) -> Response:
         _refuse_other_sites(request)
-        token = session_in(request.headers.get("cookie", "").encode("latin-1"), _is_secure(request))
-        session = await ring.find(token or "", session=True)
+        token = session_token(request.headers.get("cookie", "").encode("latin-1"), _is_secure(request))
+        session = await keys.find(token or "", session=True)
         if session is not None:
-            await keys.revoke(session.id)
-            await ring.refresh()
-        return _go("/login", as_cookie("", _is_secure(request)))
+            await store.revoke(session.id)
+            await keys.refresh()
+        return _redirect("/login", session_cookie("", _is_secure(request)))
 
     return router
 
@@ -64,13 +68,13 @@ def _is_secure(request: Request) -> bool:
     return request.url.scheme == "https"
 
 
-def _go(place: str, cookie: str | None = None) -> Response:
-    headers = {"Location": place} if cookie is None else {"Location": place, "Set-Cookie": cookie}
+def _redirect(path: str, cookie: str | None = None) -> Response:
+    headers = {"Location": path} if cookie is None else {"Location": path, "Set-Cookie": cookie}
     return Response(status_code=303, headers=headers)
 
 
 def _refuse_other_sites(request: Request) -> None:
-    """Refuse what a page of another site sends: nobody shall be logged in as somebody else unknowingly."""
+    """Raise a problem if another site sent the form: it could log the visitor in as somebody else."""
     origin = request.headers.get("origin")
     if origin is not None and origin.partition("://")[2] != request.headers.get("host"):
-        raise RefusedError(403, "Forbidden", "this was sent by a page of another site; log in from this one")
+        raise ProblemError(403, "Forbidden", "the form was sent by another site; log in from this one")

@@ -1,4 +1,4 @@
-"""What is on this machine alone."""
+"""Requests from this machine."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from functools import lru_cache
 
 from starlette.types import Scope
 
-_NAMES = re.compile(rb"(localhost|127\.0\.0\.1|\[::1\])(:\d+)?")
+_LOCAL_NAMES = re.compile(rb"(localhost|127\.0\.0\.1|\[::1\])(:\d+)?")
 
 
 def is_loopback(host: str) -> bool:
-    """Say whether an address is of this machine alone.
+    """Return whether an address can be reached from this machine only.
 
     Examples
     --------
@@ -25,15 +25,15 @@ def is_loopback(host: str) -> bool:
         return False
 
 
-def is_local(scope: Scope, name: bytes | None) -> bool:
-    """Say whether a request stays on this machine, and calls it by its name.
+def is_local(scope: Scope, host: bytes | None) -> bool:
+    """Return whether a request comes from this machine and names it as such.
 
-    A page of another site can have a name of its own point here, and then call us by that.
+    The name in the Host header matters because another site can let a name of its own point to this machine.
     """
     client, server = scope.get("client"), scope.get("server")
-    return client is not None and server is not None and _is_local(client[0], server[0], name or b"")
+    return client is not None and server is not None and _is_local(client[0], server[0], host or b"")
 
 
 @lru_cache(100)
-def _is_local(client: str, server: str, name: bytes) -> bool:
-    return is_loopback(client) and is_loopback(server) and _NAMES.fullmatch(name) is not None
+def _is_local(client: str, server: str, host: bytes) -> bool:
+    return is_loopback(client) and is_loopback(server) and _LOCAL_NAMES.fullmatch(host) is not None

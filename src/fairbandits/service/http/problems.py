@@ -1,33 +1,54 @@
-"""Requests that are refused, and why."""
+"""Problem responses (RFC 9457): what a refused request is answered with."""
 
 from __future__ import annotations
 
-import traceback
+import logging
+import math
+import secrets
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pydantic_core import to_json
 
-#: The type of answers that say what was wrong (RFC 9457).
+from fairbandits.service.log.errors import LogBrokenError, LogUnavailableError
+from fairbandits.service.log.requests import Refusal, RefusalReason
+from fairbandits.service.page.live_feed import TooManyStreamsError
+from fairbandits.service.tracebacks import traceback_without_message
+
+_log = logging.getLogger(__name__)
+
+#: The media type of problem responses.
 PROBLEM_TYPE = "application/problem+json"
 
+_REFUSALS = {
+    RefusalReason.EMPTY_CATALOGUE: (409, "Empty catalogue"),
+    RefusalReason.CATALOGUE_FULL: (409, "Catalogue full"),
+    RefusalReason.ARM_EXISTS: (409, "Arm exists"),
+    RefusalReason.UNKNOWN_ARM: (404, "Unknown arm"),
+    RefusalReason.UNKNOWN_DECISION: (404, "Unknown decision"),
+    RefusalReason.REWARD_DIFFERS: (409, "Reward differs"),
+    RefusalReason.REWARD_TOO_LATE: (410, "Reward too late"),
+    RefusalReason.CONFLICT: (409, "Changed at the same time"),
+    RefusalReason.IDEMPOTENCY_KEY_REUSED: (422, "Idempotency key used before"),
+}
 
-class RefusedError(Exception):
-    """A request that is answered with an error.
+
+class ProblemError(Exception):
+    """A request that is answered with a problem.
 
     Parameters
     ----------
     status : int
-        The status of HTTP.
+        The HTTP status.
     title : str
-        What kind of error it is: the same words every time.
+        The kind of problem, always in the same words.
     detail : str
-        What came, what was expected, what to do.
+        The explanation.
     errors : sequence of mapping, optional
-        What is wrong, one by one: `detail` says what, `pointer` (a JSON pointer into the body), `parameter` or
-        `header` says where.
+        The single errors: `detail` explains, and `pointer` (a JSON pointer into the body), `parameter` or `header`
+        names the place.
     headers : mapping, optional
-        Headers of the answer.
+        Headers of the response.
     """
 
     def __init__(
@@ -46,7 +67,7 @@ class RefusedError(Exception):
         self.headers = dict(headers or {})
 
     def to_dict(self) -> dict[str, Any]:
-        """Give the problem as plain values."""
+        """Return the problem as plain values."""
         plain: dict[str, Any] = {
             "type": "about:blank",
             "title": self.title,
@@ -56,17 +77,92 @@ class RefusedError(Exception):
         return plain | {"errors": self.errors} if self.errors else plain
 
     def to_body(self) -> bytes:
-        """Write the problem down."""
+        """Return the body of the response."""
         return to_json(self.to_dict())
 
 
-def where_of(error: BaseException) -> str:
-    """Say what an error is and where it was, without its message: that may hold what came, which is sensitive."""
-    return f"{type(error).__name__}\n{''.join(traceback.format_tb(error.__traceback__))}"
+def invalid_body(errors: Sequence[tuple[str, str]]) -> ProblemError:
+    """Return the problem of a body with errors, given as JSON pointers and details."""
+    pointer, detail = errors[0]
+    place = f"{pointer}: " if pointer != "#" else ""
+    listed = [{"detail": detail, "pointer": pointer} for pointer, detail in errors]
+    return ProblemError(422, "Invalid request", f"{place}{detail}", listed)
 
 
-class UnavailableError(RefusedError):
-    """The log cannot be written or read right now; what was asked for has not happened, or is found in the log."""
+def refused(refusal: Refusal, pointer: str = "#") -> ProblemError:
+    """Return the problem of a request that the log refused; `pointer` is the place of an invalid value."""
+    if refusal.reason is RefusalReason.INVALID:
+        return invalid_body([(pointer, refusal.detail)])
+    status, title = _REFUSALS[refusal.reason]
+    return ProblemError(status, title, refusal.detail)
 
-    def __init__(self, detail: str, retry_after: int = 1) -> None:
-        super().__init__(503, "Service unavailable", detail, headers={"Retry-After": str(retry_after)})
+
+def unavailable(detail: str, retry_after: int = 1) -> ProblemError:
+    """Return the problem of a request that may succeed later."""
+    return ProblemError(503, "Service unavailable", detail, headers={"Retry-After": str(retry_after)})
+
+
+def unauthorized(detail: str) -> ProblemError:
+    """Return the problem of a request without a valid key."""
+    return ProblemError(401, "Unauthorized", detail, headers={"WWW-Authenticate": 'Bearer realm="fairbandits"'})
+
+
+def forbidden(method: str, path: str, scope: str, scopes: frozenset[str]) -> ProblemError:
+    """Return the problem of a request whose key lacks the scope."""
+    return ProblemError(
+        403,
+        "Forbidden",
+        f"{method} {path} needs the scope {scope!r}; this key has {', '.join(sorted(scopes))}",
+        headers={"WWW-Authenticate": f'Bearer realm="fairbandits", error="insufficient_scope", scope="{scope}"'},
+    )
+
+
+def too_large(limit: int) -> ProblemError:
+    """Return the problem of a body that is too large; the rest of it is not read."""
+    return ProblemError(
+        413,
+        "Content too large",
+        f"a body must have at most {limit:,} bytes (limits.body); send less at once",
+        headers={"Connection": "close"},
+    )
+
+
+def length_required() -> ProblemError:
+    """Return the problem of a body without its length."""
+    return ProblemError(411, "Length required", "send the body with its Content-Length, not in chunks")
+
+
+def unsupported_type(expected: str) -> ProblemError:
+    """Return the problem of a body of another media type."""
+    return ProblemError(415, "Unsupported media type", f"send Content-Type: {expected}, not compressed")
+
+
+def too_many_requests(wait: float) -> ProblemError:
+    """Return the problem of a client that sends too many requests."""
+    seconds = str(math.ceil(wait))
+    return ProblemError(
+        429,
+        "Too many requests",
+        f"the rate exceeds limits.rate; try again after {seconds} s",
+        headers={"Retry-After": seconds},
+    )
+
+
+def problem_from(error: Exception) -> ProblemError:
+    """Return the problem of an error that a route raised."""
+    if isinstance(error, ProblemError):
+        return error
+    if isinstance(error, LogUnavailableError):
+        return unavailable(str(error))
+    if isinstance(error, TooManyStreamsError):
+        return unavailable(str(error), retry_after=30)
+    if isinstance(error, LogBrokenError):
+        return ProblemError(500, "Internal error", str(error))
+    return _unexpected(error)
+
+
+def _unexpected(error: Exception) -> ProblemError:
+    """Log where an unexpected error was raised, without its message; return a problem that names the log line."""
+    number = secrets.token_hex(4)
+    _log.error("error %s: %s", number, traceback_without_message(error))
+    return ProblemError(500, "Internal error", f"an unexpected error; the server's log has details under {number}")

@@ -1,4 +1,4 @@
-"""HTTP as uvicorn speaks it, with an end to those who speak slowly, endlessly, or on too many connections."""
+"""The protocol of uvicorn, with limits on slow requests, long headers and the number of connections."""
 
 from __future__ import annotations
 
@@ -7,109 +7,108 @@ from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
-from fairbandits.service.http.limits import Limits
-from fairbandits.service.http.problems import PROBLEM_TYPE, RefusedError
+from fairbandits.service.config import Limits
+from fairbandits.service.http.problems import PROBLEM_TYPE, ProblemError, unavailable
 
-#: Under this name the application tells its limits, when it starts.
-LIMITS = "limits"
+#: The name in the lifespan state under which the application hands over its limits.
+LIMITS_STATE = "limits"
 
-# Bytes of the head of a request: its path, its query, its headers.
-_LONGEST_HEAD = 32 * 1024
+# Bytes of the head of a request: path, query and headers.
+_MAX_HEAD = 32 * 1024
 
 
-class Protocol(HttpToolsProtocol):
-    """A connection. Uvicorn alone would wait for the rest of a request, and keep its headers, for ever."""
+class LimitedProtocol(HttpToolsProtocol):
+    """A connection with limits. Uvicorn itself would wait for the rest of a request, and buffer it, for ever."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self._limits: Limits = self.app_state.get(LIMITS) or Limits()
-        # Since when the head of a request is awaited, and all of it; None where that is not so.
+        self._limits: Limits = self.app_state.get(LIMITS_STATE) or Limits()
+        # The times since which the head of a request, and all of it, are awaited; None if they are not.
         self._head_since: float | None = None
         self._since: float | None = None
-        self._head_bytes = self._came = 0
+        self._head_bytes = self._received = 0
         self._timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Begin; where there are too many already, end."""
+        """Open the connection, or close it if there are too many."""
         super().connection_made(transport)
         self._head_since = self._since = self.loop.time()
-        self._look_later()
+        self._check_later()
         if len(self.connections) > self._limits.connections:
-            detail = "there are too many connections; try again"
-            self._refuse(RefusedError(503, "Service unavailable", detail, headers={"Retry-After": "1"}))
+            self._refuse(unavailable("there are too many connections; try again later"))
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """End."""
+        """Close the connection."""
         if self._timer is not None:
             self._timer.cancel()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Take bytes."""
-        self._came = len(data)
+        """Receive bytes."""
+        self._received = len(data)
         super().data_received(data)
         if self._head_since is not None:
             self._head_bytes += len(data)
-            if self._head_bytes > _LONGEST_HEAD:
-                self._refuse(_long_head())
+            if self._head_bytes > _MAX_HEAD:
+                self._refuse(_head_too_large())
 
     def on_message_begin(self) -> None:
-        """Take the first byte of a request."""
+        """Begin a request."""
         self._head_since = self._since = self.loop.time()
         self._head_bytes = 0
         super().on_message_begin()
 
     def on_headers_complete(self) -> None:
-        """Take the end of the head of a request."""
+        """Check the head of a request."""
         self._head_since = None
-        if self._head_bytes + self._came > _LONGEST_HEAD:  # of which some may be its body
+        if self._head_bytes + self._received > _MAX_HEAD:  # some of which may belong to the body
             size = len(self.url) + sum(len(name) + len(value) for name, value in self.headers)
-            if size > _LONGEST_HEAD:
-                self._refuse(_long_head())
+            if size > _MAX_HEAD:
+                self._refuse(_head_too_large())
                 return
         super().on_headers_complete()
 
     def on_message_complete(self) -> None:
-        """Take the end of a request."""
+        """End a request."""
         self._since = None
         super().on_message_complete()
 
     def send_400_response(self, msg: str) -> None:
-        """Answer what is no HTTP."""
-        self._refuse(RefusedError(400, "Bad request", msg))
+        """Respond to bytes that are not HTTP."""
+        self._refuse(ProblemError(400, "Bad request", msg))
 
-    def _look(self) -> None:
-        """See whether a request takes too long to come."""
+    def _check(self) -> None:
+        """Refuse a request that takes too long to arrive."""
         now, limits = self.loop.time(), self._limits
         is_late = self._head_since is not None and now - self._head_since >= limits.head_seconds
         if is_late or (self._since is not None and now - self._since >= limits.request_seconds):
-            self._refuse(RefusedError(408, "Request timeout", "the request took too long to come"))
+            self._refuse(ProblemError(408, "Request timeout", "the request took too long to arrive"))
         else:
-            self._look_later()
+            self._check_later()
 
-    def _look_later(self) -> None:
-        # Once in a while for a connection, and not for a request: those come by the thousand.
-        soon = min(self._limits.head_seconds, self._limits.request_seconds) / 4
-        self._timer = self.loop.call_later(soon, self._look)
+    def _check_later(self) -> None:
+        # One timer for a connection, because a timer for every request would cost more than the request.
+        interval = min(self._limits.head_seconds, self._limits.request_seconds) / 4
+        self._timer = self.loop.call_later(interval, self._check)
 
-    def _refuse(self, refused: RefusedError) -> None:
-        """Answer, unless another answer is on its way, and end."""
+    def _refuse(self, problem: ProblemError) -> None:
+        """Send a problem, unless another response has begun, and close the connection."""
         if self.transport.is_closing():
             return
         cycle = self.cycle
         if cycle is None or cycle.response_complete or (cycle.more_body and not cycle.response_started):
-            body = refused.to_body()
+            body = problem.to_body()
             head = {
                 "Content-Type": PROBLEM_TYPE,
                 "Content-Length": len(body),
                 "Connection": "close",
-                **refused.headers,
+                **problem.headers,
             }
             lines = "".join(f"{name}: {value}\r\n" for name, value in head.items())
-            self.transport.write(STATUS_LINE[refused.status] + f"{lines}\r\n".encode("latin-1") + body)
+            self.transport.write(STATUS_LINE[problem.status] + f"{lines}\r\n".encode("latin-1") + body)
         self.transport.close()
 
 
-def _long_head() -> RefusedError:
-    detail = f"the path, the query and the headers have at most {_LONGEST_HEAD:,} bytes"
-    return RefusedError(431, "Request header fields too large", detail)
+def _head_too_large() -> ProblemError:
+    detail = f"path, query and headers must have at most {_MAX_HEAD:,} bytes"
+    return ProblemError(431, "Request header fields too large", detail)

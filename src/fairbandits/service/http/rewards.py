@@ -1,103 +1,106 @@
-"""`POST /v1/rewards`: what came of a decision, now or days later, once or again."""
+"""`POST /v1/rewards`: the rewards of decisions, at once or days later."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from fastapi import APIRouter, Request, Response
 from pydantic_core import to_json
 
 from fairbandits.service.engine import Engine
-from fairbandits.service.http.idempotency import Written, once
-from fairbandits.service.http.openapi import answers, takes
-from fairbandits.service.http.problems import RefusedError
-from fairbandits.service.http.schemas import Schemas, parse
-from fairbandits.service.http.validation import invalid_at
-from fairbandits.service.log import Answer, Settled, Write
-from fairbandits.service.log.events import Decided, Rewarded, decision_key, reward_key
+from fairbandits.service.http.messages import idempotency_key, parse, respond
+from fairbandits.service.http.openapi import json_body, json_responses
+from fairbandits.service.http.problems import refused
+from fairbandits.service.http.routing import access
+from fairbandits.service.http.schemas import Schemas
+from fairbandits.service.log.appender import AppendRequest, Settlement
+from fairbandits.service.log.events import Rewarded, decision_key, reward_key
+from fairbandits.service.log.requests import Outcome, Refusal
+from fairbandits.service.log.rewards import settle_reward
+
+# The place of the reward within a request, or within one item of a list.
+_POINTER = "#/reward"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _RewardsRequest(AppendRequest):
+    """Rewards to append: one, or a list in which each has a result of its own.
+
+    Attributes
+    ----------
+    rewards : sequence of mapping
+        The rewards, validated.
+    is_list : bool
+        Whether they came as a list.
+    window : float
+        The number of seconds after a decision in which its reward is accepted.
+    """
+
+    rewards: Sequence[Mapping[str, Any]]
+    is_list: bool
+    window: float
+
+    def settle(self, found: Mapping[str, Any]) -> Settlement:
+        """Append the rewards that are new and valid."""
+        now = time.time()
+        known, new, results = dict(found), [], []
+        for each in self.rewards:
+            reward = Rewarded(each["decision"], now, each["reward"])
+            result = settle_reward(reward, self.window, known)
+            if result is reward:
+                known[reward.key] = reward  # a later item of the list may repeat it
+                new.append(reward)
+            results.append(result)
+        return Settlement(new, self._outcome(results))
+
+    def _outcome(self, results: Sequence[Rewarded | Refusal]) -> Outcome:
+        if self.is_list:
+            listed = [_item(result, each["decision"]) for result, each in zip(results, self.rewards, strict=True)]
+            return to_json({"rewards": listed})
+        [result] = results
+        return result if isinstance(result, Refusal) else to_json(_to_dict(result))
 
 
 def routes(engine: Engine, schemas: Schemas) -> APIRouter:
-    """Make the routes."""
+    """Return the routes."""
     router = APIRouter(prefix="/v1/rewards", tags=["rewards"])
     window = engine.config.reward.window
 
     @router.post(
         "",
-        openapi_extra=takes("RewardRequest", many="RewardsRequest"),
-        responses=answers("RewardAnswer", 404, 409, 410, 422, many="RewardsAnswer"),
+        openapi_extra=json_body("RewardRequest", many="RewardsRequest"),
+        responses=json_responses("RewardResponse", 404, 409, 410, 422, many="RewardsResponse"),
     )
+    @access("reward", body="json")
     async def reward(request: Request) -> Response:
-        """Say what a decision brought: one, or a list of many.
+        """Record the reward of a decision, or a list of rewards.
 
-        It may come late, in any order, and again with the same value. Of many, each has an answer of its own.
+        Rewards may arrive late, in any order, and repeatedly with the same value. In a list, each has its own
+        result.
         """
         body = await request.body()
         is_list = body.lstrip()[:1] == b"["
-        given = parse(schemas.rewards, body) if is_list else [parse(schemas.reward, body)]
-        wanted = [key(one["decision"]) for one in given for key in (decision_key, reward_key)]
-
-        def settle(found: Mapping[str, Any]) -> Settled:
-            now = time.time()
-            # What stands in the log, and what this request adds to it.
-            seen: dict[str, Any] = {}
-            results = [_settle(one, now, window, found, seen) for one in given]
-            if is_list:
-                listed = [_one_of_many(result, one) for result, one in zip(results, given, strict=True)]
-                return Settled(list(seen.values()), Answer(200, to_json({"rewards": listed})))
-            [result] = results
-            if isinstance(result, RefusedError):
-                return Settled((), result)
-            return Settled(list(seen.values()), Answer(200, to_json(_plain(result))))
-
-        return Written(await engine.writer.write(Write(settle, wanted, once(request, body))))
+        rewards = parse(schemas.rewards, body) if is_list else [parse(schemas.reward, body)]
+        asked = _RewardsRequest(
+            rewards=rewards,
+            is_list=is_list,
+            window=window,
+            depends_on=[key(each["decision"]) for each in rewards for key in (decision_key, reward_key)],
+            idempotency=idempotency_key(request, body),
+        )
+        return respond(await engine.writer.write(asked), _POINTER)
 
     return router
 
 
-def _settle(
-    one: Mapping[str, Any], now: float, window: float, found: Mapping[str, Any], seen: dict[str, Any]
-) -> Rewarded | RefusedError:
-    """Say what becomes of a reward: the event that is or will be in the log, or why it is refused."""
-    decision, reward = one["decision"], one["reward"]
-    decided: Decided | None = found.get(decision_key(decision))
-    if decided is None:
-        return RefusedError(404, "Unknown decision", f"there is no decision {decision}; was it made here?")
-    key = reward_key(decision)
-    before: Rewarded | None = found.get(key) or seen.get(key)
-    if before is not None:
-        if before.reward == reward:
-            return before
-        return RefusedError(
-            409, "Reward differs", f"decision {decision} was rewarded before, with another value; that one stands"
-        )
-    if now - decided.time > window:
-        days = window / 86400
-        return RefusedError(410, "Reward too late", f"decision {decision} is more than {days:g} days old")
-    if isinstance(reward, list) and (wrong := _wrong_slate(reward, decided)):
-        return invalid_at([("#/reward", wrong)])
-    rewarded = seen[key] = Rewarded(decision, now, reward)
-    return rewarded
-
-
-def _wrong_slate(reward: list[float | None], decided: Decided) -> str:
-    n = len(decided.picked)
-    if not decided.slate:
-        return "the decision is one arm, not a slate: give one number"
-    if len(reward) != n:
-        return (
-            f"got {len(reward)} reward(s) for a slate of {n} arm(s): give one for each, null where nobody looked"
-        )
-    return "" if any(each is not None for each in reward) else "no arm of the slate has a reward: send none at all"
-
-
-def _plain(rewarded: Rewarded) -> dict[str, Any]:
+def _to_dict(rewarded: Rewarded) -> dict[str, Any]:
     return {"decision": rewarded.decision, "reward": rewarded.reward}
 
 
-def _one_of_many(result: Rewarded | RefusedError, one: Mapping[str, Any]) -> dict[str, Any]:
-    if isinstance(result, RefusedError):
-        return {"decision": one["decision"], "problem": result.to_dict()}
-    return _plain(result)
+def _item(result: Rewarded | Refusal, decision: str) -> dict[str, Any]:
+    if isinstance(result, Refusal):
+        return {"decision": decision, "problem": refused(result, _POINTER).to_dict()}
+    return _to_dict(result)

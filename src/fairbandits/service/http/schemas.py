@@ -1,21 +1,20 @@
-"""What requests and answers look like: checked by pydantic, and documented by the same types."""
+"""The types of requests and responses, by which pydantic validates and documents them."""
 
 from __future__ import annotations
 
 from typing import Annotated, Any, Literal, NotRequired
 
-from pydantic import Field, TypeAdapter, ValidationError
+from pydantic import Field, TypeAdapter
 from typing_extensions import TypedDict
 
 from fairbandits.service.config import Config
-from fairbandits.service.features import Name, closed_dict, some_values, values_type
-from fairbandits.service.http.validation import invalid
+from fairbandits.service.features import Name, example_values, feature_values_type, strict_dict
 
 DecisionId = Annotated[str, Field(pattern="^[0-9a-f]{32}$", examples=["01924f7a3b1c5d0e8f6a7b9c2d4e6f80"])]
 
 
-class PartsOfScore(TypedDict):
-    """The score of an arm by part: total = mean + exploration + fairness."""
+class ArmScore(TypedDict):
+    """The score of an arm by term: total = mean + exploration + fairness; `width` is that of the mean."""
 
     mean: float
     width: float
@@ -24,44 +23,44 @@ class PartsOfScore(TypedDict):
     total: float
 
 
-class DecisionAnswer(TypedDict):
-    """An arm, or a slate of several; and why."""
+class DecisionResponse(TypedDict):
+    """A decision: an arm or a slate, the probability of the choice, and the scores of the chosen arms."""
 
     decision: DecisionId
     arm: NotRequired[str]
     slate: NotRequired[list[str]]
     propensity: float | None
-    scores: PartsOfScore | list[PartsOfScore]
+    scores: ArmScore | list[ArmScore]
 
 
-class DecisionsAnswer(TypedDict):
-    """Decisions in the order of the requests."""
+class DecisionsResponse(TypedDict):
+    """Decisions in the order of the users."""
 
-    decisions: list[DecisionAnswer]
+    decisions: list[DecisionResponse]
 
 
-class RewardAnswer(TypedDict):
-    """A reward that stands in the log."""
+class RewardResponse(TypedDict):
+    """A reward that is in the log."""
 
     decision: DecisionId
     reward: float | list[float | None]
 
 
 class RefusedReward(TypedDict):
-    """A reward of many that was refused, and why."""
+    """A reward of a list that was refused, with the reason."""
 
     decision: DecisionId
     problem: dict[str, Any]
 
 
-class RewardsAnswer(TypedDict):
-    """What became of each reward, in the order in which they came."""
+class RewardsResponse(TypedDict):
+    """The result of each reward, in the order of the request."""
 
-    rewards: list[RewardAnswer | RefusedReward]
+    rewards: list[RewardResponse | RefusedReward]
 
 
-class ArmAnswer(TypedDict):
-    """An arm of the catalogue; of one that was retired, what is known of it is left out."""
+class ArmResponse(TypedDict):
+    """An arm. A retired arm has no features and no matches."""
 
     arm: str
     version: int
@@ -69,23 +68,23 @@ class ArmAnswer(TypedDict):
     matches: NotRequired[dict[str, str | None]]
 
 
-class ArmsAnswer(TypedDict):
-    """Arms; `next` is what to ask for to see more."""
+class ArmsResponse(TypedDict):
+    """Arms. `next` is the value of `after` that lists more of them, null at the end."""
 
-    arms: list[ArmAnswer]
+    arms: list[ArmResponse]
     next: str | None
 
 
-class Ready(TypedDict):
-    """Up to which entry the log was followed, and the fingerprint of what was learned: for those who may read."""
+class ReadyResponse(TypedDict):
+    """Readiness; for keys that may read, also the last applied log entry and a checksum of the state."""
 
     ready: bool
     seq: NotRequired[int]
     checksum: NotRequired[str]
 
 
-class Wrong(TypedDict):
-    """One of several things that are wrong: what, and where in the body, or in which parameter or header."""
+class ProblemItem(TypedDict):
+    """One of several errors, with its place: a JSON pointer into the body, a parameter or a header."""
 
     detail: str
     pointer: NotRequired[str]
@@ -94,22 +93,22 @@ class Wrong(TypedDict):
 
 
 class Problem(TypedDict):
-    """An error (RFC 9457)."""
+    """A problem (RFC 9457)."""
 
     type: str
     title: str
     status: int
     detail: str
-    errors: NotRequired[list[Wrong]]
+    errors: NotRequired[list[ProblemItem]]
 
 
 class Schemas:
-    """The types of requests, which follow from the configuration.
+    """The schemas of requests, which depend on the configuration.
 
     Parameters
     ----------
     config : Config
-        What it is told.
+        The configuration.
     """
 
     def __init__(self, config: Config) -> None:
@@ -118,14 +117,14 @@ class Schemas:
             float, Field(ge=config.reward.low, le=config.reward.high, strict=True, allow_inf_nan=False)
         ]
         most = config.limits.batch
-        rewards = _several(value | None, config.limits.arms)
-        reward = closed_dict("RewardRequest", {"decision": DecisionId, "reward": value | rewards})
+        rewards = _list_of(value | None, config.limits.arms)
+        reward = strict_dict("RewardRequest", {"decision": DecisionId, "reward": value | rewards})
         self.decision = _adapter(decision)
-        self.decisions = _adapter(closed_dict("DecisionsRequest", {"decisions": _several(decision, most)}))
+        self.decisions = _adapter(strict_dict("DecisionsRequest", {"decisions": _list_of(decision, most)}))
         self.reward = _adapter(reward)
-        self.rewards = _adapter(_several(reward, most))
+        self.rewards = _adapter(_list_of(reward, most))
         self.arm = _adapter(config.arm_type)
-        self.arms = _adapter(_several(config.arm_type, most))
+        self.arms = _adapter(_list_of(config.arm_type, most))
         self.change = _adapter(_change_type(config))
         self.examples = _examples(config)
 
@@ -134,16 +133,16 @@ def _adapter(kind: Any) -> TypeAdapter[Any]:
     return TypeAdapter(kind)
 
 
-def _several(kind: Any, most: int) -> Any:
-    # The first error will do: of a million there may be a million.
+def _list_of(kind: Any, most: int) -> Any:
+    # Only the first error is reported: a million items may have a million errors.
     return Annotated[list[kind], Field(min_length=1, max_length=most, fail_fast=True)]
 
 
 def _examples(config: Config) -> dict[str, Any]:
-    """Give a request of each kind that fits the configuration."""
+    """Return a valid request of each kind."""
     groups = {name: values[0] for name, values in config.attributes.items()}
-    decision = {"features": some_values(config.features), "groups": groups}
-    features = some_values(config.arm_features)
+    decision = {"features": example_values(config.features), "groups": groups}
+    features = example_values(config.arm_features)
     return {
         "DecisionRequest": decision,
         "DecisionsRequest": {"decisions": [decision, decision | {"k": 1}]},
@@ -156,22 +155,14 @@ def _examples(config: Config) -> dict[str, Any]:
 def _decision_type(config: Config) -> Any:
     groups = {name: NotRequired[Literal[groups] | None] for name, groups in config.attributes.items()}
     fields = {
-        "features": values_type("UserFeatures", config.features),
-        "groups": NotRequired[closed_dict("UserGroups", groups)],
-        "arms": NotRequired[_several(Name, config.limits.arms)],
+        "features": feature_values_type("UserFeatures", config.features),
+        "groups": NotRequired[strict_dict("UserGroups", groups)],
+        "arms": NotRequired[_list_of(Name, config.limits.arms)],
         "k": NotRequired[Annotated[int, Field(ge=1, strict=True)]],
     }
-    return closed_dict("DecisionRequest", fields)
+    return strict_dict("DecisionRequest", fields)
 
 
 def _change_type(config: Config) -> Any:
     fields = {name: kind for name, kind in config.arm_type.__annotations__.items() if name != "arm"}
-    return closed_dict("ArmChange", fields)
-
-
-def parse(schema: TypeAdapter[Any], body: bytes) -> Any:
-    """Check a body, and give its values."""
-    try:
-        return schema.validate_json(body)
-    except ValidationError as error:
-        raise invalid(error, body) from None
+    return strict_dict("ArmChange", fields)

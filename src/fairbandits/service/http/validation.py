@@ -1,7 +1,4 @@
-"""What is wrong with a request, said so that it can be found: every error is a problem (RFC 9457) in the end.
-
-The gate answers with them, be they from here or its own (`security/gate.py`).
-"""
+"""Validation errors as problems: what is wrong with a request, and where."""
 
 from __future__ import annotations
 
@@ -16,81 +13,74 @@ from pydantic_core import from_json
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
-from fairbandits.service.http.problems import RefusedError
+from fairbandits.service.http.problems import ProblemError, invalid_body
 
-_MOST_SAID = 20
-_LONGEST_SAID = 300
-# Beyond so many errors they are not even counted up one by one: that would take longer than checking.
-_MOST_FOUND = 2000
-
-
-def install(app: FastAPI) -> None:
-    """Let an app hand on what the framework refuses."""
-    app.add_exception_handler(HTTPException, _hand_on_http)
-    app.add_exception_handler(RequestValidationError, _hand_on_parameters)
-    app.add_exception_handler(Exception, _hand_on)
+_MAX_ERRORS = 20
+_MAX_LENGTH = 300
+# Beyond this number errors are only counted. To list them would take longer than to validate.
+_MAX_LISTED = 2000
 
 
-def invalid(error: ValidationError, body: bytes) -> RefusedError:
-    """Say what pydantic found wrong with a body, without repeating values that came: they may be sensitive."""
-    if error.error_count() > _MOST_FOUND:
-        return RefusedError(422, "Invalid request", f"{error.error_count():,} things are wrong with it")
-    found = error.errors(include_url=False, include_context=False, include_input=False)
-    if found[0]["type"] == "json_invalid":
-        return RefusedError(400, "Malformed JSON", found[0]["msg"])
-    came = from_json(body)
-    return invalid_at([(pointer_to(line["loc"], came), _said(line)) for line in found[:_MOST_SAID]])
+def install_error_handlers(app: FastAPI) -> None:
+    """Make the framework raise its errors as problems, which the gate answers."""
+    app.add_exception_handler(HTTPException, _raise_http_problem)
+    app.add_exception_handler(RequestValidationError, _raise_parameter_problem)
+    app.add_exception_handler(Exception, _reraise)
 
 
-def invalid_at(errors: Sequence[tuple[str, str]]) -> RefusedError:
-    """Refuse a body: where, as a JSON pointer, and what is wrong there."""
-    pointer, detail = errors[0]
-    place = f"{pointer}: " if pointer != "#" else ""
-    return RefusedError(
-        422, "Invalid request", f"{place}{detail}", [{"detail": what, "pointer": where} for where, what in errors]
-    )
+def validation_problem(error: ValidationError, body: bytes) -> ProblemError:
+    """Return the problem of a body, without repeating its values, which may be sensitive."""
+    if error.error_count() > _MAX_LISTED:
+        return ProblemError(422, "Invalid request", f"the body has {error.error_count():,} errors")
+    errors = error.errors(include_url=False, include_context=False, include_input=False)
+    if errors[0]["type"] == "json_invalid":
+        return ProblemError(400, "Malformed JSON", errors[0]["msg"])
+    value = from_json(body)
+    return invalid_body([(json_pointer(each["loc"], value), _message(each)) for each in errors[:_MAX_ERRORS]])
 
 
-def pointer_to(place: Sequence[Any], came: Any) -> str:
-    """Write a place that pydantic names as a JSON pointer, as RFC 9457 has them.
+def json_pointer(location: Sequence[Any], value: Any) -> str:
+    """Return pydantic's location of an error as a JSON pointer.
 
-    Pydantic also names the kinds of value that it tried; what came tells them from places.
+    Pydantic's locations also name the types that it tried. The value shows which parts are places.
 
     Examples
     --------
-    >>> pointer_to(("reward", "constrained-float"), {"reward": "much"})
+    >>> json_pointer(("reward", "constrained-float"), {"reward": "much"})
     '#/reward'
-    >>> pointer_to(("decisions", 1, "features", "a/b"), {"decisions": [{}, {"features": {}}]})
+    >>> json_pointer(("decisions", 1, "features", "a/b"), {"decisions": [{}, {"features": {}}]})
     '#/decisions/1/features/a~1b'
     """
     parts = []
-    for number, part in enumerate(place):
-        is_last = number == len(place) - 1
-        if isinstance(came, dict) and (part in came or is_last):
+    for number, part in enumerate(location):
+        is_last = number == len(location) - 1
+        if isinstance(value, dict) and (part in value or is_last):
             parts.append(part)
-            came = came.get(part)
-        elif isinstance(came, list) and isinstance(part, int):
+            value = value.get(part)
+        elif isinstance(value, list) and isinstance(part, int):
             parts.append(part)
-            came = came[part] if part < len(came) else None
+            value = value[part] if part < len(value) else None
     return "#" + "".join(f"/{quote(str(part).replace('~', '~0').replace('/', '~1'))}" for part in parts)
 
 
-def _said(line: Mapping[str, Any]) -> str:
-    what = str(line["msg"]).removeprefix("Value error, ")
-    return what if len(what) <= _LONGEST_SAID else f"{what[:_LONGEST_SAID]}..."
+def _message(error: Mapping[str, Any]) -> str:
+    message = str(error["msg"]).removeprefix("Value error, ")
+    return message if len(message) <= _MAX_LENGTH else f"{message[:_MAX_LENGTH]}..."
 
 
-async def _hand_on(_: Request, error: Exception) -> Response:
+async def _reraise(_: Request, error: Exception) -> Response:
     raise error
 
 
-async def _hand_on_http(_: Request, error: Exception) -> Response:
+async def _raise_http_problem(_: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)  # noqa: S101
-    raise RefusedError(error.status_code, error.detail, error.detail, headers=error.headers) from None
+    raise ProblemError(error.status_code, error.detail, error.detail, headers=error.headers) from None
 
 
-async def _hand_on_parameters(_: Request, error: Exception) -> Response:
+async def _raise_parameter_problem(_: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)  # noqa: S101
-    errors = [{"detail": _said(line), "parameter": str(line["loc"][-1])} for line in error.errors()[:_MOST_SAID]]
+    errors = [
+        {"detail": _message(each), "parameter": str(each["loc"][-1])} for each in error.errors()[:_MAX_ERRORS]
+    ]
     first = errors[0]
-    raise RefusedError(422, "Invalid request", f"{first['parameter']}: {first['detail']}", errors) from None
+    raise ProblemError(422, "Invalid request", f"{first['parameter']}: {first['detail']}", errors) from None

@@ -1,139 +1,170 @@
-"""Appending to the log: many requests, one transaction, each settled under the lock."""
+"""Appending to the log: many requests in one transaction, each settled while the log is locked."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, select
 
-from fairbandits.service.http.problems import RefusedError
+from fairbandits.service.log.errors import LogLostError
 from fairbandits.service.log.events import Entry, Event
-from fairbandits.service.log.store import LogLostError, Store, decision_of, find, insert_rows, last_seq, read
+from fairbandits.service.log.requests import IdempotencyKey, LogRequest, Outcome, Refusal, RefusalReason
+from fairbandits.service.log.store import Store, decision_of, find, insert_rows, last_seq, read
 from fairbandits.service.log.tables import answers
+
+# Only replies of accepted requests are stored, so the column `status` has one value in every row.
+_STATUS = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
-    """What a request is answered.
+class Settlement:
+    """The events to append for a request, and its outcome once they are on disk."""
+
+    events: Sequence[Event]
+    outcome: Outcome
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AppendRequest(LogRequest):
+    """A request to append events.
 
     Attributes
     ----------
-    status : int
-        The status of HTTP.
-    body : bytes
-        The body, JSON.
+    depends_on : sequence of str
+        The keys of the events that the request must see to be settled.
     """
 
-    status: int
-    body: bytes
+    depends_on: Sequence[str] = ()
+
+    def settle(self, found: Mapping[str, Any]) -> Settlement:
+        """Decide which events are appended, given the events of `depends_on` that exist.
+
+        The appender calls this while it holds the lock of the log, so `found` cannot change before the commit.
+        """
+        raise NotImplementedError
 
 
-@dataclass(frozen=True, slots=True)
-class Settled:
-    """What becomes of a request: events that are appended, and what is answered once they are on disk.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AppendEvents(AppendRequest):
+    """A request to append events, unless one of `depends_on` exists.
 
-    An answer that is an error is not kept for requests that come again.
+    Attributes
+    ----------
+    events : sequence of Event
+        The events.
+    reply : bytes
+        The reply, once they are on disk.
     """
 
     events: Sequence[Event]
-    answer: Answer | RefusedError | None
+    reply: bytes = b""
+
+    def settle(self, found: Mapping[str, Any]) -> Settlement:
+        """Append the events, or none of them."""
+        if found:
+            return Settlement((), Refusal(RefusalReason.CONFLICT, "the log has changed meanwhile"))
+        return Settlement(self.events, self.reply)
 
 
-def _nothing(_: Mapping[str, Any]) -> Settled:
-    return Settled((), None)
-
-
-@dataclass(slots=True)
-class Write:
-    """A request that wants to append to the log.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RefusedRequest(AppendRequest):
+    """A request that is refused, unless the reply to the same request is stored under its idempotency key.
 
     Attributes
     ----------
-    settle : callable
-        Takes what was found under `wanted`, and says what is appended and answered.
-    wanted : sequence of str
-        The keys of events that it must see to settle.
-    once : tuple of (str, str), optional
-        The idempotency key, and the digest of the request.
+    refusal : Refusal
+        The refusal.
     """
 
-    settle: Callable[[Mapping[str, Any]], Settled] = _nothing
-    wanted: Sequence[str] = ()
-    once: tuple[str, str] | None = None
-    answer: Answer | RefusedError | None = None
+    refusal: Refusal
+
+    def settle(self, found: Mapping[str, Any]) -> Settlement:
+        """Refuse the request."""
+        return Settlement((), self.refusal)
 
 
-def append(store: Store, writes: Sequence[Write], known: int) -> list[Entry]:
-    """Settle requests in their order and append what they want, all of it or nothing.
+class Appended(NamedTuple):
+    """Result of appending.
+
+    Attributes
+    ----------
+    entries : list of Entry
+        The entries after the last one that the caller had read: those of other writers first, then the new ones.
+    outcomes : list of Outcome
+        The outcome of each request.
+    """
+
+    entries: list[Entry]
+    outcomes: list[Outcome]
+
+
+def append(store: Store, requests: Sequence[AppendRequest], known: int) -> Appended:
+    """Settle requests in their order and append their events, all of them or none.
 
     Parameters
     ----------
     store : Store
-        Where to.
-    writes : sequence of Write
-        The requests; each has its `answer` afterwards.
+        The store of the log.
+    requests : sequence of AppendRequest
+        The requests.
     known : int
         The last entry that the caller has read.
-
-    Returns
-    -------
-    list of Entry
-        All entries after `known`: those of others, then these.
 
     Raises
     ------
     StoreDownError
-        Where the database fails; nothing is appended then, or all is, which reading will show.
+        If the database fails. Either nothing is appended then or everything is; reading the log tells which.
     LogLostError
-        Where the log has become shorter than `known`.
+        If the log ends before `known`.
     """
     with store.transaction() as connection:
         last = last_seq(connection)
         if last < known:
-            raise LogLostError(f"the log ends at entry {last}, but {known} entries were read; was it put back?")
+            raise LogLostError(
+                f"the log ends at entry {last}, but {known} entries were read; was an older copy restored?"
+            )
         entries = read(connection, known, last, last - known) if last > known else []
-        found = find(connection, [key for write in writes for key in write.wanted])
-        given = _answers(connection, [write.once[0] for write in writes if write.once])
-        rows: list[tuple[Any, ...]] = []
-        kept: list[tuple[Any, ...]] = []
+        found = find(connection, [key for request in requests for key in request.depends_on])
+        replies = _stored_replies(connection, [each.idempotency.key for each in requests if each.idempotency])
+        outcomes: list[Outcome] = []
+        event_rows: list[tuple[Any, ...]] = []
+        reply_rows: list[tuple[Any, ...]] = []
         now = time.time()
-        for write in writes:
-            if write.once and write.once[0] in given:
-                write.answer = _again(write.once, given)
+        for request in requests:
+            idempotency = request.idempotency
+            if idempotency is not None and idempotency.key in replies:
+                outcomes.append(_repeated(idempotency, replies))
                 continue
-            # Each sees what it asked for, and not what the others of its batch did.
-            settled = write.settle({key: found[key] for key in write.wanted if key in found})
-            write.answer = settled.answer
-            for event in settled.events:
+            # A request sees the events it depends on, and no others of its batch.
+            settlement = request.settle({key: found[key] for key in request.depends_on if key in found})
+            outcomes.append(settlement.outcome)
+            for event in settlement.events:
                 last += 1
-                rows.append((last, now, event.KIND, event.key, event.to_json()))
+                key = event.key
+                event_rows.append((last, now, event.KIND, key, event.to_json()))
                 entries.append(Entry(last, event, decision_of(event, found)))
-                found[event.key] = event
-            if write.once and isinstance(settled.answer, Answer):
-                key, digest = write.once
-                given[key] = (digest, settled.answer)
-                kept.append((key, now, digest, settled.answer.status, settled.answer.body))
-        insert_rows(connection, "events", store.mark, rows)
-        insert_rows(connection, "answers", store.mark, kept)
-    return entries
+                found[key] = event
+            if idempotency is not None and isinstance(settlement.outcome, bytes):
+                replies[idempotency.key] = (idempotency.digest, settlement.outcome)
+                reply_rows.append((idempotency.key, now, idempotency.digest, _STATUS, settlement.outcome))
+        insert_rows(connection, "events", store.placeholder, event_rows)
+        insert_rows(connection, "answers", store.placeholder, reply_rows)
+    return Appended(entries, outcomes)
 
 
-def _answers(connection: Connection, keys: Sequence[str]) -> dict[str, tuple[str, Answer]]:
+def _stored_replies(connection: Connection, keys: Sequence[str]) -> dict[str, tuple[str, bytes]]:
     if not keys:
         return {}
-    query = select(answers).where(answers.c.key.in_(keys))
-    return {row.key: (row.digest, Answer(row.status, bytes(row.body))) for row in connection.execute(query)}
+    query = select(answers.c.key, answers.c.digest, answers.c.body).where(answers.c.key.in_(keys))
+    return {key: (digest, bytes(body)) for key, digest, body in connection.execute(query)}
 
 
-def _again(once: tuple[str, str], given: Mapping[str, tuple[str, Answer]]) -> Answer | RefusedError:
-    digest, answer = given[once[0]]
-    if digest == once[1]:
-        return answer
-    return RefusedError(
-        422,
-        "Idempotency key used before",
-        "this Idempotency-Key came before with another request; a new request needs a new key",
-    )
+def _repeated(idempotency: IdempotencyKey, replies: Mapping[str, tuple[str, bytes]]) -> Outcome:
+    digest, reply = replies[idempotency.key]
+    if digest == idempotency.digest:
+        return reply
+    detail = "this idempotency key was used before with another request; a new request needs a new key"
+    return Refusal(RefusalReason.IDEMPOTENCY_KEY_REUSED, detail)

@@ -1,80 +1,81 @@
-"""What happened: the entries of the log, from which everything else follows."""
+"""The events of the log, from which all state of the service follows."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from pydantic_core import from_json, to_json
 
-#: The context of an arm that was picked: columns, values, and how many of the first all arms have in common.
+#: The context of a chosen arm: columns, values, and the number of leading columns that all arms share.
 Context = Sequence[Any]
 
 
 class Event:
-    """An entry of the log: plain values, and nothing that changes."""
+    """An immutable event of plain values."""
 
     __slots__ = ()
     __match_args__: ClassVar[tuple[str, ...]] = ()
-    #: The name of its kind in the log.
+    #: The name of the event type in the log.
     KIND: ClassVar[str]
 
     @property
     def key(self) -> str:
-        """What can happen only once: a decision, its reward, the how-manieth change of an arm."""
+        """The unique key: there is one event per decision, per reward of a decision, per version of an arm."""
         raise NotImplementedError
 
     def to_json(self) -> str:
-        """Write it down; numbers come back to the bit."""
+        """Return the event as JSON, from which floats are read back bitwise identical."""
         return to_json({name: getattr(self, name) for name in self.__match_args__}).decode()
 
 
 def decision_key(decision: str) -> str:
-    """Give the key of a decision."""
+    """Return the key of a decision."""
     return f"d:{decision}"
 
 
 def reward_key(decision: str) -> str:
-    """Give the key of the reward of a decision."""
+    """Return the key of the reward of a decision."""
     return f"r:{decision}"
 
 
 def arm_key(arm: str, version: int) -> str:
-    """Give the key of a change of an arm."""
+    """Return the key of a version of an arm."""
     return f"a:{version}:{arm}"
 
 
 @dataclass(frozen=True, slots=True)
 class Decided(Event):
-    """An arm, or several in an order, picked for a user.
+    """An arm, or a slate of arms, was chosen for a user.
 
     Attributes
     ----------
     id : str
         The id of the decision, which its reward names.
     time : float
-        When, in seconds since 1970.
+        The time, in seconds since 1970.
     at : int
-        The entry of the log up to which the policy had learned.
+        The last log entry that the policy had learned from.
     features, groups : dict
-        The user's, as they came.
+        The user's features and groups, as received.
     picked : list of str
-        The arms, the first place first.
+        The chosen arms, first position first.
     slate : bool
-        Whether several were asked for, be it one.
+        Whether a slate was requested, even one of a single arm.
     offered : int
-        How many arms were on offer.
+        The number of arms on offer.
     propensity : float or None
-        The probability of the pick; None where it has no closed form.
+        The probability of the choice; None if it has no closed form.
     explored : bool
-        Whether it was an experiment: without what exploration added, the user would have got another arm.
+        Whether the user would have received another arm without the exploration term.
     scores : list of dict
-        Of each arm that was picked: mean, width, exploration, fairness, total.
+        For each chosen arm: mean, width, exploration, fairness, total.
     contexts : list
-        Of each arm that was picked: the columns, the values, how many are common to all arms.
+        For each chosen arm: columns, values, and the number of leading columns that all arms share.
     width : int
-        How many columns a context has.
+        The number of columns of a context.
     """
 
     KIND = "decided"
@@ -95,22 +96,22 @@ class Decided(Event):
 
     @property
     def key(self) -> str:
-        """Its key."""
+        """The key."""
         return decision_key(self.id)
 
 
 @dataclass(frozen=True, slots=True)
 class Rewarded(Event):
-    """What a decision brought.
+    """The reward of a decision arrived.
 
     Attributes
     ----------
     decision : str
         The id of the decision.
     time : float
-        When, in seconds since 1970.
+        The time, in seconds since 1970.
     reward : float or list
-        What it gave; for a slate also one for each arm, None for an arm that nobody looked at.
+        The reward. For a slate it may be a list with one value for each arm, None for an arm without a reward.
     """
 
     KIND = "rewarded"
@@ -121,24 +122,38 @@ class Rewarded(Event):
 
     @property
     def key(self) -> str:
-        """Its key."""
+        """The key."""
         return reward_key(self.decision)
+
+
+def rewards_by_arm(reward: float | list[float | None], n_arms: int) -> tuple[float, list[float | None]]:
+    """Return the mean reward of a decision, and the reward of each arm. A single number counts for every arm.
+
+    Examples
+    --------
+    >>> rewards_by_arm([0.5, None, 1.0], 3)
+    (0.75, [0.5, None, 1.0])
+    """
+    if not isinstance(reward, list):
+        return float(reward), [float(reward)] * n_arms
+    observed = [float(each) for each in reward if each is not None]
+    return math.fsum(observed) / len(observed), [None if each is None else float(each) for each in reward]
 
 
 @dataclass(frozen=True, slots=True)
 class ArmSet(Event):
-    """An arm was added, or changed.
+    """An arm was added or changed.
 
     Attributes
     ----------
     arm : str
-        Its id.
+        The id of the arm.
     version : int
-        The how-manieth change of an arm of this id this is, from 1.
+        The number of times that an arm of this id was added, changed or retired, this time included.
     time : float
-        When, in seconds since 1970.
+        The time, in seconds since 1970.
     features, matches : dict
-        What is known of it, and which users it matches.
+        The arm's features, and the user values that it matches.
     """
 
     arm: str
@@ -149,7 +164,7 @@ class ArmSet(Event):
 
     @property
     def key(self) -> str:
-        """Its key."""
+        """The key."""
         return arm_key(self.arm, self.version)
 
 
@@ -162,14 +177,14 @@ class ArmAdded(ArmSet):
 
 @dataclass(frozen=True, slots=True)
 class ArmChanged(ArmSet):
-    """What is known of an arm changed."""
+    """The features or matches of an arm changed."""
 
     KIND = "arm_changed"
 
 
 @dataclass(frozen=True, slots=True)
 class ArmRetired(Event):
-    """An arm was taken out of the catalogue, and what was learned of it dropped."""
+    """An arm was removed from the catalogue, and what was learned about it was dropped."""
 
     KIND = "arm_retired"
 
@@ -179,22 +194,22 @@ class ArmRetired(Event):
 
     @property
     def key(self) -> str:
-        """Its key."""
+        """The key."""
         return arm_key(self.arm, self.version)
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """An event with its place in the log.
+    """An event with its number in the log.
 
     Attributes
     ----------
     seq : int
-        The place, from 1, without gaps.
+        The number, from 1, without gaps.
     event : Event
-        What happened.
+        The event.
     decided : Decided or None
-        Of a reward, the decision that it is for.
+        For a reward, its decision.
     """
 
     seq: int
@@ -208,5 +223,5 @@ _KINDS: dict[str, type[Event]] = {
 
 
 def read_event(kind: str, text: str) -> Any:
-    """Make the event of which `to_json` gave the text."""
+    """Return the event that `to_json` wrote."""
     return _KINDS[kind](**from_json(text))

@@ -1,69 +1,84 @@
-"""Following the log: everything in memory is what follows from its entries, in their order."""
+"""Following the log: all state in memory is a fold over its entries, in their order."""
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Callable, Iterable, Mapping
 from typing import Protocol
 
-from fairbandits.service.log import Store
 from fairbandits.service.log.events import Entry
+from fairbandits.service.log.store import Store
 
 _log = logging.getLogger(__name__)
 
 
 class Fold(Protocol):
-    """Something that follows from the log."""
+    """A part of the state that follows from the log."""
 
     def apply(self, entry: Entry) -> None:
-        """Take the next entry."""
+        """Update the state with the next entry."""
 
     def snapshot(self) -> Callable[[], bytes]:
-        """Take a copy, of which another thread can make what `restore` takes."""
+        """Copy the state; return a function that serialises the copy, to be called in another thread."""
 
     def restore(self, content: bytes) -> None:
-        """Take the state from what `snapshot` gave; where that is damaged, a ValueError and no change."""
+        """Replace the state by a serialised one; raise ValueError, and change nothing, if it is damaged."""
 
 
 class Follower:
-    """Applies the log to all that follows from it.
+    """The folds of a log, and the entry that they have reached.
 
     Parameters
     ----------
     make : callable
-        Makes the folds, by name, as they are before the first entry.
+        Creates the folds by name, in their state before the first entry.
+    snapshot_every : int
+        The number of entries after which a snapshot is due.
 
     Attributes
     ----------
     folds : mapping of str to Fold
-        What follows from the log.
+        The folds.
     seq : int
         The last entry that was applied.
+    snapshot_seq : int
+        The entry of the last snapshot.
+    snapshot_due : asyncio.Event
+        Set when entries are applied while a snapshot is due.
     """
 
-    def __init__(self, make: Callable[[], Mapping[str, Fold]]) -> None:
+    def __init__(self, make: Callable[[], Mapping[str, Fold]], snapshot_every: int) -> None:
         self._make = make
+        self._snapshot_every = snapshot_every
         self.folds = make()
         self.seq = 0
+        self.snapshot_seq = 0
+        self.snapshot_due = asyncio.Event()
 
     def apply(self, entries: Iterable[Entry]) -> None:
         """Apply the next entries."""
         for entry in entries:
             if entry.seq != self.seq + 1:
-                raise ValueError(f"entry {entry.seq} of the log came after {self.seq}: one is missing")
+                raise ValueError(f"the next entry of the log must be {self.seq + 1}, got {entry.seq}")
             for fold in self.folds.values():
                 fold.apply(entry)
             self.seq = entry.seq
+        if self.is_snapshot_due:
+            self.snapshot_due.set()
 
-    def start(self, store: Store) -> int:
-        """Take the last snapshot that can be used, and the tail of the log behind it; say where that began."""
-        for seq, parts in store.read_snapshots(_log.warning):
+    @property
+    def is_snapshot_due(self) -> bool:
+        """Whether enough entries were applied since the last snapshot."""
+        return self.seq - self.snapshot_seq >= self._snapshot_every
+
+    def start(self, store: Store) -> None:
+        """Restore the newest usable snapshot, and apply the rest of the log."""
+        for seq, parts in store.read_snapshots():
             if self._restore(seq, parts):
                 break
-        began = self.seq
         while entries := store.read(self.seq):
             self.apply(entries)
-        return began
 
     def _restore(self, seq: int, parts: Mapping[str, bytes]) -> bool:
         folds = self._make()
@@ -71,12 +86,14 @@ class Follower:
             for name, fold in folds.items():
                 fold.restore(parts[name])
         except (KeyError, ValueError) as error:
-            _log.warning("the snapshot at %d cannot be used (%s); reading more of the log instead", seq, error)
+            _log.warning(
+                "the snapshot at entry %d cannot be used (%s); reading more of the log instead", seq, error
+            )
             return False
-        self.folds, self.seq = folds, seq
+        self.folds, self.seq, self.snapshot_seq = folds, seq, seq
         return True
 
     def snapshot(self) -> tuple[int, Callable[[], dict[str, bytes]]]:
-        """Take a copy of all folds, of which another thread can make the parts of a snapshot."""
-        made = {name: fold.snapshot() for name, fold in self.folds.items()}
-        return self.seq, lambda: {name: write() for name, write in made.items()}
+        """Copy all folds; return their entry, and a function that serialises the copies in another thread."""
+        copies = {name: fold.snapshot() for name, fold in self.folds.items()}
+        return self.seq, lambda: {name: serialise() for name, serialise in copies.items()}

@@ -1,10 +1,11 @@
-"""The database: one lock around what is written, so that the order of the log is the order of its commits."""
+"""The database of the log. One lock serialises all writers, so entries are numbered in the order of commits."""
 
 from __future__ import annotations
 
 import hashlib
+import logging
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -13,63 +14,79 @@ from sqlalchemy import Connection, Engine, create_engine, delete, event, func, i
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.pool import NullPool
 
+from fairbandits.service.config import Config
 from fairbandits.service.log import migrations
+from fairbandits.service.log.errors import StoreDownError
 from fairbandits.service.log.events import Decided, Entry, Rewarded, decision_key, read_event
 from fairbandits.service.log.tables import answers, events, facts, snapshots
 
-# One lock for all who write to one database; any number, as long as nobody else in that database uses it.
+_log = logging.getLogger(__name__)
+
+# The advisory lock that all writers of one PostgreSQL database share. The number is arbitrary.
 _LOCK = 4_717_321_905
-_MEANING, _PROBE = "meaning", "probe"
+# Names of facts. That of the log's schema is the one under which 0.1.0 stored it.
+_SCHEMA, _PROBE = "meaning", "probe"
 _BATCH = 500
-_KEPT_SNAPSHOTS = 2
-# So long a database may take to let us in, or to let us write: on a busy machine that is not at once.
-_PATIENCE = 10
+_SNAPSHOTS_KEPT = 2
+# Seconds that a busy database may take to accept a connection or to grant the lock.
+_TIMEOUT = 10
 _ENGINE: dict[str, Any] = {"isolation_level": "AUTOCOMMIT", "poolclass": NullPool, "hide_parameters": True}
 
 
-class StoreDownError(RuntimeError):
-    """The database cannot be reached, or cannot write."""
+@contextmanager
+def open_store(config: Config) -> Iterator[Store]:
+    """Open the store of a service, whether or not the service is running.
 
-
-class LogLostError(RuntimeError):
-    """The log ends before what was read of it: somebody has put an older copy in its place."""
+    Raises
+    ------
+    ValueError
+        If the store cannot be used.
+    """
+    store = Store(config.store.url)
+    try:
+        store.open(config.log_schema())
+        yield store
+    except StoreDownError as error:
+        raise ValueError(f"the store cannot be used: {error}") from None
+    finally:
+        store.close()
 
 
 class Store:
-    """The log and what belongs to it, in SQLite or PostgreSQL. One thread uses it at a time.
+    """The log, its snapshots and the stored replies, in SQLite or PostgreSQL. Not for several threads at a time.
 
     Parameters
     ----------
     url : str
-        Where it is: `sqlite:///FILE` or `postgresql://...`.
+        `sqlite:///FILE` or `postgresql://...`.
     """
 
     def __init__(self, url: str) -> None:
         self.engine = make_engine(url)
         self.is_sqlite = self.engine.dialect.name == "sqlite"
-        self.mark = "?" if self.is_sqlite else "%s"
-        self._kept: Connection | None = None
+        self.placeholder = "?" if self.is_sqlite else "%s"
+        self._connection: Connection | None = None
 
-    def open(self, meaning: str) -> None:
-        """Make or update the tables, and refuse a log that means something else."""
+    def open(self, schema: str) -> None:
+        """Create or migrate the tables; raise ValueError if the log has another schema (`Config.log_schema`)."""
         with self.transaction() as connection:
             migrations.upgrade(connection)
-            found = connection.execute(select(facts.c.value).where(facts.c.name == _MEANING)).scalar()
-            if found is None:
-                connection.execute(insert(facts).values(name=_MEANING, value=meaning))
-            elif found != meaning:
+            stored = connection.execute(select(facts.c.value).where(facts.c.name == _SCHEMA)).scalar()
+            if stored is None:
+                connection.execute(insert(facts).values(name=_SCHEMA, value=schema))
+            elif stored != schema:
                 raise ValueError(
-                    f"{self.engine.url!r} holds the log of a service with other features, columns or range of "
-                    "rewards, whose numbers mean something else; name another store"
+                    f"{self.engine.url!r} holds a log with other features, columns or another reward range; "
+                    "configure another store"
                 )
 
     @contextmanager
     def connection(self) -> Iterator[Connection]:
-        """Give the connection; where something goes wrong, close it, so that the next use opens another."""
+        """Provide the connection. After an error it is closed, so that the next use opens a new one."""
         try:
-            if self._kept is None:
-                self._kept = self.engine.connect()
-            yield self._kept
+            if self._connection is None:
+                self._connection = self.engine.connect()
+            yield self._connection
         except SQLAlchemyError as error:
             self.close()
             raise StoreDownError(f"{type(error).__name__}: {error.__cause__ or error}") from error
@@ -79,7 +96,7 @@ class Store:
 
     @contextmanager
     def transaction(self) -> Iterator[Connection]:
-        """Give the connection within a transaction, in which nobody else writes."""
+        """Provide the connection within a transaction that holds the write lock."""
         with self.connection() as connection:
             if self.is_sqlite:
                 connection.exec_driver_sql("BEGIN IMMEDIATE")
@@ -95,54 +112,54 @@ class Store:
 
     def close(self) -> None:
         """Close the connection."""
-        kept, self._kept = self._kept, None
-        if kept is not None:
-            with suppress(SQLAlchemyError):  # it may be broken, which is why it is closed
-                kept.close()
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            with suppress(SQLAlchemyError):  # a broken connection is one reason to close it
+                connection.close()
 
     def probe(self) -> None:
-        """Write something that means nothing, to see whether the store can be written to."""
+        """Raise `StoreDownError` if the store cannot be written to."""
         with self.transaction() as connection:
             connection.execute(delete(facts).where(facts.c.name == _PROBE))
             connection.execute(insert(facts).values(name=_PROBE, value=str(time.time())))
 
-    # -- the log ---------------------------------------------------------------------------------------
+    # -- entries ---------------------------------------------------------------------------------------
 
     def last_seq(self) -> int:
-        """Give the place of the last entry of the log; 0 where there is none."""
+        """Return the number of the last entry, 0 for an empty log."""
         with self.connection() as connection:
             return last_seq(connection)
 
     def read(self, after: int, upto: int | None = None, limit: int = 10_000) -> list[Entry]:
-        """Read entries in their order; rewards come with their decisions."""
+        """Read entries in order. Rewards come with their decisions."""
         with self.connection() as connection:
             return read(connection, after, upto, limit)
 
     # -- snapshots -------------------------------------------------------------------------------------
 
     def save_snapshot(self, seq: int, parts: Mapping[str, bytes]) -> None:
-        """Write down what followed from the log up to an entry, and drop all but the last ones."""
+        """Save the state after an entry, and drop all but the newest snapshots."""
         now = time.time()
         rows = [
             {"seq": seq, "part": part, "time": now, "sha256": hashlib.sha256(body).hexdigest(), "body": body}
             for part, body in parts.items()
         ]
         with self.transaction() as connection:
-            known = connection.execute(select(snapshots.c.seq).distinct().order_by(snapshots.c.seq.desc()))
-            kept = [*known.scalars()]
-            if seq in kept:
-                return  # another worker's, and equal to the bit
+            query = select(snapshots.c.seq).distinct().order_by(snapshots.c.seq.desc())
+            saved = [*connection.execute(query).scalars()]
+            if seq in saved:
+                return  # by another worker, and bitwise identical
             connection.execute(insert(snapshots), rows)
-            for old in kept[_KEPT_SNAPSHOTS - 1 :]:
+            for old in saved[_SNAPSHOTS_KEPT - 1 :]:
                 connection.execute(delete(snapshots).where(snapshots.c.seq == old))
 
     def last_snapshot_seq(self) -> int:
-        """Give the entry up to which the last snapshot goes; 0 where there is none."""
+        """Return the entry of the newest snapshot, 0 if there is none."""
         with self.connection() as connection:
             return connection.execute(select(func.max(snapshots.c.seq))).scalar() or 0
 
-    def read_snapshots(self, note: Callable[[str], None]) -> Iterator[tuple[int, dict[str, bytes]]]:
-        """Read the snapshots, the last first; those that are damaged are noted and left out."""
+    def read_snapshots(self) -> Iterator[tuple[int, dict[str, bytes]]]:
+        """Read the snapshots, newest first. Damaged ones are logged and skipped."""
         with self.connection() as connection:
             seqs = connection.execute(select(snapshots.c.seq).distinct().order_by(snapshots.c.seq.desc()))
             for seq in seqs.scalars().all():
@@ -150,36 +167,36 @@ class Store:
                 if all(hashlib.sha256(row.body).hexdigest() == row.sha256 for row in rows):
                     yield seq, {row.part: row.body for row in rows}
                 else:
-                    note(f"the snapshot at {seq} is damaged; reading more of the log instead")
+                    _log.warning("the snapshot at entry %d is damaged; reading more of the log instead", seq)
 
-    # -- answers ---------------------------------------------------------------------------------------
+    # -- replies ---------------------------------------------------------------------------------------
 
-    def drop_answers(self, before: float) -> None:
-        """Drop answers of requests that came before a time."""
+    def drop_replies(self, before: float) -> None:
+        """Drop the replies that were stored before a time."""
         with self.transaction() as connection:
             connection.execute(delete(answers).where(answers.c.time < before))
 
 
 def make_engine(url: str) -> Engine:
-    """Make the engine of a database: transactions are begun by hand, and what is committed is on disk.
+    """Create the engine of a database. Transactions are begun by hand, and a commit waits for the disk.
 
-    Errors do not repeat what was to be written: it may be sensitive.
+    Errors hide the parameters of statements, which may be sensitive.
     """
     try:
         parsed = make_url(url)
         name = parsed.get_backend_name()
     except (SQLAlchemyError, ValueError):
-        raise ValueError("the store is sqlite:///FILE or postgresql://...; got no URL of a database") from None
+        raise ValueError("store.url must be sqlite:///FILE or postgresql://..., got no database URL") from None
     if name == "sqlite":
         if not parsed.database or parsed.database == ":memory:":
-            raise ValueError(f"{url}: a log in memory is lost with the process; name a file")
+            raise ValueError(f"store.url must name a file, got {url}; a log in memory is lost with the process")
         Path(parsed.database).parent.mkdir(parents=True, exist_ok=True)
-        engine = create_engine(parsed, **_ENGINE, connect_args={"timeout": _PATIENCE})
+        engine = create_engine(parsed, **_ENGINE, connect_args={"timeout": _TIMEOUT})
         event.listen(engine, "connect", _make_durable)
         return engine
     if name != "postgresql":
-        raise ValueError(f"{parsed!r}: the store is sqlite:///FILE or postgresql://...; got {name}")
-    options = {"connect_timeout": _PATIENCE, "options": "-c synchronous_commit=on"}
+        raise ValueError(f"store.url must be sqlite:///FILE or postgresql://..., got {parsed!r}")
+    options = {"connect_timeout": _TIMEOUT, "options": "-c synchronous_commit=on"}
     url_with_driver = parsed.set(drivername="postgresql+psycopg")
     return create_engine(url_with_driver, **_ENGINE, connect_args=options)
 
@@ -190,42 +207,42 @@ def _make_durable(connection: Any, _: Any) -> None:
 
 
 def last_seq(connection: Connection) -> int:
-    """Give the place of the last entry of the log; 0 where there is none."""
+    """Return the number of the last entry, 0 for an empty log."""
     return connection.exec_driver_sql("SELECT max(seq) FROM events").scalar() or 0
 
 
 def read(connection: Connection, after: int, upto: int | None = None, limit: int = 10_000) -> list[Entry]:
-    """Read entries in their order; rewards come with their decisions."""
+    """Read entries in order. Rewards come with their decisions."""
     query = select(events.c.seq, events.c.kind, events.c.body).where(events.c.seq > after)
     if upto is not None:
         query = query.where(events.c.seq <= upto)
     rows = connection.execute(query.order_by(events.c.seq).limit(limit)).all()
-    found = [(seq, read_event(kind, body)) for seq, kind, body in rows]
-    wanted = [decision_key(each.decision) for _, each in found if isinstance(each, Rewarded)]
-    decisions = find(connection, wanted)
-    return [Entry(seq, each, decision_of(each, decisions)) for seq, each in found]
+    numbered = [(seq, read_event(kind, body)) for seq, kind, body in rows]
+    keys = [decision_key(each.decision) for _, each in numbered if isinstance(each, Rewarded)]
+    decisions = find(connection, keys)
+    return [Entry(seq, each, decision_of(each, decisions)) for seq, each in numbered]
 
 
 def decision_of(each: Any, found: Mapping[str, Any]) -> Decided | None:
-    """Give the decision that an event is the reward of, out of what was found; None of any other event."""
+    """Return the decision that a reward is for, None for any other event."""
     return found.get(decision_key(each.decision)) if isinstance(each, Rewarded) else None
 
 
 def find(connection: Connection, keys: Iterable[str]) -> dict[str, Any]:
     """Find events by their keys."""
     found: dict[str, Any] = {}
-    for some in _batches([*dict.fromkeys(keys)]):
-        query = select(events.c.key, events.c.kind, events.c.body).where(events.c.key.in_(some))
+    for batch in _batches([*dict.fromkeys(keys)]):
+        query = select(events.c.key, events.c.kind, events.c.body).where(events.c.key.in_(batch))
         found |= {key: read_event(kind, body) for key, kind, body in connection.execute(query)}
     return found
 
 
-def insert_rows(connection: Connection, table: str, mark: str, rows: Sequence[tuple[Any, ...]]) -> None:
-    """Insert rows, many in one statement: a thread that waits for its turn after each of them waits long."""
-    for some in _batches(rows):
-        one = f"({','.join([mark] * len(some[0]))})"
-        values = [value for row in some for value in row]
-        connection.exec_driver_sql(f"INSERT INTO {table} VALUES {','.join([one] * len(some))}", tuple(values))  # noqa: S608
+def insert_rows(connection: Connection, table: str, placeholder: str, rows: Sequence[tuple[Any, ...]]) -> None:
+    """Insert rows, many in one statement: the thread may lose the interpreter lock after every statement."""
+    for batch in _batches(rows):
+        row = f"({','.join([placeholder] * len(batch[0]))})"
+        values = [value for each in batch for value in each]
+        connection.exec_driver_sql(f"INSERT INTO {table} VALUES {','.join([row] * len(batch))}", tuple(values))  # noqa: S608
 
 
 def _batches(items: Sequence[Any]) -> Iterator[Sequence[Any]]:

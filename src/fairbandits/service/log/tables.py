@@ -1,4 +1,4 @@
-"""The tables. `migrations/` makes them; a test compares the two."""
+"""The tables, as `migrations/` creates them; a test compares the two."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from sqlalchemy import BigInteger, Column, Double, Index, Integer, LargeBinary, 
 
 metadata = MetaData()
 
-#: The log. `seq` has no gaps; `key` is what can happen only once; `body` is the event as JSON.
+#: The log. `seq` has no gaps, `key` is unique to an event (see `Event.key`), `body` is the event as JSON.
 events = Table(
     "events",
     metadata,
@@ -17,7 +17,7 @@ events = Table(
     Column("body", Text, nullable=False),
 )
 
-#: What was answered to requests that came with an idempotency key.
+#: The replies to requests that had an idempotency key.
 answers = Table(
     "answers",
     metadata,
@@ -29,7 +29,7 @@ answers = Table(
     Index("answers_time", "time"),
 )
 
-#: What followed from the log up to `seq`, by part; the sum of each part tells whether it is damaged.
+#: The state after entry `seq`, by part. The checksum of each part shows whether it is damaged.
 snapshots = Table(
     "snapshots",
     metadata,
@@ -40,7 +40,7 @@ snapshots = Table(
     Column("body", LargeBinary, nullable=False),
 )
 
-#: What is true of the whole log: what its numbers mean.
+#: Facts about the whole log, such as the features and the reward range that it was written with.
 facts = Table(
     "facts",
     metadata,
@@ -48,7 +48,8 @@ facts = Table(
     Column("value", Text, nullable=False),
 )
 
-#: API keys, and sessions of the page, which have a parent: of the secret only its SHA-256; scopes by commas.
+#: API keys, and sessions of the page, which have a parent. `digest` is the SHA-256 of the secret, `scopes` are
+#: separated by commas.
 keys = Table(
     "keys",
     metadata,

@@ -1,5 +1,1 @@
-"""The page that shows who is left behind, and what it is fed with."""
-
-from fairbandits.service.page.live import Live
-
-__all__ = ["Live"]
+"""The page that shows the findings: its static files, and the live feed of what it shows."""

@@ -1,4 +1,4 @@
-"""The files of the page: ours, and plotly.js as the installed `plotly` package carries it."""
+"""The static files of the page, and plotly.js from the installed `plotly` package."""
 
 from __future__ import annotations
 
@@ -16,34 +16,34 @@ _TYPES = {
     ".svg": "image/svg+xml",
 }
 _PLOTLY = "plotly.min.js"
-_OURS = tuple(sorted(each.name for each in files(__package__).joinpath("static").iterdir()))
+_STATIC = tuple(sorted(each.name for each in files(__package__).joinpath("static").iterdir()))
 
 #: The names under which files are served.
-NAMES = (*_OURS, _PLOTLY)
+NAMES = (*_STATIC, _PLOTLY)
 
 
 @dataclass(frozen=True)
 class Asset:
-    """A file as it is sent.
+    """A static file.
 
     Attributes
     ----------
-    body, packed : bytes
-        Its content, plain and packed by gzip.
+    body, compressed : bytes
+        The content, plain and compressed with gzip.
     media_type : str
-        What it is.
-    tag : str
-        Changes when the content does (ETag).
+        The media type.
+    etag : str
+        The entity tag, which changes with the content.
     """
 
     body: bytes
-    packed: bytes
+    compressed: bytes
     media_type: str
-    tag: str
+    etag: str
 
 
-def load(name: str) -> Asset:
-    """Read a file; those that are not in `NAMES` are not found (KeyError)."""
+def load_asset(name: str) -> Asset:
+    """Read a file; raise KeyError if its name is not in `NAMES`."""
     if name not in NAMES:
         raise KeyError(name)
     return _load(name)
@@ -52,8 +52,8 @@ def load(name: str) -> Asset:
 @cache
 def _load(name: str) -> Asset:
     body = files("plotly").joinpath("package_data", name).read_bytes() if name == _PLOTLY else _read(name)
-    tag = f'"{hashlib.sha256(body).hexdigest()[:32]}"'
-    return Asset(body, gzip.compress(body, 6, mtime=0), _TYPES[PurePath(name).suffix], tag)
+    etag = f'"{hashlib.sha256(body).hexdigest()[:32]}"'
+    return Asset(body, gzip.compress(body, 6, mtime=0), _TYPES[PurePath(name).suffix], etag)
 
 
 def _read(name: str) -> bytes:

@@ -1,1 +1,1 @@
-"""What follows from the log: the served recommender, its catalogue, the monitor and its findings."""
+"""The state that follows from the log: the served recommender with its catalogue, the monitor and its findings."""

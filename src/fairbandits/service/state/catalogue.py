@@ -1,89 +1,152 @@
-"""The arms as the log has them: which there are, what is known of them, which were retired and when."""
+"""The catalogue of arms as the log has it, and the contexts that arms and users are encoded as."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from fairbandits.contexts import Catalogue
+from fairbandits.contexts import Catalogue, Offer
 from fairbandits.service.config import Config
-from fairbandits.service.features import FeatureEncoder, columns_of
+from fairbandits.service.features import CategoricalFeature, Features, NumericFeature, column_names
 from fairbandits.service.log.events import ArmRetired, ArmSet
+
+#: The features and the known groups of a user.
+User = tuple[Mapping[str, Any], Mapping[str, str]]
 
 
 @dataclass(frozen=True, slots=True)
-class Arm:
-    """An arm of the catalogue: what is known of it, and which users it matches."""
+class ServedArm:
+    """An arm of the catalogue: its features, and the user values that it matches."""
 
     features: Mapping[str, Any]
     matches: Mapping[str, str | None]
 
 
-class Shelf:
-    """The arms, as a fold of the log.
+class ServedCatalogue:
+    """The catalogue, as a fold of the log.
+
+    Parameters
+    ----------
+    config : Config
+        The configuration, which declares the features of users and arms.
 
     Attributes
     ----------
-    arms : dict of str to Arm
+    arms : dict of str to ServedArm
         The arms that can be offered, in the order in which they were added.
     versions : dict of str to int
-        How often an arm of this id was added, changed or retired.
+        The number of times that an arm of this id was added, changed or retired.
     retired : dict of str to int
-        The entry of the log that retired the arm last.
+        The log entry that retired an arm of this id last.
     """
 
     def __init__(self, config: Config) -> None:
-        self._encoder = FeatureEncoder(config.arm_features)
-        self._needed = [name for name, feature in config.arm_features.items() if feature.default is None]
-        self._ways = config.matches
-        self._n_user_columns = len(columns_of(config.features))
-        self.arms: dict[str, Arm] = {}
+        self._arm_encoder = FeatureEncoder(config.arm_features)
+        self._user_encoder = FeatureEncoder(config.features)
+        self._required = [name for name, feature in config.arm_features.items() if feature.default is None]
+        self._matches = config.matches
+        # A user matches an arm by a group, or by a feature.
+        self._group_matches = [name for name in config.matches if name in config.attributes]
+        self._feature_matches = [name for name in config.matches if name not in config.attributes]
+        self.arms: dict[str, ServedArm] = {}
         self.versions: dict[str, int] = {}
         self.retired: dict[str, int] = {}
-        self._catalogue: Catalogue | None = None
+        self._encoded: Catalogue | None = None
 
     def set(self, event: ArmSet) -> None:
-        """Add an arm, or change what is known of it."""
-        self.arms[event.arm] = Arm(event.features, event.matches)
+        """Add or change an arm."""
+        self.arms[event.arm] = ServedArm(event.features, event.matches)
         self.versions[event.arm] = event.version
-        self._catalogue = None
+        self._encoded = None
 
     def retire(self, event: ArmRetired, seq: int) -> None:
-        """Take an arm out."""
+        """Remove an arm."""
         del self.arms[event.arm]
         self.versions[event.arm] = event.version
         self.retired[event.arm] = seq
-        self._catalogue = None
+        self._encoded = None
 
     def check(self) -> None:
-        """Refuse arms without a feature that had a default when they were added, and has none any more."""
-        for arm, known in self.arms.items():
-            for name in self._needed:
-                if known.features.get(name) is None:
+        """Raise ValueError if an arm lacks a feature whose default was removed from the configuration."""
+        for name, arm in self.arms.items():
+            for feature in self._required:
+                if arm.features.get(feature) is None:
                     raise ValueError(
-                        f"arm {arm!r} of the log has no {name!r}, and the configuration has no default any more "
-                        "that would stand for it; give it one"
+                        f"arm_features.{feature} must have a default, because arm {name!r} of the log has no "
+                        "value for it"
                     )
 
-    @property
-    def catalogue(self) -> Catalogue:
-        """What offers are made of; put together when the first user comes after a change."""
-        if self._catalogue is None:
-            features = np.array([self._encoder.encode(arm.features) for arm in self.arms.values()])
-            matches = {way: [arm.matches.get(way) for arm in self.arms.values()] for way in self._ways}
-            self._catalogue = Catalogue(features, self._n_user_columns, list(self.arms), matches)
-        return self._catalogue
+    def offer(self, users: Sequence[User], arms: Sequence[str] | None = None) -> Offer:
+        """Return the contexts of arms for users; all arms by default."""
+        matching: dict[str, list[Any]] = {
+            name: [groups.get(name) for _, groups in users] for name in self._group_matches
+        }
+        matching |= {name: [features.get(name) for features, _ in users] for name in self._feature_matches}
+        encoded = np.array([self._user_encoder.encode(features) for features, _ in users])
+        return self._encode().offer_many(encoded, matching, arms)
+
+    def _encode(self) -> Catalogue:
+        # Lazily, because many arms may change between two users.
+        if self._encoded is None:
+            features = np.array([self._arm_encoder.encode(arm.features) for arm in self.arms.values()])
+            matches = {name: [arm.matches.get(name) for arm in self.arms.values()] for name in self._matches}
+            self._encoded = Catalogue(features, len(self._user_encoder.columns), list(self.arms), matches)
+        return self._encoded
 
     def to_dict(self) -> dict[str, Any]:
-        """Give it as plain values."""
+        """Return the catalogue as plain values."""
         arms = [[name, dict(arm.features), dict(arm.matches)] for name, arm in self.arms.items()]
         return {"arms": arms, "versions": self.versions, "retired": self.retired}
 
     def restore(self, plain: Mapping[str, Any]) -> None:
-        """Take it from what `to_dict` gave."""
-        self.arms = {name: Arm(features, matches) for name, features, matches in plain["arms"]}
+        """Replace the catalogue by one that `to_dict` returned."""
+        self.arms = {name: ServedArm(features, matches) for name, features, matches in plain["arms"]}
         self.versions, self.retired = dict(plain["versions"]), dict(plain["retired"])
-        self._catalogue = None
+        self._encoded = None
+
+
+class FeatureEncoder:
+    """Encodes features as a vector.
+
+    Parameters
+    ----------
+    features : mapping of str to NumericFeature or CategoricalFeature
+        The features, in the order of their columns.
+
+    Examples
+    --------
+    >>> features = {"age": NumericFeature(low=20, high=70), "sex": CategoricalFeature(values=("f", "m"))}
+    >>> encoder = FeatureEncoder(features)
+    >>> encoder.encode({"age": 45, "sex": "m"})
+    array([0.5, 0. , 1. ])
+    """
+
+    def __init__(self, features: Features) -> None:
+        self.columns = column_names(features)
+        column = {name: at for at, name in enumerate(self.columns)}
+        self._numeric: list[tuple[str, Any, int, float, float]] = [
+            (name, feature.default, column[name], feature.low, feature.high - feature.low)
+            for name, feature in features.items()
+            if isinstance(feature, NumericFeature)
+        ]
+        self._categorical: list[tuple[str, Any, dict[str, int]]] = [
+            (name, feature.default, {value: column[f"{name}={value}"] for value in feature.values})
+            for name, feature in features.items()
+            if isinstance(feature, CategoricalFeature)
+        ]
+
+    def encode(self, values: Mapping[str, Any]) -> NDArray[np.float64]:
+        """Return the vector of values that were validated with `feature_values_type`."""
+        # Validation guarantees a value for every feature without a default.
+        x = np.zeros(len(self.columns))
+        for name, default, column, low, span in self._numeric:
+            value = values.get(name)
+            x[column] = ((default if value is None else value) - low) / span
+        for name, default, columns in self._categorical:
+            category = values.get(name)
+            x[columns[default if category is None else category]] = 1.0
+        return x

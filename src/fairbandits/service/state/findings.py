@@ -1,4 +1,4 @@
-"""From sums to what can be read: who gained less, how sure, since when, by which arms; as plain values."""
+"""Findings: the disadvantaged group, the gap with its interval, since when and through which arms."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import time
 from typing import Any
 
 import numpy as np
-import scipy.special  # noqa: F401 - loaded now, so that the first to look need not wait for it
+import scipy.special  # noqa: F401 - imported now, so that the first visitor of the page does not wait for it
 from numpy.typing import NDArray
 
 from fairbandits.audit import verdict
@@ -20,23 +20,23 @@ from fairbandits.report.phrases import join_names, percent
 from fairbandits.service.config import Config
 from fairbandits.service.state.monitor import Monitor
 
-#: The probability with which all intervals of all groups hold, at all times at once.
+#: The confidence with which all intervals of all groups hold together, at all times.
 CONFIDENCE = 0.95
-# A page that is looked at every second needs no more: the intervals of arms are right to 7%.
+# Bootstrap draws. 100 are enough for a page that is redrawn every second: intervals of arms are within 7%.
 _DRAWS = 100
 _STATUS = {verdict.FAIR: "fair", verdict.UNFAIR: "unfair", verdict.UNDECIDED: "unsure"}
-_NO_ATTRIBUTES = "No sensitive attributes are configured: there are no groups to compare."
+_NO_ATTRIBUTES = "No sensitive attributes are configured, so there are no groups to compare."
 
 
 class Findings:
-    """What can be said at one moment.
+    """The findings at one moment.
 
     Parameters
     ----------
     monitor : Monitor
-        The sums; a copy that does not change.
+        A frozen monitor.
     config : Config
-        What is tolerated, and which groups are too small to be shown.
+        The configuration, with the tolerance and the size from which a group is shown.
     """
 
     def __init__(self, monitor: Monitor, config: Config) -> None:
@@ -48,7 +48,7 @@ class Findings:
 
     @property
     def status(self) -> str:
-        """What is found: "fair", "unfair", or "unsure"."""
+        """The verdict: "fair", "unfair" or "unsure"."""
         return (
             _STATUS[verdict.exit_status(self.comparisons, self._config.tolerance)]
             if self.comparisons
@@ -56,7 +56,7 @@ class Findings:
         )
 
     def sentences(self) -> tuple[str, str]:
-        """Say in one sentence what is found, and in another what there is to add."""
+        """Return the main finding as a sentence, and a second sentence with details."""
         if not self.comparisons:
             return _NO_ATTRIBUTES, ""
         about = self.words.summary(verdict.headline(self.comparisons))
@@ -65,12 +65,12 @@ class Findings:
         return (about, said) if status == verdict.UNFAIR else (said, about)
 
     def to_dict(self) -> dict[str, Any]:
-        """Give all of it as what JSON can hold, without groups that are too small to be shown."""
+        """Return the findings as values that JSON can hold, without groups that are too small to be shown."""
         sentence, detail = self.sentences()
         monitor, config = self._monitor, self._config
         plain = {
             "seq": monitor.seq,
-            "time": _written(time.time()),
+            "time": _format_time(time.time()),
             "title": config.title,
             "status": self.status,
             "sentence": sentence,
@@ -85,13 +85,11 @@ class Findings:
             "comparisons": [self._plain(comparison) for comparison in self.comparisons],
             "recent": self._recent(),
         }
-        return {name: _short(value) for name, value in plain.items()}
-
-    # -- inside ----------------------------------------------------------------------------------------
+        return {name: _rounded(value) for name, value in plain.items()}
 
     def _compare(self, number: int) -> Comparison:
         compared = self._compared(number)
-        # Shared by all groups that there may ever be, so that no interval changes when another one comes.
+        # Shared by all configured groups, so that no interval changes when the first user of a group arrives.
         error = (1.0 - CONFIDENCE) / len(self._config.attributes) / len(compared.labels)
         return compare_groups(compared, self._settings, error, number, _DRAWS)
 
@@ -99,11 +97,11 @@ class Findings:
         attribute, groups = list(self._config.attributes.items())[number]
         monitor = self._monitor
         at = np.array([monitor.groups.index((attribute, group)) for group in groups])
-        missing = monitor.decided[at] - monitor.in_all[at, COUNT]
+        missing = monitor.decided[at] - monitor.totals[at, COUNT]
         return GroupedSums(
             (attribute,),
             [(group,) for group in groups],
-            _sums(monitor.in_all[at], missing),
+            _sums(monitor.totals[at], missing),
             _sums(np.cumsum(monitor.by_block[:, at], axis=0)),
             monitor.blocks,
             lambda group: _sums(monitor.by_arm[: len(monitor.arms), at[group]]),
@@ -111,8 +109,8 @@ class Findings:
             monitor.reward_range,
         )
 
-    def _numbers(self, comparison: Comparison) -> dict[str, int]:
-        """Give the numbers of the groups of a comparison that are shown, by name, in their order."""
+    def _group_indices(self, comparison: Comparison) -> dict[str, int]:
+        """Return the indices of the groups of a comparison that are shown, by name, in configured order."""
         [attribute] = comparison.attributes
         shown = {group.name for group in comparison.compared}
         groups = enumerate(self._monitor.groups)
@@ -120,19 +118,19 @@ class Findings:
 
     def _plain(self, comparison: Comparison) -> dict[str, Any]:
         plain = comparison_to_dict(comparison, self.words)
-        experiments = self._experiments(comparison)
+        explorations = self._explorations(comparison)
         gains = {group["labels"][0]: group for group in plain["groups"]}
-        # In the order of the configuration, so that a group keeps its place while others overtake it.
-        plain["groups"] = [gains[name] | experiments[name] for name in experiments]
+        # In configured order, so that groups keep their places on the page.
+        plain["groups"] = [gains[name] | explorations[name] for name in explorations]
         plain["not_shown"] = len(comparison.too_small)
-        plain["about"] = self._about(comparison, experiments)
+        plain["about"] = self._about(comparison, explorations)
         if plain["timeline"] is not None:
-            plain["timeline"] = self._shown_timeline(plain["timeline"], self._numbers(comparison))
+            plain["timeline"] = self._shown_timeline(plain["timeline"], self._group_indices(comparison))
         return plain
 
-    def _experiments(self, comparison: Comparison) -> dict[str, dict[str, Any]]:
+    def _explorations(self, comparison: Comparison) -> dict[str, dict[str, Any]]:
         """Return the exploration burden of each group, beside its share of the decisions."""
-        monitor, numbers = self._monitor, self._numbers(comparison)
+        monitor, numbers = self._monitor, self._group_indices(comparison)
         at = list(numbers.values())
         in_all = monitor.decided[at].sum(), monitor.explored[at].sum()
         first = min((i for i, (name, _) in enumerate(monitor.groups) if name == comparison.name), default=0)
@@ -140,46 +138,46 @@ class Findings:
             name: {
                 "place": number - first,
                 "decisions": int(monitor.decided[number]),
-                "share_of_decisions": _part(monitor.decided[number], in_all[0]),
+                "share_of_decisions": _share(monitor.decided[number], in_all[0]),
                 "explorations": int(monitor.explored[number]),
-                "share_of_explorations": _part(monitor.explored[number], in_all[1]),
-                "exploration_rate": _part(monitor.explored[number], monitor.decided[number]),
+                "share_of_explorations": _share(monitor.explored[number], in_all[1]),
+                "exploration_rate": _share(monitor.explored[number], monitor.decided[number]),
             }
             for name, number in numbers.items()
         }
 
-    def _about(self, comparison: Comparison, experiments: dict[str, dict[str, Any]]) -> dict[str, str]:
-        """Say what the charts show, in sentences."""
+    def _about(self, comparison: Comparison, explorations: dict[str, dict[str, Any]]) -> dict[str, str]:
+        """Describe the charts in sentences."""
         found, words = comparison.analysis, self.words
         if found is None:
             return {}
-        rates = [f"{percent(each['exploration_rate'])} for {name}" for name, each in experiments.items()]
+        rates = [f"{percent(each['exploration_rate'])} for {name}" for name, each in explorations.items()]
         return {
             "arms": " ".join(filter(None, (words.effects(found), words.top_arms(found), words.one_sided(found)))),
             "missing": words.missing(found),
-            "exploration": f"Share of decisions that explore: {join_names(rates, len(rates))}.",
+            "exploration": f"Exploration rate: {join_names(rates, len(rates))}.",
         }
 
     def _shown_timeline(self, timeline: dict[str, Any], numbers: dict[str, int]) -> dict[str, Any]:
-        """Leave out the times at which a group was still too small to be shown; say when blocks end."""
+        """Remove the times at which a group was still too small to be shown, and add the ends of the blocks."""
         monitor = self._monitor
         so_far = np.cumsum(monitor.by_block[:, :, COUNT], axis=0) >= self._config.min_group
         groups = [
             {"labels": group["labels"]}
             | {
-                name: _only(group[name], so_far[:, numbers[group["labels"][0]]])
+                name: _where(group[name], so_far[:, numbers[group["labels"][0]]])
                 for name in ("mean", "low", "high")
             }
             for group in timeline["groups"]
         ]
         are_two = so_far[:, list(numbers.values())].sum(axis=1) > 1
-        gap = {name: _only(timeline[name], are_two) for name in ("gap_low", "gap_high")}
+        gap = {name: _where(timeline[name], are_two) for name in ("gap_low", "gap_high")}
         ends = [monitor.blocks.start(place + 1) for place in range(monitor.blocks.n)]
         last = np.datetime64(round(monitor.last * 1e6), "us")
-        return {"ends": [_written(min(end, last)) for end in ends], "groups": groups, **gap}
+        return {"ends": [_format_time(min(end, last)) for end in ends], "groups": groups, **gap}
 
     def _recent(self) -> list[dict[str, Any]]:
-        """Give the last decisions, the newest first; groups that are too small to be shown are left out."""
+        """Return the recent decisions, newest first, without groups that are too small to be shown."""
         shown = {
             (comparison.attributes[0], group.labels[0])
             for comparison in self.comparisons
@@ -188,7 +186,7 @@ class Findings:
         decisions = [
             each
             | {
-                "time": _written(each["time"]),
+                "time": _format_time(each["time"]),
                 "groups": {name: group for name, group in each["groups"].items() if (name, group) in shown},
             }
             for each in self._monitor.recent.values()
@@ -201,24 +199,24 @@ def _sums(table: Any, missing: Any = 0.0) -> RewardSums:
     return RewardSums(count, table[..., TOTAL], table[..., SQUARES], np.zeros_like(count) + missing)
 
 
-def _part(part: float, whole: float) -> float:
+def _share(part: float, whole: float) -> float:
     return float(part / whole) if whole else 0.0
 
 
-def _only(values: list[Any], where: NDArray[np.bool_]) -> list[Any]:
-    return [value if there else None for value, there in zip(values, where.tolist(), strict=True)]
+def _where(values: list[Any], mask: NDArray[np.bool_]) -> list[Any]:
+    return [value if there else None for value, there in zip(values, mask.tolist(), strict=True)]
 
 
-def _written(when: Any) -> str:
-    """Write a time (UTC)."""
+def _format_time(when: Any) -> str:
+    """Format a time (UTC)."""
     moment = when if isinstance(when, np.datetime64) else np.datetime64(round(when * 1e6), "us")
     return f"{np.datetime_as_string(moment, 'ms')}Z"
 
 
-def _short(plain: Any) -> Any:
-    """Write numbers with as many digits as can be seen: what is sent every second should be small."""
+def _rounded(plain: Any) -> Any:
+    """Round floats to six significant digits, because the result is sent to every visitor every second."""
     if isinstance(plain, dict):
-        return {name: _short(value) for name, value in plain.items()}
+        return {name: _rounded(value) for name, value in plain.items()}
     if isinstance(plain, list):
-        return [_short(value) for value in plain]
+        return [_rounded(value) for value in plain]
     return float(f"{plain:.6g}") if isinstance(plain, float) else plain

@@ -1,4 +1,4 @@
-"""What people look at: who gained what, when and from which arms, and who bore the experiments."""
+"""The monitor: rewards by group, over time and by arm, and the exploration burden of each group."""
 
 from __future__ import annotations
 
@@ -11,176 +11,183 @@ from numpy.typing import NDArray
 
 from fairbandits.audit.log_sums import COUNT, SQUARES, TOTAL
 from fairbandits.audit.time_blocks import TimeBlocks
-from fairbandits.policies.persistence import PolicyState as State
+from fairbandits.policies.persistence import PolicyState
 from fairbandits.service.config import Config
-from fairbandits.service.log.events import Decided, Entry, Rewarded
-from fairbandits.service.state.recommender import spread
+from fairbandits.service.log.events import Decided, Entry, Rewarded, rewards_by_arm
 
 Floats = NDArray[np.float64]
 
-#: So many of the last decisions are kept to be looked at.
-RECENT = 50
-_SECOND = 1_000_000  # blocks of time are counted in microseconds
+#: The number of recent decisions that are kept to be shown.
+N_RECENT = 50
+_MICROSECONDS = 1_000_000  # blocks of time are counted in microseconds
 _NUMBERS = ("seq", "decisions", "rewards", "last")
-_ARRAYS = ("decided", "explored", "in_all", "by_block", "by_arm")
+# Arrays by attribute, with their names in snapshots, which are those of 0.1.0.
+_ARRAYS = {
+    "decided": "decided",
+    "explored": "explored",
+    "totals": "in_all",
+    "by_block": "by_block",
+    "by_arm": "by_arm",
+}
 
 
 class Monitor:
-    """A fold of the log: sums by group, by block of time and by arm, and the last decisions.
+    """A fold of the log: sums of rewards by group, by block of time and by arm, and the recent decisions.
 
-    Nothing here depends on how long the log is: time is kept in at most some hundred blocks, which grow longer.
+    Its size does not depend on the length of the log: there are at most 120 blocks of time, which grow longer.
 
     Parameters
     ----------
     config : Config
-        Whose attributes and groups are told apart.
+        The configuration, which declares the attributes and their groups.
 
     Attributes
     ----------
     seq : int
         The last entry that was applied.
     decisions, rewards : int
-        How many there were in all, also of users without a group.
+        The numbers of all decisions and rewards, including those of users without a group.
     last : float
-        When the last reward came, in seconds since 1970.
+        The time of the last reward, in seconds since 1970.
     groups : list of (attribute, group)
         All groups, in the order of the arrays.
     decided, explored : arrays of shape (groups,)
-        How many decisions there were, and how many of them were experiments.
-    in_all : array of shape (groups, 3)
-        Count, sum and sum of squares of the rewards, counted from the lowest one.
+        The number of decisions, and of those that were exploration.
+    totals : array of shape (groups, 3)
+        Count, sum and sum of squares of the rewards, measured from the lowest possible reward.
     blocks : TimeBlocks
         The blocks of time.
     by_block : array of shape (blocks, groups, 3)
-        The same by the time at which rewards came.
+        The same by the time of the reward.
     arms : list of str
-        The arms from which rewards came, retired ones too.
+        The arms that received rewards, including retired ones.
     by_arm : array of shape (arms or more, groups, 3)
-        The same by arm. The arms of a slate share its one round evenly, so that they add up to `in_all`.
+        The same by arm. The arms of a slate share its decision evenly, so that counts and sums add up to `totals`.
     recent : dict of str to dict
-        The last decisions by id, the oldest first.
+        The recent decisions by id, oldest first.
     """
 
     def __init__(self, config: Config) -> None:
         self.reward_range = (config.reward.low, config.reward.high)
-        self.groups = [(attribute, group) for attribute, named in config.attributes.items() for group in named]
-        self._number = {name: number for number, name in enumerate(self.groups)}
+        self.groups = [(attribute, group) for attribute, groups in config.attributes.items() for group in groups]
+        self._group_index = {group: index for index, group in enumerate(self.groups)}
         self.seq = self.decisions = self.rewards = 0
         self.last = 0.0
         n = len(self.groups)
         self.decided, self.explored = np.zeros(n), np.zeros(n)
-        self.in_all = np.zeros((n, 3))
+        self.totals = np.zeros((n, 3))
         self.blocks = TimeBlocks("date")
         self.by_block = np.zeros((0, n, 3))
         self.arms: list[str] = []
-        self._row: dict[str, int] = {}
+        self._arm_index: dict[str, int] = {}
         self.by_arm = np.zeros((0, n, 3))
         self.recent: dict[str, dict[str, Any]] = {}
 
     # -- following the log -----------------------------------------------------------------------------
 
     def apply(self, entry: Entry) -> None:
-        """Take the next entry of the log."""
+        """Add the next entry of the log."""
         event = entry.event
         if isinstance(event, Decided):
-            self._note_decision(event)
+            self._add_decision(event)
         elif isinstance(event, Rewarded) and entry.decided is not None:
-            self._note_reward(event, entry.decided)
+            self._add_reward(event, entry.decided)
         self.seq = entry.seq
 
-    def _note_decision(self, decided: Decided) -> None:
+    def _add_decision(self, decided: Decided) -> None:
         self.decisions += 1
-        for number in self._numbers(decided.groups):
-            self.decided[number] += 1.0
-            self.explored[number] += decided.explored
-        self.recent[decided.id] = _as_recent(decided)
-        if len(self.recent) > RECENT:
+        for index in self._group_indices(decided.groups):
+            self.decided[index] += 1.0
+            self.explored[index] += decided.explored
+        self.recent[decided.id] = _recent(decided)
+        if len(self.recent) > N_RECENT:
             del self.recent[next(iter(self.recent))]
 
-    def _note_reward(self, rewarded: Rewarded, decided: Decided) -> None:
+    def _add_reward(self, rewarded: Rewarded, decided: Decided) -> None:
         self.rewards += 1
         self.last = max(self.last, rewarded.time)
-        gain, rewards = spread(rewarded.reward, len(decided.picked))
+        mean, rewards = rewards_by_arm(rewarded.reward, len(decided.picked))
         if decided.id in self.recent:
-            self.recent[decided.id]["reward"] = gain
-        numbers = self._numbers(decided.groups)
-        if not numbers:
+            self.recent[decided.id]["reward"] = mean
+        groups = self._group_indices(decided.groups)
+        if not groups:
             return
         low = self.reward_range[0]
-        place = self._place(round(rewarded.time * _SECOND))
-        came = [
-            (self._claim(arm), each - low)
+        block = self._block_index(round(rewarded.time * _MICROSECONDS))
+        observed = [
+            (self._claim_arm(arm), each - low)
             for arm, each in zip(decided.picked, rewards, strict=True)
             if each is not None
         ]
-        for number in numbers:
-            _add(self.in_all[number], 1.0, gain - low)
-            _add(self.by_block[place, number], 1.0, gain - low)
-            for row, each in came:
-                _add(self.by_arm[row, number], 1.0 / len(came), each)
+        for group in groups:
+            _add(self.totals[group], 1.0, mean - low)
+            _add(self.by_block[block, group], 1.0, mean - low)
+            for arm_index, each in observed:
+                _add(self.by_arm[arm_index, group], 1.0 / len(observed), each)
 
-    def _numbers(self, groups: Mapping[str, str]) -> list[int]:
-        # A log may name groups that the configuration has dropped since.
-        return [number for name in groups.items() if (number := self._number.get(name)) is not None]
+    def _group_indices(self, groups: Mapping[str, str]) -> list[int]:
+        # The log may name groups that were removed from the configuration since.
+        return [index for group in groups.items() if (index := self._group_index.get(group)) is not None]
 
-    def _place(self, tick: int) -> int:
-        """Give the block of a time, and have room for it."""
-        place = self.blocks.number(tick)
-        if place is None:
+    def _block_index(self, tick: int) -> int:
+        """Return the block of a time, after making the blocks cover it."""
+        index = self.blocks.number(tick)
+        if index is None:
             blocks = self.blocks.covering(tick, tick)
             longer = np.zeros((blocks.n, len(self.groups), 3))
             np.add.at(longer, self.blocks.numbers_in(blocks), self.by_block)
             self.by_block, self.blocks = longer, blocks
-            place = int(blocks.numbers(np.array(tick)))
-        return place
+            index = int(blocks.numbers(np.array(tick)))
+        return index
 
-    def _claim(self, arm: str) -> int:
-        """Give the row of an arm, and have room for it: by doubling, so that the cost per arm stays constant."""
-        row = self._row.setdefault(arm, len(self.arms))
-        if row == len(self.arms):
+    def _claim_arm(self, arm: str) -> int:
+        """Return the index of an arm, after making room for it. Room doubles, so an arm costs O(1) amortised."""
+        index = self._arm_index.setdefault(arm, len(self.arms))
+        if index == len(self.arms):
             self.arms.append(arm)
-            if row == len(self.by_arm):
-                more = np.zeros((max(1, row), len(self.groups), 3))
+            if index == len(self.by_arm):
+                more = np.zeros((max(1, index), len(self.groups), 3))
                 self.by_arm = np.concatenate([self.by_arm, more])
-        return row
+        return index
 
-    # -- keeping ---------------------------------------------------------------------------------------
+    # -- snapshots -------------------------------------------------------------------------------------
 
     def frozen(self) -> Monitor:
-        """Take a copy that another thread can read while this one goes on."""
-        taken = copy.copy(self)
-        for name in _ARRAYS:
-            setattr(taken, name, getattr(self, name).copy())
-        taken.arms, taken._row = list(self.arms), {}
-        taken.recent = {key: dict(each) for key, each in self.recent.items()}
-        return taken
+        """Return a copy that another thread can read while this monitor changes."""
+        frozen = copy.copy(self)
+        for attribute in _ARRAYS:
+            setattr(frozen, attribute, getattr(self, attribute).copy())
+        frozen.arms, frozen._arm_index = list(self.arms), {}
+        frozen.recent = {key: dict(each) for key, each in self.recent.items()}
+        return frozen
 
     def snapshot(self) -> Callable[[], bytes]:
-        """Take a copy, of which another thread can make what `restore` takes."""
-        taken = self.frozen()
-        return lambda: State(taken._header(), {name: getattr(taken, name) for name in _ARRAYS}).to_bytes()
+        """Copy the state; return a function that serialises the copy, to be called in another thread."""
+        frozen = self.frozen()
+        arrays = {name: getattr(frozen, attribute) for attribute, name in _ARRAYS.items()}
+        return lambda: PolicyState(frozen._header(), arrays).to_bytes()
 
     def _header(self) -> dict[str, Any]:
         blocks = self.blocks
         return {
             **{name: getattr(self, name) for name in _NUMBERS},
-            "groups": [list(name) for name in self.groups],
+            "groups": [list(group) for group in self.groups],
             "blocks": [blocks.level, blocks.first, blocks.n],
             "arms": self.arms,
             "recent": list(self.recent.values()),
         }
 
     def restore(self, content: bytes) -> None:
-        """Take the state from what `snapshot` gave; where that is damaged, a ValueError and no change."""
-        state = State.from_bytes(content, "the snapshot of the monitor")
-        if state.header["groups"] != [list(name) for name in self.groups]:
+        """Replace the state by a serialised one; raise ValueError, and change nothing, if it is damaged."""
+        state = PolicyState.from_bytes(content, "the snapshot of the monitor")
+        if state.header["groups"] != [list(group) for group in self.groups]:
             raise ValueError("the groups of the configuration have changed")
         for name in _NUMBERS:
             setattr(self, name, state.header[name])
-        for name in _ARRAYS:
-            setattr(self, name, np.array(state.arrays[name]))
+        for attribute, name in _ARRAYS.items():
+            setattr(self, attribute, np.array(state.arrays[name]))
         self.arms = state.header["arms"]
-        self._row = {arm: row for row, arm in enumerate(self.arms)}
+        self._arm_index = {arm: index for index, arm in enumerate(self.arms)}
         self.blocks = TimeBlocks("date", *state.header["blocks"])
         self.recent = {each["decision"]: each for each in state.header["recent"]}
 
@@ -191,8 +198,8 @@ def _add(cell: Floats, weight: float, value: float) -> None:
     cell[SQUARES] += weight * value * value
 
 
-def _as_recent(decided: Decided) -> dict[str, Any]:
-    """Take of a decision what can be shown: nothing of the user but the groups."""
+def _recent(decided: Decided) -> dict[str, Any]:
+    """Return the parts of a decision that may be shown: of the user, only the groups."""
     return {
         "decision": decided.id,
         "time": decided.time,

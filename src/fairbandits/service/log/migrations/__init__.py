@@ -1,4 +1,4 @@
-"""The history of the tables, step by step, as alembic runs it."""
+"""Migrations of the tables, run by alembic."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ from pathlib import Path
 
 from sqlalchemy import Connection, inspect, text
 
-#: The last step; a test compares it with what alembic finds.
+#: The newest migration; a test compares it with what alembic finds.
 HEAD = "0002"
 
 
 def upgrade(connection: Connection) -> None:
-    """Bring the tables up to date, within the caller's transaction."""
+    """Migrate the tables to the newest version, within the caller's transaction."""
     current = _current(connection)
     if current == HEAD:
-        return  # without importing alembic, which takes longer than the rest of a start
+        return  # without importing alembic, which takes longer than the rest of the start
     if current is not None and current > HEAD:
         raise ValueError(
-            f"the store was written by a later release of fairbandits (its tables are at step {current}, those "
-            f"up to {HEAD} are known); update this one, or name another store"
+            f"the store was written by a later release of fairbandits (its tables are at version {current}, this "
+            f"release knows {HEAD}); update fairbandits, or configure another store"
         )
     from alembic import command  # noqa: PLC0415
     from alembic.config import Config  # noqa: PLC0415

@@ -1,4 +1,4 @@
-"""How alembic runs the steps: on the connection that it is given."""
+"""Alembic environment: run the migrations on the connection that the caller passes."""
 
 from alembic import context
 

@@ -8,10 +8,10 @@ down_revision = ${repr(down_revision)}
 
 
 def upgrade() -> None:
-    """Go up."""
+    """Apply the migration."""
     ${upgrades if upgrades else "pass"}
 
 
 def downgrade() -> None:
-    """Go down."""
+    """Revert the migration."""
     ${downgrades if downgrades else "pass"}

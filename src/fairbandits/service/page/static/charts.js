@@ -1,10 +1,10 @@
-// The charts. Each says the same as the table beside it.
+// The charts. Each shows the same numbers as its table.
 
-import { percent } from "./dom.js";
-import { band, draw, short } from "./plot.js";
-import { faint, plain, theme } from "./theme.js";
+import { confidence, percent } from "./dom.js";
+import { band, draw, shorten } from "./plot.js";
+import { escaped, faint, theme } from "./theme.js";
 
-// What is near the means: at first, when little is known, intervals are as wide as can be.
+// The range around the means. The first intervals, which are as wide as possible, are cut off.
 function zoom(lows, highs, means, range) {
   const known = (values) => values.filter((value) => value !== null);
   const late = means.flatMap((line) => known(line).slice(Math.floor(known(line).length / 10)));
@@ -16,25 +16,25 @@ function zoom(lows, highs, means, range) {
 
 const last = (values) => values.findLast((value) => value !== null);
 
-// Where the group behind is at each time, and how far ahead the group ahead is.
+// The lowest mean and the gap at each time.
 export function gaps(timeline) {
   return timeline.ends.map((_, i) => {
     const means = timeline.groups.map((group) => group.mean[i]).filter((mean) => mean !== null);
-    return means.length > 1 ? { least: Math.min(...means), gap: Math.max(...means) - Math.min(...means) } : null;
+    return means.length > 1 ? { lowest: Math.min(...means), gap: Math.max(...means) - Math.min(...means) } : null;
   });
 }
 
-export function drawGains(id, found, view) {
+export function drawGains(id, comparison, view) {
   const look = theme();
-  const { ends, groups } = found.timeline;
-  const behind = gaps(found.timeline).map((each) => (each ? each.least : null));
-  const upto = behind.map((least) => (least === null ? null : least + view.tolerance));
+  const { ends, groups } = comparison.timeline;
+  const lowest = gaps(comparison.timeline).map((each) => (each ? each.lowest : null));
+  const tolerated = lowest.map((mean) => (mean === null ? null : mean + view.tolerance));
   const traces = band(
     ends,
-    behind,
-    upto,
+    lowest,
+    tolerated,
     faint(look.tolerated, 0.35),
-    `within ${view.tolerance} of the group behind`,
+    `within ${view.tolerance} of the lowest mean`,
   );
   groups.forEach((group) => {
     traces.push(...band(ends, group.low, group.high, faint(look.group(group.place).colour, 0.18)));
@@ -44,10 +44,10 @@ export function drawGains(id, found, view) {
     traces.push({
       x: ends,
       y: group.mean,
-      name: plain(group.labels[0]),
+      name: escaped(group.labels[0]),
       mode: "lines",
       line: { color: colour, dash, width: 2.5 },
-      hovertemplate: `${plain(group.labels[0])}: %{y:.4~f}<br>%{x}<extra></extra>`,
+      hovertemplate: `${escaped(group.labels[0])}: %{y:.4~f}<br>%{x}<extra></extra>`,
     });
   });
   const range = zoom(
@@ -59,11 +59,11 @@ export function drawGains(id, found, view) {
   draw(id, traces, { yaxis: { range, label: "mean reward" }, xaxis: { type: "date" } });
 }
 
-export function drawGap(id, found, view) {
+export function drawGap(id, comparison, view) {
   const look = theme();
-  const { ends, gap_low: low, gap_high: high } = found.timeline;
-  const gap = gaps(found.timeline).map((each) => (each ? each.gap : null));
-  const ink = found.conclusion === "unfair" ? look.bad : look.ink;
+  const { ends, gap_low: low, gap_high: high } = comparison.timeline;
+  const gap = gaps(comparison.timeline).map((each) => (each ? each.gap : null));
+  const ink = comparison.conclusion === "unfair" ? look.bad : look.ink;
   const top =
     1.15 *
     Math.max(
@@ -72,7 +72,7 @@ export function drawGap(id, found, view) {
       ...gap.filter((g) => g !== null).slice(Math.floor(gap.length / 10)),
     );
   const traces = [
-    ...band(ends, low, high, faint(ink, 0.16), "where it may truly lie"),
+    ...band(ends, low, high, faint(ink, 0.16), `${confidence(view)} confidence interval`),
     {
       x: ends,
       y: gap,
@@ -84,13 +84,13 @@ export function drawGap(id, found, view) {
     {
       x: [ends[0], ends.at(-1)],
       y: [view.tolerance, view.tolerance],
-      name: `tolerated: ${view.tolerance}`,
+      name: `tolerance: ${view.tolerance}`,
       mode: "lines",
       line: { color: look.soft, dash: "dash", width: 2 },
       hoverinfo: "skip",
     },
   ];
-  const since = found.conclusion === "unfair" && found.since ? [mark(found.since, look)] : [];
+  const since = comparison.conclusion === "unfair" && comparison.since ? [mark(comparison.since, look)] : [];
   draw(id, traces, {
     ...(since.length
       ? { shapes: since.map((each) => each.line), annotations: since.map((each) => each.text) }
@@ -126,15 +126,15 @@ function mark(since, look) {
   };
 }
 
-// An axis of names: by number, as names that were made shorter may be equal.
+// An axis of names, placed by number, because shortened names may be equal.
 const named = (names) => ({
   tickvals: names.map((_, i) => i),
-  ticktext: names.map((name) => plain(short(name))),
+  ticktext: names.map((name) => escaped(shorten(name))),
   showgrid: false,
   zeroline: false,
 });
 
-// Where the ends of bars may truly lie; nothing where there are no intervals.
+// Error bars, if the estimates have intervals.
 function whiskers(estimates, colour) {
   return {
     type: "data",
@@ -148,32 +148,32 @@ function whiskers(estimates, colour) {
   };
 }
 
-export function drawArms(id, found) {
+export function drawArms(id, comparison, view) {
   const look = theme();
-  const arms = found.decomposition.arms.toReversed();
+  const arms = comparison.decomposition.arms.toReversed();
   const y = arms.map((_, i) => i);
   const hover = {
-    customdata: arms.map((arm) => plain(arm.arm)),
+    customdata: arms.map((arm) => escaped(arm.arm)),
     hovertemplate: "%{customdata}: %{x:.4~f}<extra></extra>",
   };
   const bar = { type: "bar", orientation: "h", y, ...hover };
   draw(
     id,
     [
-      { ...bar, x: arms.map((arm) => arm.exposure_effect), name: "exposure effect", marker: { color: look.shown } },
+      { ...bar, x: arms.map((arm) => arm.exposure_effect), name: "exposure effect", marker: { color: look.exposure } },
       {
         ...bar,
         x: arms.map((arm) => arm.within_arm_effect),
         name: "within-arm effect",
         marker: {
-          color: look.same,
-          pattern: { shape: "/", bgcolor: look.same, fgcolor: look.page, size: 6, solidity: 0.3 },
+          color: look.withinArm,
+          pattern: { shape: "/", bgcolor: look.withinArm, fgcolor: look.page, size: 6, solidity: 0.3 },
         },
       },
       {
         x: arms.map((arm) => arm.total.value),
         y,
-        name: "both, and where it may truly lie",
+        name: `total with ${confidence(view)} CI`,
         mode: "markers",
         marker: { color: look.ink, symbol: "diamond", size: 7 },
         error_x: whiskers(
@@ -187,12 +187,12 @@ export function drawArms(id, found) {
       barmode: "relative",
       bargap: 0.35,
       yaxis: named(arms.map((arm) => arm.arm)),
-      xaxis: { label: "adds to the gap", zerolinecolor: look.soft },
+      xaxis: { label: "contribution to the gap", zerolinecolor: look.soft },
     },
   );
 }
 
-// A bar for each group, as a share; with its interval where there is one.
+// A bar for the share of each group, with its interval if there is one.
 export function drawShares(id, groups, share, label) {
   const look = theme();
   const shown = groups.toReversed();
@@ -207,7 +207,7 @@ export function drawShares(id, groups, share, label) {
         type: "bar",
         orientation: "h",
         y: places,
-        customdata: shown.map((group) => plain(group.labels[0])),
+        customdata: shown.map((group) => escaped(group.labels[0])),
         x: values.map((each) => each.value),
         marker: { color: shown.map((group) => look.group(group.place).colour) },
         hovertemplate: "%{customdata}: %{x:.1%}<extra></extra>",
@@ -226,7 +226,7 @@ export function drawShares(id, groups, share, label) {
         xshift: 6,
       })),
       yaxis: named(shown.map((group) => group.labels[0])),
-      xaxis: { tickformat: ".0%", range: [0, 1.3 * most], label },
+      xaxis: { tickformat: most < 0.05 ? ".1%" : ".0%", range: [0, 1.3 * most], label },
     },
   );
 }

@@ -1,9 +1,9 @@
-// The last decisions: what was shown to whom, and why.
+// The recent decisions with their explanations.
 
-import { $, clock, el, percent, show, signed, writer } from "./dom.js";
+import { $, clock, el, numberFormat, percent, show, signed } from "./dom.js";
 
 const FEW = 10;
-const PARTS = ["mean", "exploration", "fairness"];
+const TERMS = ["mean", "exploration", "fairness"];
 const NAMES = ["Predicted", "Exploration", "Fairness"];
 let all = false;
 
@@ -20,25 +20,25 @@ export function showDecisions(view) {
   $("more").hidden = view.recent.length <= FEW;
   if (!view.recent.length) return;
   const shown = view.recent.slice(0, all ? undefined : FEW);
-  const number = writer(view.reward_range);
-  const reached = shown.flatMap((each) => each.scores.map(reach));
-  const span = {
-    low: Math.min(...reached.map((each) => each.low)),
-    high: Math.max(...reached.map((each) => each.high)),
+  const number = numberFormat(view.reward_range);
+  const extents = shown.flatMap((each) => each.scores.map(extentOf));
+  const extent = {
+    low: Math.min(...extents.map((each) => each.low)),
+    high: Math.max(...extents.map((each) => each.high)),
   };
-  const heads = ["When (UTC)", "For", "Shown", "Why", ...NAMES, "Score", "Reward"];
-  const made = el(
+  const heads = ["Time (UTC)", "Groups", "Arm", "Explanation", ...NAMES, "Score", "Reward"];
+  const content = el(
     "table",
     { class: "decisions" },
-    el("caption", { class: "unseen" }, "The last decisions, the newest first"),
+    el("caption", { class: "visually-hidden" }, "Recent decisions, newest first"),
     el("thead", {}, el("tr", {}, ...heads.map((head) => el("th", { scope: "col", "data-name": head }, head)))),
-    el("tbody", {}, ...shown.flatMap((each) => rows(each, view, number, span))),
+    el("tbody", {}, ...shown.flatMap((each) => rows(each, view, number, extent))),
   );
-  show("recent", made, "The last decisions");
+  show("recent", content, "Recent decisions, as a table");
 }
 
-// A row for each arm that was shown; what they have in common stands beside the first.
-function rows(each, view, number, reached) {
+// One row for each arm of a decision. The first one has the cells that all of them share.
+function rows(each, view, number, extent) {
   const span = each.picked.length > 1 ? { rowspan: each.picked.length } : {};
   const groups = Object.entries(each.groups).map(([name, group]) => `${name} ${group}`);
   const reward = each.reward === null ? el("span", { class: "soft" }, "not yet") : number(each.reward);
@@ -46,48 +46,48 @@ function rows(each, view, number, reached) {
     const score = each.scores[i];
     const cells = [
       el("th", { scope: "row" }, arm),
-      cell("Why", el("span", { class: "why" }, bar(score, reached), why(each, score, number))),
-      ...PARTS.map((part, at) => cell(NAMES[at], at ? signed(number(score[part])) : number(score[part]))),
+      cell("Explanation", el("span", { class: "why" }, bar(score, extent), explanation(each, score, number))),
+      ...TERMS.map((term, at) => cell(NAMES[at], at ? signed(number(score[term])) : number(score[term]))),
       cell("Score", number(score.total)),
     ];
     if (i > 0) return el("tr", {}, ...cells);
-    const first = [cell("When", clock(each.time, view.time), span), cell("For", groups.join(", ") || "–", span)];
+    const first = [cell("Time", clock(each.time, view.time), span), cell("Groups", groups.join(", ") || "–", span)];
     return el("tr", { class: "first" }, ...first, ...cells, cell("Reward", reward, span));
   });
 }
 
 const cell = (name, content, attributes = {}) => el("td", { "data-name": name, ...attributes }, content);
 
-function why(each, score, number) {
-  const parts = [`predicted to bring ${number(score.mean)}`];
+function explanation(each, score, number) {
+  const terms = [`predicted reward ${number(score.mean)}`];
   const zero = number(0);
   if (number(Math.abs(score.exploration)) !== zero)
-    parts.push(`${signed(number(score.exploration))} to learn about it`);
-  if (number(Math.abs(score.fairness)) !== zero) parts.push(`${signed(number(score.fairness))} for fairness`);
-  const kind = each.explored ? el("strong", {}, "Experiment: ") : "";
+    terms.push(`${signed(number(score.exploration))} for exploration`);
+  if (number(Math.abs(score.fairness)) !== zero) terms.push(`${signed(number(score.fairness))} for fairness`);
+  const kind = each.explored ? el("strong", {}, "Exploration: ") : "";
   const rest = each.explored ? "another arm looked better; " : `Best of ${each.offered}: `;
-  const chance =
-    each.propensity === null || each.propensity > 0.9995 ? "" : `; chance ${percent(each.propensity)}`;
-  return el("span", {}, kind, `${rest}${parts.join(", ")}${chance}.`);
+  const isCertain = each.propensity === null || each.propensity > 0.9995;
+  const probability = isCertain ? "" : `; probability ${percent(each.propensity)}`;
+  return el("span", {}, kind, `${rest}${terms.join(", ")}${probability}.`);
 }
 
-// How far the parts of a score reach below and above zero.
-function reach(score) {
-  const parts = PARTS.map((part) => score[part]);
-  const sum = (some) => some.reduce((total, part) => total + part, 0);
-  return { low: sum(parts.filter((part) => part < 0)), high: sum(parts.filter((part) => part > 0)) };
+// How far the stacked terms of a score extend below and above zero.
+function extentOf(score) {
+  const terms = TERMS.map((term) => score[term]);
+  const sum = (some) => some.reduce((total, term) => total + term, 0);
+  return { low: sum(terms.filter((term) => term < 0)), high: sum(terms.filter((term) => term > 0)) };
 }
 
-// The parts of a score, side by side: to the right of zero what is added, to the left what is taken off.
+// The terms of a score as a stacked bar: positive ones to the right of zero, negative ones to the left.
 function bar(score, { low, high }) {
   const scale = 100 / (high - low || 1);
   const zero = -low * scale;
   const ends = { low: zero, high: zero };
-  const made = PARTS.map((part) => {
-    const width = Math.abs(score[part]) * scale;
-    const x = score[part] < 0 ? (ends.low -= width) : ends.high;
-    if (score[part] >= 0) ends.high += width;
-    return svg("rect", { class: part, x: x.toFixed(2), y: 1, width: width.toFixed(2), height: 8 });
+  const bars = TERMS.map((term) => {
+    const width = Math.abs(score[term]) * scale;
+    const x = score[term] < 0 ? (ends.low -= width) : ends.high;
+    if (score[term] >= 0) ends.high += width;
+    return svg("rect", { class: term, x: x.toFixed(2), y: 1, width: width.toFixed(2), height: 8 });
   });
   const line = svg("rect", {
     class: "zero",
@@ -99,14 +99,14 @@ function bar(score, { low, high }) {
   return svg(
     "svg",
     { viewBox: "0 0 100 10", preserveAspectRatio: "none", "aria-hidden": "true", class: "parts" },
-    ...made,
+    ...bars,
     line,
   );
 }
 
 function svg(name, attributes, ...children) {
-  const made = document.createElementNS("http://www.w3.org/2000/svg", name);
-  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
-  made.append(...children);
-  return made;
+  const element = document.createElementNS("http://www.w3.org/2000/svg", name);
+  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
+  element.append(...children);
+  return element;
 }

@@ -1,30 +1,30 @@
-// Small pieces of the page: elements, tables, numbers and times as people write them.
+// Elements and tables, and the formats of numbers and times.
 
 export const $ = (id) => document.getElementById(id);
 
-// Makes an element. Children are nodes or text; text stays text, whatever is in it.
+// Creates an element. Children are nodes or text; text is never interpreted as markup.
 export function el(name, attributes = {}, ...children) {
-  const made = document.createElement(name);
+  const element = document.createElement(name);
   for (const [key, value] of Object.entries(attributes)) {
     if (value !== null && value !== undefined && value !== false)
-      made.setAttribute(key, value === true ? "" : value);
+      element.setAttribute(key, value === true ? "" : value);
   }
-  made.append(...children.filter((child) => child !== null && child !== undefined));
-  return made;
+  element.append(...children.filter((child) => child !== null && child !== undefined));
+  return element;
 }
 
-// Sets text where it has changed, so that nothing that reads aloud hears it again.
-export function say(id, text) {
-  const place = $(id);
-  if (place.textContent !== text) place.textContent = text;
+// Sets text if it has changed, so that screen readers do not repeat it.
+export function setText(id, text) {
+  const element = $(id);
+  if (element.textContent !== text) element.textContent = text;
 }
 
-// Makes a table: the first cell of a row is its head.
+// Creates a table, in which the first cell of a row is its header.
 export function table(caption, heads, rows) {
   return el(
     "table",
     {},
-    el("caption", { class: "unseen" }, caption),
+    el("caption", { class: "visually-hidden" }, caption),
     el("thead", {}, el("tr", {}, ...heads.map((head) => el("th", { scope: "col" }, head)))),
     el(
       "tbody",
@@ -36,24 +36,25 @@ export function table(caption, heads, rows) {
   );
 }
 
-// Puts a table into its place. What scrolls must be reachable by keyboard, and has a name then.
-export function show(id, made, name) {
-  const place = $(id);
-  const at = [place.scrollLeft, place.scrollTop];
-  place.replaceChildren(made);
-  [place.scrollLeft, place.scrollTop] = at;
-  const scrolls = place.scrollWidth > place.clientWidth || place.scrollHeight > place.clientHeight;
+// Shows a table in a container. If it scrolls, it must be reachable by keyboard and have a name.
+export function show(id, content, name) {
+  const container = $(id);
+  const position = [container.scrollLeft, container.scrollTop];
+  container.replaceChildren(content);
+  [container.scrollLeft, container.scrollTop] = position;
+  const scrolls =
+    container.scrollWidth > container.clientWidth || container.scrollHeight > container.clientHeight;
   if (scrolls) {
-    place.tabIndex = 0;
-    place.setAttribute("role", "region");
-    place.setAttribute("aria-label", name);
-  } else if (place.hasAttribute("tabindex")) {
-    for (const attribute of ["tabindex", "role", "aria-label"]) place.removeAttribute(attribute);
+    container.tabIndex = 0;
+    container.setAttribute("role", "region");
+    container.setAttribute("aria-label", name);
+  } else if (container.hasAttribute("tabindex")) {
+    for (const attribute of ["tabindex", "role", "aria-label"]) container.removeAttribute(attribute);
   }
 }
 
-// Gives the way to write rewards: three digits of their range.
-export function writer([low, high]) {
+// Returns the format of rewards: with three digits of their range.
+export function numberFormat([low, high]) {
   const digits = Math.min(9, Math.max(0, 3 - Math.floor(Math.log10(high - low))));
   return (value, more = 0) =>
     value === null || value === undefined
@@ -63,6 +64,8 @@ export function writer([low, high]) {
 
 export const signed = (text) => (text.startsWith("\u2212") ? text : `+${text}`);
 export const percent = (share) => `${(100 * share).toFixed(1)}%`;
+// The confidence of all intervals, such as "95%".
+export const confidence = (view) => percent(view.confidence).replace(".0", "");
 export const whole = (count) => count.toLocaleString("en");
 const minus = (text) => text.replace("-", "\u2212");
 
@@ -74,7 +77,7 @@ const CLOCK = new Intl.DateTimeFormat("en-GB", {
 });
 const DAY = new Intl.DateTimeFormat("en-GB", { timeZone: "UTC", day: "numeric", month: "short" });
 
-// Writes a time (UTC): the day too, where it is not that of `now`.
+// Formats a time (UTC), with the day if that is not the day of `now`.
 export function clock(time, now) {
   const [then, today] = [new Date(time), new Date(now)];
   const day = DAY.format(then);

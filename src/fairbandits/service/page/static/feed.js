@@ -1,27 +1,27 @@
-// The live feed: what the server found, whenever it has changed; and how the connection is.
+// The live feed: the findings whenever they change, and the state of the connection.
 
-const RETRY = 3000;
+const RETRY_MILLISECONDS = 3000;
 
-// Calls `on.found(view)` with everything that comes, and `on.state(name)` with "live" or "lost".
+// Calls `on.view(view)` with every event, and `on.state(name)` with "live" or "lost".
 export function listen(on) {
   const source = new EventSource("/v1/stream");
   source.onopen = () => on.state("live");
-  source.onmessage = (message) => on.found(JSON.parse(message.data));
+  source.onmessage = (message) => on.view(JSON.parse(message.data));
   source.onerror = () => {
     on.state("lost");
-    // Where the connection broke the browser tries again by itself; where the server refused, it does not.
+    // The browser reconnects by itself after a broken connection, but not after a refusal.
     if (source.readyState !== EventSource.CLOSED) return;
-    setTimeout(() => again(on), RETRY);
+    setTimeout(() => listenAgain(on), RETRY_MILLISECONDS);
   };
 }
 
-async function again(on) {
+async function listenAgain(on) {
   try {
-    const answer = await fetch("/v1/fairness");
-    // The session has ended: the server says where to go.
-    if (answer.status === 401 || answer.redirected) return location.reload();
+    const response = await fetch("/v1/fairness");
+    // The session has ended. After a reload the server redirects to the login form.
+    if (response.status === 401 || response.redirected) return location.reload();
   } catch {
-    // Nobody is there; the next try will tell.
+    // The server cannot be reached; the next attempt follows.
   }
   return listen(on);
 }

@@ -1,29 +1,29 @@
-// The page: what was found is shown when it comes, unless updates are paused or nobody looks.
+// The page: shows the findings as they arrive, unless updates are paused or the page is hidden.
 
 import { showDecisions, watchMore } from "./decisions.js";
-import { $, clock, el, percent, say, whole } from "./dom.js";
+import { $, clock, confidence, el, setText, whole } from "./dom.js";
 import { listen } from "./feed.js";
 import { showComparison, watchTables } from "./sections.js";
 import { onChange } from "./theme.js";
 
 const BADGES = {
-  fair: "Fair within what is tolerated",
-  unfair: "Alert: a group gains less",
-  unsure: "Too early to say",
+  fair: "Fair within the tolerance",
+  unfair: "Alert: a group is disadvantaged",
+  unsure: "Not enough data yet",
 };
-const FOUND = {
-  unfair: "more than tolerated",
+const CONCLUSIONS = {
+  unfair: "gap above the tolerance",
   fair: "fair",
-  undecided: "too early to say",
-  "too small": "too early to say",
+  undecided: "not enough data",
+  "too small": "not enough data",
 };
 
-let view = null; // what was shown last
-let latest = null; // what came last
+let view = null; // the findings that are shown
+let latest = null; // the findings that arrived last
 let chosen = null; // the attribute by which users are compared
 let paused = false;
 
-function found() {
+function comparison() {
   return view?.comparisons.find((each) => each.attributes[0] === chosen);
 }
 
@@ -31,39 +31,39 @@ function redraw() {
   if (!view) return;
   showVerdict();
   showAttributes();
-  if (found()) showComparison(found(), view);
+  if (comparison()) showComparison(comparison(), view);
   showDecisions(view);
 }
 
 function showVerdict() {
-  const before = $("verdict").dataset.status;
+  const previous = $("verdict").dataset.status;
   $("verdict").dataset.status = view.status;
-  say("title", view.title);
-  say("badge", BADGES[view.status]);
-  say("sentence", view.sentence);
-  say("detail", view.detail);
-  say("counts", `${whole(view.decisions)} decisions, ${whole(view.rewards)} rewards so far.`);
-  say("tolerance", String(view.tolerance));
-  say("confidence", percent(view.confidence).replace(".0", ""));
-  say("least", whole(view.min_group));
+  setText("title", view.title);
+  setText("badge", BADGES[view.status]);
+  setText("sentence", view.sentence);
+  setText("detail", view.detail);
+  setText("counts", `${whole(view.decisions)} decisions, ${whole(view.rewards)} rewards so far.`);
+  setText("tolerance", String(view.tolerance));
+  setText("least", whole(view.min_group));
+  document.querySelectorAll(".confidence").forEach((span) => (span.textContent = confidence(view)));
   document.title = `${view.status === "unfair" ? "\u26a0 " : ""}${view.title}: ${BADGES[view.status]}`;
-  // Read aloud when something else is found, not whenever a digit changes.
-  if (before !== view.status) say("announcement", `${BADGES[view.status]}. ${view.sentence}`);
+  // Screen readers announce a change of the verdict, not every change of a digit.
+  if (previous !== view.status) setText("announcement", `${BADGES[view.status]}. ${view.sentence}`);
 }
 
 function showAttributes() {
-  const place = $("attributes");
+  const fieldset = $("attributes");
   const names = view.comparisons.map((each) => each.attributes[0]);
   if (!names.includes(chosen)) chosen = view.headline;
-  place.hidden = names.length < 2;
-  if (place.querySelectorAll("input").length !== names.length) {
-    place.querySelectorAll("label").forEach((label) => label.remove());
-    place.append(...names.map((name, i) => choice(name, i)));
+  fieldset.hidden = names.length < 2;
+  if (fieldset.querySelectorAll("input").length !== names.length) {
+    fieldset.querySelectorAll("label").forEach((label) => label.remove());
+    fieldset.append(...names.map((name, i) => choice(name, i)));
   }
   view.comparisons.forEach((each, i) => {
-    place.querySelectorAll("input")[i].checked = each.attributes[0] === chosen;
-    say(`found-${i}`, FOUND[each.conclusion]);
-    $(`found-${i}`).dataset.conclusion = each.conclusion;
+    fieldset.querySelectorAll("input")[i].checked = each.attributes[0] === chosen;
+    setText(`conclusion-${i}`, CONCLUSIONS[each.conclusion]);
+    $(`conclusion-${i}`).dataset.conclusion = each.conclusion;
   });
 }
 
@@ -73,17 +73,17 @@ function choice(name, i) {
     chosen = name;
     redraw();
   });
-  return el("label", {}, input, ` ${name} `, el("span", { id: `found-${i}`, class: "found" }));
+  return el("label", {}, input, ` ${name} `, el("span", { id: `conclusion-${i}`, class: "conclusion" }));
 }
 
-function take(came) {
-  latest = came;
-  // A group keeps the colour of its place in the configuration.
-  for (const comparison of came.comparisons) {
-    const place = new Map(comparison.groups.map((group) => [group.labels[0], group.place]));
-    comparison.timeline?.groups.forEach((group) => (group.place = place.get(group.labels[0])));
+function receive(received) {
+  latest = received;
+  // A group has the colour of its place in the configuration, on all charts.
+  for (const each of received.comparisons) {
+    const place = new Map(each.groups.map((group) => [group.labels[0], group.place]));
+    each.timeline?.groups.forEach((group) => (group.place = place.get(group.labels[0])));
   }
-  connected("live");
+  showConnection("live");
   update();
 }
 
@@ -93,22 +93,21 @@ function update() {
   redraw();
 }
 
-function connected(state) {
-  const place = $("connection");
-  place.dataset.state = paused ? "paused" : state;
-  if (state === "lost") say("connection", "Connection lost; trying again");
-  else if (paused) say("connection", "Paused");
-  else if (latest) say("connection", `Live, ${clock(latest.time, latest.time)} UTC`);
+function showConnection(state) {
+  $("connection").dataset.state = paused ? "paused" : state;
+  if (state === "lost") setText("connection", "Connection lost; trying again");
+  else if (paused) setText("connection", "Paused");
+  else if (latest) setText("connection", `Live, ${clock(latest.time, latest.time)} UTC`);
 }
 
 $("pause").addEventListener("click", () => {
   paused = !paused;
   $("pause").setAttribute("aria-pressed", String(paused));
-  connected("live");
+  showConnection("live");
   update();
 });
 document.addEventListener("visibilitychange", update);
 onChange(redraw);
-watchTables(() => ({ found: found(), view }));
+watchTables(() => ({ comparison: comparison(), view }));
 watchMore(redraw);
-listen({ found: take, state: connected });
+listen({ view: receive, state: showConnection });

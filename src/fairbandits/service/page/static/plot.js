@@ -1,12 +1,12 @@
-// What all charts share: how Plotly is called, bands, names that fit.
+// The common parts of charts: the call of Plotly, bands, shortened names.
 
 import { theme } from "./theme.js";
 
-const LONGEST = 22; // letters of a name beside a bar
+const MAX_LETTERS = 22; // of a name beside a bar
 const CONFIG = { displayModeBar: false, responsive: true, showTips: false };
 
 export function draw(id, traces, layout) {
-  // Without Plotly there are still the tables.
+  // Without Plotly, the tables still show the numbers.
   if (!globalThis.Plotly) return;
   const look = theme();
   const axis = {
@@ -54,7 +54,7 @@ const titled = ({ label, ...axis }) =>
 
 const NONE = { hoverinfo: "skip", showlegend: false };
 
-// A band between two lines, of the times at which both are known.
+// A band between two lines, where both are known.
 export function band(x, low, high, colour, name) {
   const known = x.map((_, i) => i).filter((i) => low[i] !== null && high[i] !== null);
   const line = { color: "rgba(0,0,0,0)", width: 0 };
@@ -74,10 +74,10 @@ export function band(x, low, high, colour, name) {
   ];
 }
 
-// Names that begin alike may end differently.
-export function short(name) {
+// Shortens a name in the middle, because names that begin alike may differ at their ends.
+export function shorten(name) {
   const letters = [...String(name)];
-  if (letters.length <= LONGEST) return name;
-  const [start, end] = [letters.slice(0, LONGEST - 9), letters.slice(-8)];
+  if (letters.length <= MAX_LETTERS) return name;
+  const [start, end] = [letters.slice(0, MAX_LETTERS - 9), letters.slice(-8)];
   return `${start.join("").trimEnd()}…${end.join("").trimStart()}`;
 }

@@ -1,111 +1,112 @@
-// What stands below the sentence: charts with their tables, for one attribute.
+// The charts of one attribute with their tables.
 
 import { drawArms, drawGains, drawGap, drawShares, gaps } from "./charts.js";
-import { $, clock, percent, say, show, table, whole, writer } from "./dom.js";
+import { $, clock, confidence, numberFormat, percent, setText, show, table, whole } from "./dom.js";
 
-// Tables are made when somebody looks at them.
+// Tables are filled when they are opened.
 const SECTIONS = [
   { id: "gains", draw: drawGains, table: gainsTable },
   { id: "gap", draw: drawGap, table: gapTable },
   { id: "arms", draw: drawArms, table: armsTable },
-  { id: "experiments", draw: drawExperiments, table: experimentsTable },
+  { id: "exploration", draw: drawExploration, table: explorationTable },
   { id: "missing", draw: drawMissing, table: missingTable },
 ];
 
-export function showComparison(found, view) {
-  const there = found.gap !== null;
-  $("charts").hidden = !there;
-  showSmall(found, view, there);
-  if (!there) return;
-  say("arms-about", found.about.arms);
-  say("experiments-about", found.about.exploration);
-  say("missing-about", found.about.missing);
+export function showComparison(comparison, view) {
+  const hasGap = comparison.gap !== null;
+  $("charts").hidden = !hasGap;
+  showSmallGroups(comparison, view, hasGap);
+  if (!hasGap) return;
+  setText("arms-about", comparison.about.arms);
+  setText("exploration-about", comparison.about.exploration);
+  setText("missing-about", comparison.about.missing);
   for (const section of SECTIONS) {
     const chart = $(section.id);
-    section.draw(section.id, found, view);
-    chart.setAttribute("aria-label", described(section.id, found, view));
-    if (chart.closest("section").querySelector("details").open) showTable(section, found, view);
+    section.draw(section.id, comparison, view);
+    chart.setAttribute("aria-label", description(section.id, comparison, view));
+    if (chart.closest("section").querySelector("details").open) showTable(section, comparison, view);
   }
 }
 
-// Makes tables when they are opened, of what is shown then.
+// Fills a table when it is opened, with the findings that are shown then.
 export function watchTables(current) {
   for (const section of SECTIONS) {
     const details = $(section.id).closest("section").querySelector("details");
     details.addEventListener("toggle", () => {
-      const { found, view } = current();
-      if (details.open && found?.gap) showTable(section, found, view);
+      const { comparison, view } = current();
+      if (details.open && comparison?.gap) showTable(section, comparison, view);
     });
   }
 }
 
-function showTable(section, found, view) {
+function showTable(section, comparison, view) {
   const name = $(`${section.id}-title`).textContent;
-  show(`${section.id}-table`, section.table(found, view, name), `${name}, as a table`);
+  show(`${section.id}-table`, section.table(comparison, view, name), `${name}, as a table`);
 }
 
-function showSmall(found, view, there) {
-  const hidden = found.not_shown;
-  const few = `${hidden === 1 ? "One group has" : `${whole(hidden)} groups have`} fewer than ${view.min_group} rewards and ${
-    hidden === 1 ? "is" : "are"
-  } not shown.`;
-  $("small").hidden = there && !hidden;
-  say("small", [there ? "" : found.sentence, hidden ? few : ""].filter(Boolean).join(" "));
+function showSmallGroups(comparison, view, hasGap) {
+  const n = comparison.not_shown;
+  const subject = n === 1 ? "One group is" : `${whole(n)} groups are`;
+  const notShown = `${subject} not shown: fewer than ${view.min_group} rewards.`;
+  $("small").hidden = hasGap && !n;
+  setText("small", [hasGap ? "" : comparison.sentence, n ? notShown : ""].filter(Boolean).join(" "));
 }
 
-function described(id, found, view) {
-  const number = writer(view.reward_range);
-  const means = found.groups.map((group) => `${group.labels[0]} ${number(group.mean)}`).join(", ");
+function description(id, comparison, view) {
+  const number = numberFormat(view.reward_range);
+  const means = comparison.groups.map((group) => `${group.labels[0]} ${number(group.mean)}`).join(", ");
+  const { value, low, high } = comparison.gap;
   return {
-    gains: `Line chart: mean reward of each group over time, with bands. Now: ${means}.`,
-    gap: `Line chart: the gap over time, with a band. Now ${number(found.gap.value)}, surely between ${number(
-      found.gap.low,
-    )} and ${number(found.gap.high)}; tolerated are ${view.tolerance}.`,
-    arms: "Bar chart: what each arm adds to the gap.",
-    experiments: `Bar chart. ${found.about.exploration}`,
-    missing: "Bar chart: the share of each group's rewards that has not come.",
+    gains: `Line chart: mean reward of each group over time, with ${confidence(view)} confidence intervals. Now: ${means}.`,
+    gap:
+      `Line chart: the gap over time. Now ${number(value)}, ${confidence(view)} confidence interval ` +
+      `${number(low)} to ${number(high)}; the tolerance is ${view.tolerance}.`,
+    arms: "Bar chart: the contribution of each arm to the gap.",
+    exploration: `Bar chart. ${comparison.about.exploration}`,
+    missing: "Bar chart: the share of missing rewards of each group.",
   }[id];
 }
 
-function drawExperiments(id, found) {
-  drawShares(id, found.groups, (group) => ({ value: group.exploration_rate }), "share of the group's decisions");
+function drawExploration(id, comparison) {
+  const rate = (group) => ({ value: group.exploration_rate });
+  drawShares(id, comparison.groups, rate, "share of the group's decisions");
 }
 
-function drawMissing(id, found) {
-  drawShares(id, found.groups, (group) => group.missing_share, "share of the group's decisions");
+function drawMissing(id, comparison) {
+  drawShares(id, comparison.groups, (group) => group.missing_share, "share of the group's decisions");
 }
+
+const interval = (low, high, format) => `${format(low)} to ${format(high)}`;
 
 function gainsTable({ timeline }, view, name) {
-  const number = writer(view.reward_range);
-  const heads = ["up to (UTC)", ...timeline.groups.map((group) => group.labels[0])];
+  const number = numberFormat(view.reward_range);
+  const heads = ["until (UTC)", ...timeline.groups.map((group) => `${group.labels[0]} (${confidence(view)} CI)`)];
   const rows = timeline.ends.map((end, i) => [
     clock(end, view.time),
     ...timeline.groups.map((group) =>
-      group.mean[i] === null
-        ? "–"
-        : `${number(group.mean[i])} (${number(group.low[i])} to ${number(group.high[i])})`,
+      group.mean[i] === null ? "–" : `${number(group.mean[i])} (${interval(group.low[i], group.high[i], number)})`,
     ),
   ]);
   return table(name, heads, rows.toReversed());
 }
 
 function gapTable({ timeline }, view, name) {
-  const number = writer(view.reward_range);
+  const number = numberFormat(view.reward_range);
   const rows = gaps(timeline).map((each, i) => [
     clock(timeline.ends[i], view.time),
     number(each?.gap),
-    each ? `${number(timeline.gap_low[i])} to ${number(timeline.gap_high[i])}` : "–",
+    each ? interval(timeline.gap_low[i], timeline.gap_high[i], number) : "–",
   ]);
-  return table(name, ["up to (UTC)", "gap", "where it may truly lie"], rows.toReversed());
+  return table(name, ["until (UTC)", "gap", `${confidence(view)} CI`], rows.toReversed());
 }
 
 function armsTable({ decomposition, gap }, view, name) {
-  const number = writer(view.reward_range);
+  const number = numberFormat(view.reward_range);
   const fine = (value) => number(value, 1);
   const [advantaged, disadvantaged] = [gap.advantaged[0], gap.disadvantaged[0]];
   const rows = decomposition.arms.map((arm) => [
     arm.arm,
-    `${fine(arm.total.value)} (${fine(arm.total.low)} to ${fine(arm.total.high)})`,
+    `${fine(arm.total.value)} (${interval(arm.total.low, arm.total.high, fine)})`,
     fine(arm.exposure_effect),
     fine(arm.within_arm_effect),
     percent(arm.share_advantaged),
@@ -115,20 +116,20 @@ function armsTable({ decomposition, gap }, view, name) {
   ]);
   const others = decomposition.n_arms - decomposition.arms.length;
   if (others > 0) rows.push([`the other ${whole(others)} arms`, fine(decomposition.rest), "", "", "", "", "", ""]);
-  const heads = ["arm", "contribution to the gap", "exposure effect", "within-arm effect"];
+  const heads = ["arm", `contribution (${confidence(view)} CI)`, "exposure effect", "within-arm effect"];
   const names = [advantaged, disadvantaged];
-  heads.push(...names.map((each) => `exposure of ${each}`), ...names.map((each) => `mean of ${each}`));
+  heads.push(...names.map((each) => `exposure of ${each}`), ...names.map((each) => `mean reward of ${each}`));
   return table(name, heads, rows);
 }
 
-function experimentsTable({ groups }, view, name) {
+function explorationTable({ groups }, view, name) {
   const heads = [
     "group",
     "decisions",
-    "experiments",
-    "share of its decisions",
-    "bore of all experiments",
-    "has of all decisions",
+    "exploratory",
+    "exploration rate",
+    "share of all exploration",
+    "share of all decisions",
   ];
   const rows = groups.map((group) => [
     group.labels[0],
@@ -146,7 +147,7 @@ function missingTable({ groups }, view, name) {
     group.labels[0],
     whole(group.rewards),
     whole(group.missing),
-    `${percent(group.missing_share.value)} (${percent(group.missing_share.low)} to ${percent(group.missing_share.high)})`,
+    `${percent(group.missing_share.value)} (${interval(group.missing_share.low, group.missing_share.high, percent)})`,
   ]);
-  return table(name, ["group", "rewards that came", "missing", "share missing"], rows);
+  return table(name, ["group", "rewards", "missing", `share missing (${confidence(view)} CI)`], rows);
 }

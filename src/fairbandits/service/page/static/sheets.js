@@ -1,5 +1,5 @@
-// Plotly writes its rules into <style> elements, which the content security policy forbids. The same rules are
-// allowed as sheets of the document, so that is what becomes of every <style> that is put into the head.
+// Plotly writes its rules into <style> elements, which the content security policy forbids. Style sheets that
+// scripts construct are allowed, so this turns every <style> that is added to the head into one.
 "use strict";
 {
   const append = document.head.appendChild.bind(document.head);
@@ -8,11 +8,11 @@
     const sheet = new CSSStyleSheet();
     sheet.replaceSync(node.textContent);
     document.adoptedStyleSheets.push(sheet);
-    // Stands in its place, where it is looked for by its id when there are more rules to add.
-    const place = document.createElement("meta");
-    place.id = node.id;
-    for (const each of [node, place]) Object.defineProperty(each, "sheet", { value: sheet });
-    append(place);
+    // Plotly looks the element up by its id to add more rules, so a placeholder takes its place.
+    const placeholder = document.createElement("meta");
+    placeholder.id = node.id;
+    for (const each of [node, placeholder]) Object.defineProperty(each, "sheet", { value: sheet });
+    append(placeholder);
     return node;
   };
 }

@@ -1,4 +1,4 @@
-// How charts look: the colours of the page, light or dark; groups by colour and by dash, so that neither is needed.
+// The look of charts: the colours of the page, light or dark. Groups differ by colour and by dash.
 
 const DASHES = ["solid", "dash", "dot", "dashdot", "longdash", "longdashdot"];
 const COLOURS = 6;
@@ -13,21 +13,21 @@ export function theme() {
     page: style("--card"),
     tolerated: style("--tolerated"),
     bad: style("--bad"),
-    shown: style("--shown"),
-    same: style("--same"),
+    exposure: style("--exposure"),
+    withinArm: style("--within-arm"),
     group: (place) => ({ colour: style(`--group-${place % COLOURS}`), dash: DASHES[place % DASHES.length] }),
   };
 }
 
-// Gives a colour with less of it, for bands.
-export function faint(colour, part) {
-  const hex = Math.round(255 * part)
+// Returns a translucent colour, for bands.
+export function faint(colour, opacity) {
+  const hex = Math.round(255 * opacity)
     .toString(16)
     .padStart(2, "0");
   return `${colour}${hex}`;
 }
 
-// Text for Plotly, which takes some tags for markup.
-export const plain = (text) => String(text).replaceAll("&", "&amp;").replaceAll("<", "&lt;");
+// Escapes text for Plotly, which interprets some tags.
+export const escaped = (text) => String(text).replaceAll("&", "&amp;").replaceAll("<", "&lt;");
 
 export const onChange = (redraw) => matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);

@@ -1,4 +1,4 @@
-"""The log, the answers, the snapshots, the facts."""
+"""Create the tables of the log, the replies, the snapshots and the facts."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -8,7 +8,7 @@ down_revision = None
 
 
 def upgrade() -> None:
-    """Make the tables."""
+    """Create the tables."""
     op.create_table(
         "events",
         sa.Column("seq", sa.BigInteger, primary_key=True, autoincrement=False),
@@ -42,6 +42,6 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    """Take the tables away."""
+    """Drop the tables."""
     for table in ("facts", "snapshots", "answers", "events"):
         op.drop_table(table)

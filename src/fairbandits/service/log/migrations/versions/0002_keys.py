@@ -1,4 +1,4 @@
-"""The keys."""
+"""Create the table of keys."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -8,7 +8,7 @@ down_revision = "0001"
 
 
 def upgrade() -> None:
-    """Make the table."""
+    """Create the table."""
     op.create_table(
         "keys",
         sa.Column("id", sa.Text, primary_key=True),
@@ -23,5 +23,5 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    """Take the table away."""
+    """Drop the table."""
     op.drop_table("keys")

@@ -1,4 +1,4 @@
-"""What many watch is computed once; streams begin, beat and end as they should."""
+"""The live feed: findings are computed once for all streams, which begin, beat and end in time."""
 
 import asyncio
 import time
@@ -6,16 +6,15 @@ from types import SimpleNamespace
 
 import pytest
 
-from fairbandits.service.http.problems import UnavailableError
-from fairbandits.service.page import live as module
-from fairbandits.service.page.live import Live
+from fairbandits.service.page import live_feed
+from fairbandits.service.page.live_feed import LiveFeed, TooManyStreamsError
 from fairbandits.service.state.monitor import Monitor
 from tests.service.logs import entries
 from tests.service.small import small_config
 
 
 class _Engine:
-    """As much of an engine as is watched."""
+    """The part of an engine that a feed needs."""
 
     def __init__(self):
         self.config = small_config()
@@ -34,48 +33,48 @@ class _Engine:
 
 @pytest.fixture
 def engine(monkeypatch):
-    monkeypatch.setattr(module, "_PACE", 0.02)
-    monkeypatch.setattr(module, "_HEARTBEAT", 0.1)
+    monkeypatch.setattr(live_feed, "_INTERVAL", 0.02)
+    monkeypatch.setattr(live_feed, "_HEARTBEAT", 0.1)
     engine = _Engine()
-    compute = module._view
+    compute = live_feed._compute_view
 
     def counted(*args):
         engine.taken += 1
         return compute(*args)
 
-    monkeypatch.setattr(module, "_view", counted)
+    monkeypatch.setattr(live_feed, "_compute_view", counted)
     return engine
 
 
 async def news(stream):
-    """Give the next event that says something."""
+    """Return the next event that is not a heartbeat."""
     async for event in stream:
         if not event.startswith(b":"):
             return event
     raise AssertionError("the stream has ended")
 
 
-def test_however_many_watch_it_is_computed_once(engine):
+def test_findings_are_computed_once_for_all_streams(engine):
     async def watch():
-        live = Live(engine)
-        streams = [live.watch() for _ in range(20)]
+        feed = LiveFeed(engine)
+        streams = [feed.stream() for _ in range(20)]
         first = await asyncio.gather(*(anext(stream) for stream in streams))
         assert len(set(first)) == 1
         engine.happen()
         second = await asyncio.gather(*(news(stream) for stream in streams))
         assert len(set(second)) == 1
         assert second[0] != first[0]
-        assert (engine.taken, live.streams) == (2, 20)
+        assert (engine.taken, feed.streams) == (2, 20)
         for stream in streams:
             await stream.aclose()
-        assert live.streams == 0
+        assert feed.streams == 0
 
     asyncio.run(watch())
 
 
-def test_a_stream_in_which_nothing_happens_beats(engine):
+def test_an_idle_stream_sends_heartbeats(engine):
     async def watch():
-        stream = Live(engine).watch()
+        stream = LiveFeed(engine).stream()
         assert (await anext(stream)).startswith(b"id: 0\ndata: {")
         assert await anext(stream) == b": still here\n\n"
         engine.happen()
@@ -86,37 +85,37 @@ def test_a_stream_in_which_nothing_happens_beats(engine):
     asyncio.run(watch())
 
 
-def test_no_more_streams_than_can_be_served(engine, monkeypatch):
-    monkeypatch.setattr(module, "_MOST_STREAMS", 1)
+def test_the_number_of_streams_is_limited(engine, monkeypatch):
+    monkeypatch.setattr(live_feed, "_MAX_STREAMS", 1)
 
     async def watch():
-        live = Live(engine)
-        stream = live.watch()
+        feed = LiveFeed(engine)
+        stream = feed.stream()
         await anext(stream)
-        with pytest.raises(UnavailableError, match="GET /v1/fairness"):
-            live.watch()
+        with pytest.raises(TooManyStreamsError, match="GET /v1/fairness"):
+            feed.stream()
         await stream.aclose()
-        await anext(live.watch())
+        await anext(feed.stream())
 
     asyncio.run(watch())
 
 
-def test_what_takes_long_is_computed_less_often(engine, monkeypatch):
-    quick = module._view
+def test_slow_findings_are_computed_less_often(engine, monkeypatch):
+    quick = live_feed._compute_view
 
     def slow(*args):
         time.sleep(0.1)
         return quick(*args)
 
-    monkeypatch.setattr(module, "_view", slow)
+    monkeypatch.setattr(live_feed, "_compute_view", slow)
 
     async def watch():
-        stream = Live(engine).watch()
+        stream = LiveFeed(engine).stream()
         await anext(stream)
         engine.happen()
         began = time.monotonic()
         await news(stream)
-        # A twentieth of the time at most.
+        # At most a twentieth of the time.
         assert time.monotonic() - began > 1.5
         await stream.aclose()
 

@@ -1,14 +1,15 @@
-"""What is sensitive stays in the log of decisions: it is in nothing that the server prints, or counts."""
+"""Sensitive values stay in the log of decisions: the server neither prints nor counts them."""
 
 import re
 
 import pytest
 
-from fairbandits.service.auth.keys import SCOPES, split
-from tests.service.holder import Holder, bearer
+from fairbandits.service.auth.keys import parse_token
+from fairbandits.service.auth.scopes import SCOPES
+from tests.service.key_issuer import KeyIssuer, bearer
 from tests.service.small import PLAIN, small_config
 
-# Values that stand nowhere else.
+# Values that occur nowhere else.
 GROUPS = {"gender": ["quietfemale", "quietmale"], "region": ["quietnorth", "quietsouth"]}
 WORDS = ["quietenglish", "quietfrench"]
 QUIET = PLAIN | {
@@ -25,10 +26,10 @@ USER = {
 
 @pytest.fixture(scope="module")
 def spoken(serving_module, tmp_path_factory):
-    """What a server printed and counted while it was asked rightly and wrongly, and the key that was shown."""
+    """What a server printed and counted while it received valid and invalid requests, and the key used."""
     folder = tmp_path_factory.mktemp("quiet")
     changed = QUIET | {"store": {"url": f"sqlite:///{folder}/log.db"}, "min_group": 1}
-    _, token = Holder(small_config(**changed)).make(*SCOPES)
+    _, token = KeyIssuer(small_config(**changed)).make(*SCOPES)
     server = serving_module(**changed)
     with server.client(headers=bearer(token)) as client:
         for reward in (0.0, 1.0):
@@ -54,14 +55,14 @@ def spoken(serving_module, tmp_path_factory):
     return server.said(), numbers, token
 
 
-def test_the_server_prints_nothing_of_users_and_no_keys(spoken):
+def test_the_server_prints_neither_users_nor_keys(spoken):
     said, _, token = spoken
-    for word in (HUSH, "quiet", "33.25", token, split(token)[1]):
+    for word in (HUSH, "quiet", "33.25", token, parse_token(token)[1]):
         assert word not in said
     assert said == ""
 
 
-def test_metrics_have_no_labels_but_those_that_are_configured(spoken):
+def test_metrics_have_only_configured_labels(spoken):
     _, numbers, token = spoken
     assert HUSH not in numbers
     assert token not in numbers

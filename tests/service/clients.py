@@ -1,4 +1,4 @@
-"""Clients that drive a server and keep what it acknowledged; and the log, read by nobody but the test."""
+"""Clients that send requests and keep what was acknowledged, and a replay of the log to compare with."""
 
 import json
 import random
@@ -6,16 +6,16 @@ import threading
 import time
 from http.client import HTTPConnection, HTTPException
 
-from fairbandits.service.log import Store
 from fairbandits.service.log.events import Decided, Rewarded
-from fairbandits.service.state.recommender import Recommender
+from fairbandits.service.log.store import Store
+from fairbandits.service.state.recommender import ServedRecommender
 
 
 class Client(threading.Thread):
-    """Asks for decisions and rewards them until the server dies; keeps what was acknowledged.
+    """Requests decisions and rewards them until the server dies; keeps what was acknowledged.
 
-    A request that got no answer is sent again to the next server, with the same idempotency key: its effect must
-    be there once, whether it took place before or not.
+    A request without a response is repeated at the next server with the same idempotency key. It must have taken
+    effect exactly once.
     """
 
     def __init__(self, number, students, seed):
@@ -24,27 +24,27 @@ class Client(threading.Thread):
         self.students = students
         self.random = random.Random(seed)
         self.url = None
-        self.decided = {}  # id -> the whole answer
+        self.decided = {}  # id -> the whole response
         self.rewarded = {}  # id -> reward
         self.open = []  # decisions that have no reward yet
-        self.again = None  # the request without an answer
+        self.again = None  # the request without a response
         self.sent = 0
         self.repeated = 0
         self.is_going = True
 
     def follow(self, url):
-        """Go on with another server."""
+        """Continue with another server."""
         super().__init__()
         self.url = url
         self.start()
 
     @property
     def acknowledged(self):
-        """How many decisions and rewards were acknowledged."""
+        """The number of acknowledged decisions and rewards."""
         return len(self.decided) + len(self.rewarded)
 
     def stop(self):
-        """Ask for no more."""
+        """Send no more requests."""
         self.is_going = False
         self.join()
 
@@ -74,7 +74,7 @@ class Client(threading.Thread):
         self.sent += 1
         key = f"{self.number}-{self.sent}"
         if self.open and self.random.random() < 0.6:
-            # Any that is open, old or new.
+            # Any open decision, old or new.
             some = [self.open.pop(self.random.randrange(len(self.open))) for _ in range(min(len(self.open), 2))]
             return "/v1/rewards", [{"decision": one, "reward": self._reward(one)} for one in some], key
         request = self.students.request(self.random.randrange(len(self.students)))
@@ -98,17 +98,17 @@ class Client(threading.Thread):
 
 
 class Replay:
-    """The log, read by nobody but the test; and the state that follows from it."""
+    """The log as the test reads it, and the state that follows from it."""
 
     def __init__(self, config):
         self.config = config
         self.store = Store(config.store.url)
-        self.recommender = Recommender(config)
+        self.recommender = ServedRecommender(config)
         self.decided = {}
         self.rewarded = {}
 
     def follow(self):
-        """Read on, checking that nothing is there twice and nothing is missing."""
+        """Read new entries, and check that nothing is duplicated or missing."""
         while entries := self.store.read(self.recommender.seq):
             for entry in entries:
                 assert entry.seq == self.recommender.seq + 1
@@ -124,7 +124,7 @@ class Replay:
         return self.recommender.checksum()()
 
     def check(self, clients):
-        """Check that all that was acknowledged is there, as it was answered."""
+        """Check that everything that was acknowledged is in the log."""
         self.follow()
         for client in clients:
             for decision, answer in client.decided.items():

@@ -9,11 +9,11 @@ from pydantic import TypeAdapter
 
 from fairbandits.audit import audit
 from fairbandits.service.export import export
-from fairbandits.service.http.fairness_schema import FairnessAnswer
+from fairbandits.service.http.fairness_schema import FairnessResponse
 from tests.service.page.traffic import send
 from tests.service.small import PLAIN, small_config
 
-_ANSWER = TypeAdapter(FairnessAnswer)
+_ANSWER = TypeAdapter(FairnessResponse)
 _FAIR, _UNFAIR = {"female": 0.5, "male": 0.5}, {"female": 0.1, "male": 0.9}
 
 
@@ -23,7 +23,7 @@ def server(serving_module):
 
 
 def events(client):
-    """Read the events of a stream as they come."""
+    """Yield the events of a stream as they arrive."""
     with client.stream("GET", "/v1/stream") as answer:
         assert answer.headers["content-type"].startswith("text/event-stream")
         assert "no-store" in answer.headers["cache-control"]
@@ -37,18 +37,18 @@ def untimed(view):
     return {name: value for name, value in view.items() if name != "time"}
 
 
-def test_what_is_asked_for_is_as_of_now(client):
+def test_the_findings_are_current(client):
     before = client.get("/v1/fairness").json()
     send(client, 60, _FAIR)
     after = client.get("/v1/fairness").raise_for_status().json()
     _ANSWER.validate_python(after, strict=True)
     assert after["decisions"] == before["decisions"] + 60
     assert after["rewards"] == before["rewards"] + 60
-    # Nothing has happened since: nothing is computed.
+    # The log has not grown, so nothing is computed.
     assert client.get("/v1/fairness").json()["time"] == after["time"]
 
 
-def test_a_stream_says_what_is_found_and_what_changes_once_a_second(server, client):
+def test_a_stream_sends_the_findings_at_most_once_a_second(server, client):
     def keep_sending():
         with server.client() as other:
             while not over.is_set():
@@ -101,7 +101,7 @@ def test_an_audit_of_the_exported_log_finds_the_same(server, client, tmp_path):
         assert arms == pytest.approx({arm.arm: arm.total.value for arm in found.decomposition.arms}, abs=1e-5)
 
 
-def test_workers_on_one_log_show_the_same(serving, tmp_path):
+def test_workers_on_one_log_agree(serving, tmp_path):
     store = {"url": f"sqlite:///{tmp_path}/shared.db"}
     one, other = serving(**PLAIN, store=store), serving(**PLAIN, store=store)
     with one.client() as writing, other.client() as reading:
@@ -112,7 +112,7 @@ def test_workers_on_one_log_show_the_same(serving, tmp_path):
         assert untimed(reading.get("/v1/fairness").json()) == untimed(writing.get("/v1/fairness").json())
 
 
-def test_what_is_shown_survives_a_restart_and_a_stream_does_not_keep_a_server_from_ending(serving):
+def test_the_findings_survive_a_restart_and_streams_do_not_delay_it(serving):
     server = serving(**PLAIN)
     with server.client() as client:
         send(client, 100, _FAIR)
@@ -142,5 +142,5 @@ def test_the_files_of_the_page(client):
 
 
 @pytest.mark.parametrize("name", ["nothing.js", "..%2Froutes.py", "%2Fetc%2Fpasswd", "index.html%00.js"])
-def test_no_other_file_is_given_out(client, name):
+def test_no_other_file_is_served(client, name):
     assert client.get(f"/static/{name}").status_code == 404

@@ -1,12 +1,12 @@
-"""`fairbandits serve --demo`: simulated students come, and the page is alive at once."""
+"""`fairbandits serve --demo`: simulated students visit, and the page is live at once."""
 
 import subprocess
 import sys
-import time
 
 import pytest
 
 from tests.service.conftest import Server
+from tests.service.polling import wait_until
 
 
 @pytest.fixture(scope="module")
@@ -17,7 +17,7 @@ def demo(tmp_path_factory):
     server.stop()
 
 
-def test_the_page_of_the_demo_is_alive_at_once(demo, open_page):
+def test_the_page_of_the_demo_is_live_at_once(demo, open_page):
     page = open_page(demo)
     assert page.locator("h1").inner_text() == "Videos for students"
     page.wait_for_selector("#gains .main-svg")
@@ -27,36 +27,33 @@ def test_the_page_of_the_demo_is_alive_at_once(demo, open_page):
     assert page.locator("#gains .legendtext").all_text_contents()[1:] == ["Female", "Male"]
 
 
-def test_students_come_and_mostly_answer(demo):
+def test_students_visit_and_most_send_rewards(demo):
     with demo.client() as client:
-        found = client.get("/v1/fairness").json()
-        while found["decisions"] < 600:
-            found = client.get("/v1/fairness").json()
+        found = wait_until(lambda: (view := client.get("/v1/fairness").json())["decisions"] >= 600 and view)
     assert 0.5 * found["decisions"] < found["rewards"] < found["decisions"]
     groups = found["comparisons"][0]["groups"]
     assert {group["labels"][0] for group in groups} == {"Female", "Male"}
     assert all(group["missing"] > 0 for group in groups)
 
 
-def test_students_go_on_when_somebody_rewards_their_decisions(demo):
+def test_students_continue_if_their_decisions_are_rewarded_by_others(demo):
     with demo.client() as client:
-        recent = client.get("/v1/fairness").json()["recent"]
-        while not (waiting := [each["decision"] for each in recent if each["reward"] is None]):
-            recent = client.get("/v1/fairness").json()["recent"]
+        waiting = wait_until(
+            lambda: [
+                each["decision"] for each in client.get("/v1/fairness").json()["recent"] if each["reward"] is None
+            ]
+        )
         rewards = [{"decision": decision, "reward": 0.5} for decision in waiting]
         taken = client.post("/v1/rewards", json=rewards).json()["rewards"]
         assert any("problem" not in each for each in taken)
         rewards = client.get("/v1/fairness").json()["rewards"]
-        until = time.monotonic() + 30
-        while client.get("/v1/fairness").json()["rewards"] < rewards + 200:
-            assert time.monotonic() < until, demo.said()
-            time.sleep(0.1)
+        wait_until(lambda: client.get("/v1/fairness").json()["rewards"] >= rewards + 200, demo.said, seconds=30)
     assert "the store is down" not in demo.said()
 
 
-def test_students_of_the_demo_come_to_no_other_service(tmp_path):
+def test_students_visit_the_demo_only(tmp_path):
     (tmp_path / "own.toml").write_text("")
     command = [sys.executable, "-m", "fairbandits", "serve", "own.toml", "--demo"]
     ended = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
     assert ended.returncode != 0
-    assert "leave out the configuration" in ended.stderr
+    assert "--demo must be used without a configuration" in ended.stderr

@@ -1,4 +1,4 @@
-"""The clients of the documents: they run against a real server."""
+"""The example clients of the documents, run against a real server."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""The demo: videos for students, of the embedded stand-in; the paper's 100 videos, 134 columns and rewards."""
+"""Students and videos of the demo: the paper's 100 videos, 134 columns and rewards, from stand-in data."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _RATES = tuple(f"{low}-{low + 1}" for low in range(5))
 
 
 def demo_config(**changed: Any) -> Config:
-    """Make the configuration of the demo.
+    """Return the configuration of the demo.
 
     Parameters
     ----------
     **changed
-        What is to be otherwise.
+        Settings to replace.
 
     Examples
     --------
@@ -46,28 +46,28 @@ def demo_config(**changed: Any) -> Config:
     return as_config(plain | changed)
 
 
-def read_config(path: str | Path | None) -> Config:
-    """Read a configuration; without a path, give that of the demo."""
+def load_config_or_demo(path: str | Path | None) -> Config:
+    """Read a configuration; without a path, return that of the demo."""
     return load_config(path) if path else demo_config()
 
 
 def _features() -> dict[str, Any]:
-    """Say what is known of a student; what is left out is taken to be the usual."""
+    """Return the features of a student, with the median or the most frequent value as the default."""
     students = standin_students()
-    numbers = {
+    numeric = {
         name: {"low": low, "high": high, "default": float(np.median(students[name]))}
         for name, (low, high) in RANGES.items()
     }
-    words: dict[str, dict[str, Any]] = {
+    categorical: dict[str, dict[str, Any]] = {
         name: {"values": values, "default": values[np.bincount(students[name]).argmax()]}
         for name, values in CATEGORIES.items()
     }
-    del words["sex"]["default"]  # there is no usual sex
-    return numbers | words
+    del categorical["sex"]["default"]  # the sex must not be assumed
+    return numeric | categorical
 
 
 class DemoStudents:
-    """The students of the demo, as requests; and what each would gain from each video.
+    """The students of the demo as requests, with the reward of each student for each video.
 
     Examples
     --------
@@ -86,17 +86,17 @@ class DemoStudents:
         return len(self._students)
 
     def request(self, number: int) -> dict[str, Any]:
-        """Give a student as a request for a decision."""
+        """Return a student as the body of a request for a decision."""
         features: dict[str, Any] = {name: float(self._students[name][number]) for name in RANGES}
         features |= {name: str(labels[number]) for name, labels in self._labels.items()}
         return {"features": features, "groups": {"sex": features["sex"]}}
 
     def reward(self, number: int, video: str) -> float:
-        """Give what a student gains from a video, by the paper's first reward."""
+        """Return the reward of a student for a video, by the paper's first reward function."""
         speaker = "Male" if video.startswith("m") else "Female"
         parts = self._rating[video], float(self._level[number]), speaker == self._labels["sex"][number]
         reward = REWARDS["r"](*(np.array(part, float) for part in parts))
-        # Sums of tenths can miss 1 by a rounding error.
+        # A sum of tenths can exceed 1 by a rounding error.
         return min(float(reward), 1.0)
 
 

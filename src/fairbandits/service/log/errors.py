@@ -1,0 +1,19 @@
+"""Errors of the log."""
+
+from __future__ import annotations
+
+
+class StoreDownError(RuntimeError):
+    """The database cannot be reached or written to."""
+
+
+class LogLostError(RuntimeError):
+    """The log ends before the last entry that was read: an older copy of the database was put in its place."""
+
+
+class LogUnavailableError(RuntimeError):
+    """A request cannot be written at the moment. It may be sent again later."""
+
+
+class LogBrokenError(RuntimeError):
+    """The log cannot be applied to the state, so no request can be served until the cause is removed."""

@@ -1,0 +1,52 @@
+"""Rules by which a reward is accepted: of a known decision, once, in time, in the shape of the decision."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from fairbandits.service.log.events import Decided, Rewarded, decision_key, reward_key
+from fairbandits.service.log.requests import Refusal, RefusalReason
+
+_DAY = 86400.0
+
+
+def settle_reward(reward: Rewarded, window: float, found: Mapping[str, Any]) -> Rewarded | Refusal:
+    """Return the reward that stands in the log for a decision, or the reason why this one is refused.
+
+    Parameters
+    ----------
+    reward : Rewarded
+        The reward.
+    window : float
+        The number of seconds after a decision in which its reward is accepted.
+    found : mapping of str to Event
+        The decision and its earlier reward by their keys, as far as they exist.
+    """
+    decision = reward.decision
+    decided: Decided | None = found.get(decision_key(decision))
+    if decided is None:
+        return Refusal(RefusalReason.UNKNOWN_DECISION, f"there is no decision {decision}")
+    earlier: Rewarded | None = found.get(reward_key(decision))
+    if earlier is not None:
+        if earlier.reward == reward.reward:
+            return earlier
+        detail = f"decision {decision} already has another reward, which stands"
+        return Refusal(RefusalReason.REWARD_DIFFERS, detail)
+    if reward.time - decided.time > window:
+        detail = f"decision {decision} is more than {window / _DAY:g} days old"
+        return Refusal(RefusalReason.REWARD_TOO_LATE, detail)
+    if isinstance(reward.reward, list) and (error := _slate_error(reward.reward, decided)):
+        return Refusal(RefusalReason.INVALID, error)
+    return reward
+
+
+def _slate_error(rewards: list[float | None], decided: Decided) -> str:
+    if not decided.slate:
+        return "reward must be one number, got a list; the decision is a single arm, not a slate"
+    n = len(decided.picked)
+    if len(rewards) != n:
+        return f"reward must have one value for each of the {n} arms, null where there is none, got {len(rewards)}"
+    return (
+        "" if any(each is not None for each in rewards) else "reward must have at least one value, got only nulls"
+    )

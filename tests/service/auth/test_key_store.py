@@ -1,0 +1,88 @@
+"""Keys in the store, and the commands that manage them."""
+
+import re
+import sqlite3
+from contextlib import closing
+
+import pytest
+
+from fairbandits.cli import main
+from fairbandits.service.auth.key_store import read_keys, save_key
+from fairbandits.service.auth.keys import make_key, parse_token
+from fairbandits.service.auth.sessions import open_session
+from fairbandits.service.demo import demo_config
+from fairbandits.service.log import migrations
+from fairbandits.service.log.store import Store, open_store
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_expired_sessions_are_deleted(folder):
+    key, _ = make_key("owner", ["read"], 0.0)
+    session, _ = open_session(key, 0.0)
+    other, _ = make_key("other", ["read"], 1.0)
+    with open_store(demo_config()) as store:
+        for each in (key, session, other):
+            save_key(store, each)
+        assert [each.id for each in read_keys(store)] == [key.id, other.id]
+
+
+def test_a_store_without_the_table_of_keys_is_migrated(folder):
+    from alembic import command
+    from alembic.config import Config as Alembic
+
+    store = Store("sqlite:///fairbandits.db")
+    with store.transaction() as connection:
+        alembic = Alembic()
+        alembic.set_main_option("script_location", migrations.__path__[0])
+        alembic.attributes["connection"] = connection
+        command.upgrade(alembic, "0001")
+    store.close()
+    with open_store(demo_config()) as store:
+        assert read_keys(store) == []
+    with closing(sqlite3.connect("fairbandits.db")) as connection:
+        tables = {row[0] for row in connection.execute("SELECT name FROM sqlite_master")}
+    assert "keys" in tables
+
+
+# -- the commands ----------------------------------------------------------------------------------------
+
+
+def test_keys_are_created_listed_and_revoked_by_command(folder, capsys):
+    assert main(["keys", "create", "--scope", "decide, reward", "--name", "shop"]) == 0
+    printed = capsys.readouterr()
+    token = printed.out.strip()
+    assert re.fullmatch("fb_[0-9a-f]{16}_[0-9a-f]{64}", token)
+    assert "not shown again" in printed.err
+    key_id, secret = parse_token(token)
+    assert main(["keys", "list"]) == 0
+    listed = capsys.readouterr().out
+    assert key_id in listed
+    assert "decide, reward" in listed
+    assert secret not in listed
+    # Neither the secret nor a large part of it is on disk.
+    assert all(secret[:16].encode() not in path.read_bytes() for path in folder.iterdir())
+    assert main(["keys", "revoke", key_id]) == 0
+    with open_store(demo_config()) as store:
+        [key] = read_keys(store)
+    assert key.revoked is not None
+    capsys.readouterr()
+    assert main(["keys", "revoke", key_id]) == 2
+    assert f"ID must be that of an active key, got '{key_id}'" in capsys.readouterr().err
+
+
+def test_commands_explain_errors(folder, capsys):
+    assert main(["keys", "create", "--scope", "everything", "--name", "shop"]) == 2
+    assert "scopes must be one or more of decide, reward, read, admin" in capsys.readouterr().err
+    assert main(["keys", "list"]) == 0
+    assert "There are no keys" in capsys.readouterr().out
+    assert main(["keys", "list", "--config", "none.toml"]) == 2
+    assert "cannot be read" in capsys.readouterr().err
+    assert main(["serve", "--host", "0.0.0.0"]) == 2  # noqa: S104 - it is refused
+    error = capsys.readouterr().err
+    assert "host must be a loopback address while there is no key, got 0.0.0.0" in error
+    assert "create a key with `fairbandits keys create" in error

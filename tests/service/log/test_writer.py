@@ -1,0 +1,142 @@
+"""The writer: what happens to requests when the log cannot be written or applied."""
+
+import asyncio
+from contextlib import asynccontextmanager
+
+import pytest
+
+from fairbandits.service.log import writer as module
+from fairbandits.service.log.appender import AppendEvents
+from fairbandits.service.log.errors import LogBrokenError, LogUnavailableError, StoreDownError
+from fairbandits.service.log.follower import Follower
+from fairbandits.service.log.store import Store
+from fairbandits.service.log.writer import Writer
+from tests.service.logs import decided
+
+
+class Seen:
+    """A fold that collects what is applied."""
+
+    def __init__(self):
+        self.events = []
+
+    def apply(self, entry):
+        self.events.append(entry.event)
+
+
+class CountingEvent(asyncio.Event):
+    """An event that counts how often it is waited for: once for every turn of the writer."""
+
+    def __init__(self):
+        super().__init__()
+        self.waits = 0
+
+    async def wait(self):
+        self.waits += 1
+        return await super().wait()
+
+    async def wait_turns(self, n):
+        goal = self.waits + n
+        while self.waits < goal:
+            await asyncio.sleep(0)
+
+
+@pytest.fixture
+def writer(tmp_path):
+    store = Store(f"sqlite:///{tmp_path}/log.db")
+    store.open("columns")
+    writer = Writer(store, Follower(lambda: {"seen": Seen()}, 1000), lambda requests: requests)
+    writer._wake = CountingEvent()
+    return writer
+
+
+@asynccontextmanager
+async def running(writer):
+    task = asyncio.create_task(writer.run(0.001))
+    try:
+        yield
+    finally:
+        writer.close()
+        await task
+        await writer.stop()
+
+
+def append(number):
+    return AppendEvents(events=[decided(number)], reply=b"%d" % number)
+
+
+def applied(writer):
+    return [event.id for event in writer._follower.folds["seen"].events]
+
+
+def test_requests_are_answered_once_they_are_applied(writer):
+    async def write():
+        async with running(writer):
+            replies = await asyncio.gather(*(writer.write(append(number)) for number in range(5)))
+            assert replies == [b"0", b"1", b"2", b"3", b"4"]
+            assert applied(writer) == [decided(number).id for number in range(5)]
+        with pytest.raises(LogUnavailableError, match="stopping"):
+            await writer.write(append(5))
+
+    asyncio.run(write())
+
+
+def test_a_store_that_is_down_refuses_requests_until_it_is_back(writer, monkeypatch, caplog):
+    async def write():
+        async with running(writer):
+            with monkeypatch.context() as patched:
+                patched.setattr(module, "append", raising(StoreDownError("gone")))
+                patched.setattr(writer._store, "probe", raising(StoreDownError("gone")))
+                with pytest.raises(LogUnavailableError, match="cannot be written at the moment"):
+                    await writer.write(append(1))
+                assert writer.down == "gone"
+            assert await writer.write(append(1)) == b"1"
+            assert writer.down is None
+
+    asyncio.run(write())
+    assert caplog.messages == ["the store is down: gone", "the store is back"]
+
+
+def test_a_log_that_cannot_be_followed_is_reported_once_and_not_read_again(writer, monkeypatch, caplog):
+    reads = []
+
+    def read(*_):
+        reads.append(1)
+        raise KeyError("unknown kind")
+
+    async def write():
+        monkeypatch.setattr(writer._store, "read", read)
+        async with running(writer):
+            while writer.broken is None:
+                await writer._wake.wait_turns(1)
+            await writer._wake.wait_turns(20)
+            assert len(reads) == 1
+            with pytest.raises(LogBrokenError, match="could not be applied"):
+                await writer.write(append(1))
+
+    asyncio.run(write())
+    assert (
+        len([text for text in caplog.messages if text.startswith("the log could not be followed: KeyError")]) == 1
+    )
+    assert "unknown kind" not in caplog.text.replace('raise KeyError("unknown kind")', "")
+
+
+def test_too_many_waiting_requests_are_refused(writer, monkeypatch):
+    monkeypatch.setattr(module, "_MAX_WAITING", 1)
+
+    async def write():
+        first = asyncio.create_task(writer.write(append(1)))
+        await asyncio.sleep(0)
+        with pytest.raises(LogUnavailableError, match="too many requests"):
+            await writer.write(append(2))
+        async with running(writer):
+            assert await first == b"1"
+
+    asyncio.run(write())
+
+
+def raising(error):
+    def fail(*_):
+        raise error
+
+    return fail
