@@ -148,7 +148,7 @@ def test_the_same_seed_prints_the_same(capsys):
         (["simulate", "--set", "gamma"], "'gamma' came; expected name=value"),
         (["simulate", "--set", "delicacy=1"], "FairLinUCB has no parameter 'delicacy'; it has alpha, gamma"),
         (["simulate", "--set", "random_state=1"], "random_state comes from the seed"),
-        (["simulate", "--set", "gamma=-1"], "gamma must be a number not below 0"),
+        (["simulate", "--set", "gamma=-1"], "gamma must be a number of at least 0"),
         (["simulate", "--with", "size=1"], "StudentsAndVideos has no parameter 'size'"),
         (["simulate", "--sensitive", "age"], "sensitive='age' came"),
         (["simulate", "--world", "LinearWorld", "--sensitive", "sex"], "LinearWorld has no parameter 'sensitive'"),

@@ -72,13 +72,13 @@ def test_roles_from_a_file_and_from_options(capsys, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["fit", "none.csv"], "none.csv: there is no such file or folder"),
+        (["fit", "none.csv"], "none.csv: no such file or folder"),
         (["fit", "log.csv", "--reward", "rewrad"], "there is no column 'rewrad'; did you mean 'reward'?"),
         (["fit", "log.csv", "-o", "."], "--out must be a file, got the folder ."),
         (["fit", "log.csv", "--policy", "Best"], "there is no policy 'Best'"),
         (["fit", "log.csv", "--policy", "LinUCB(alpha=-1)"], "alpha must be"),
         (["fit", "log.csv", "--out", "none/p"], "--out must be in an existing folder, got none/p"),
-        (["fit", "log.csv", "--catalogue", "none.csv"], "none.csv: there is no such file or folder"),
+        (["fit", "log.csv", "--catalogue", "none.csv"], "none.csv: no such file or folder"),
         (["fit", "log.csv", "--roles", "none.toml"], "none.toml: cannot be read"),
         (["fit", "log.csv", "--cluster", "nowhere"], "no Dask scheduler answers there"),
         (

@@ -125,7 +125,7 @@ def test_rewards_of_a_retired_arm_count_for_the_groups_alone(log):
     log.reward(after, 0.0)
     assert "chess" not in log.recommender.policy._arms
     assert log.recommender.policy.groups.means.tolist() == [0.5, 0.5]
-    with pytest.raises(ValueError, match=r"not in the catalogue: \['chess'\]"):
+    with pytest.raises(ValueError, match=r"in the catalogue, got \['chess'\]"):
         log.decide(arms=["chess"])
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from fairbandits.fairness import GroupKey
 from fairbandits.models import Row
 from fairbandits.policies import Policy
-from fairbandits.policies.persistence import PolicyState as State
+from fairbandits.policies.persistence import PolicyState
 from fairbandits.service.config import Config
 from fairbandits.service.log.events import (
     ArmRetired,
