@@ -26,7 +26,7 @@ def write_all(folder: Path, w1_rounds: int = 10_000, w2_rounds: int = 500) -> No
 
 def write_w1(path: Path, rounds: int) -> None:
     """Take the paper's world apart: students, videos as seen by either sex, rewards of all arms."""
-    world = StudentsAndVideos(train=rounds, test=0, data="standin", random_state=0)
+    world = StudentsAndVideos(train=rounds, test=0, data="stand-in", random_state=0)
     users, groups, rewards = [], [], []
     parts: dict[str, Floats] = {}
     for visit in world.visits():

@@ -58,7 +58,7 @@ def whole_seconds(*options: str) -> float:
             "fairbandits",
             "reproduce",
             "--data",
-            "standin",
+            "stand-in",
             "--out",
             folder,
             *options,
@@ -75,7 +75,7 @@ def main() -> int:
     parser.add_argument("--textbook-rounds", type=int, default=30)
     options = parser.parse_args()
     train = options.rounds * 3 // 5
-    world = StudentsAndVideos(train=train, test=options.rounds - train, data="standin")
+    world = StudentsAndVideos(train=train, test=options.rounds - train, data="stand-in")
     with threadpool_limits(limits=1):
         simulate(LinUCB(random_state=0), world, 20)  # compiles
         ours = seconds(lambda: simulate(LinUCB(random_state=0), world), 5) / options.rounds

@@ -27,7 +27,7 @@ def run(*arguments):
         text=True,
         cwd=BENCHMARKS,
         timeout=300,
-        env={**os.environ, "PYTHONPATH": str(BENCHMARKS)},
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(BENCHMARKS), str(ROOT / "src")])},
     )
     assert done.returncode == 0, done.stderr
     return done.stdout

@@ -210,9 +210,9 @@ def test_in_parts_it_is_the_same(tmp_path, monkeypatch, is_dated):
         ({"tolerance": float("nan")}, "tolerance is how far apart groups may be, not below 0; got nan"),
         ({"confidence": "95%"}, "confidence is a probability, 0 and 1 excluded; got '95%'"),
         ({"tolerance": "2%"}, "tolerance is how far apart groups may be, not below 0; got '2%'"),
-        ({"min_rows": 0}, "min_rows=0 came; expected a whole number of at least 1"),
-        ({"min_rows": 1.5}, r"min_rows=1\.5 came; expected a whole number of at least 1"),
-        ({"seed": -1}, "seed=-1 came; expected a whole number of at least 0"),
+        ({"min_rows": 0}, "min_rows must be an integer of at least 1, got 0"),
+        ({"min_rows": 1.5}, r"min_rows must be an integer of at least 1, got 1\.5"),
+        ({"seed": -1}, "seed must be an integer of at least 0, got -1"),
         ({"reward_range": (1, 0)}, "reward_range needs two numbers"),
     ],
 )

@@ -134,7 +134,7 @@ def test_what_nobody_thought_of_is_no_verdict(capsys, folder, tmp_path, monkeypa
     assert main(["audit", str(folder / "unfair.csv"), "--out", str(tmp_path)]) == 70
     said = capsys.readouterr().err
     assert "OverflowError: nobody thought of this" in said
-    assert said.splitlines()[-1].startswith("error: this should not happen")
+    assert said.splitlines()[-1].startswith("error: unexpected error; please report it")
 
 
 def test_without_a_tolerance_there_is_no_verdict(capsys, folder, tmp_path):

@@ -80,7 +80,7 @@ def test_learning_and_no_propensities(capsys, log):
     ("arguments", "message"),
     [
         (["log.csv"], "Missing option '--policy'"),
-        (["log.csv", "--policy", "Best"], "there is no policy 'Best'"),
+        (["log.csv", "--policy", "Best"], ", or module:Class, got 'Best'"),
         (["log.csv", "--policy", "nothing.safetensors"], "nothing.safetensors: there is no such file"),
         (["log.csv", "--policy", "log.csv"], "log.csv: not a policy file"),
         (["nothing.csv", "--policy", "Uniform"], "nothing.csv: there is no such file or folder"),

@@ -382,9 +382,9 @@ def test_a_wrong_value_in_a_folder_that_names_a_column(tmp_path):
 
 def test_arguments_that_make_no_sense():
     log = Log.open(pd.DataFrame(FINE))
-    with pytest.raises(ValueError, match=r"^rows=0 came; expected a whole number of at least 1"):
+    with pytest.raises(ValueError, match=r"^rows must be an integer of at least 1, got 0"):
         log.chunks(rows=0)
-    with pytest.raises(ValueError, match=r"^n=0 came; expected a whole number of at least 1"):
+    with pytest.raises(ValueError, match=r"^n must be an integer of at least 1, got 0"):
         log.split(0)
 
 

@@ -13,7 +13,7 @@ from fairbandits.worlds import LinearWorld, StudentsAndVideos
 
 @pytest.mark.parametrize("name", ["log.parquet", "log.csv"])
 def test_a_trace_is_a_log(tmp_path, name):
-    world = StudentsAndVideos(train=60, test=40, sensitive=("sex", "race"), data="standin", random_state=0)
+    world = StudentsAndVideos(train=60, test=40, sensitive=("sex", "race"), data="stand-in", random_state=0)
     trace = simulate(EpsilonGreedy(random_state=0), world)
     assert write_log(tmp_path / name, trace) == 100
     log = Log.open(tmp_path / name)
@@ -36,7 +36,9 @@ def test_a_trace_without_probabilities_or_with_slates(tmp_path):
     write_log(tmp_path / "log.parquet", unknown)
     assert Log.open(tmp_path / "log.parquet").roles.propensity is None
     slates = simulate(EpsilonGreedy(random_state=0), LinearWorld(), rounds=20, k=2)
-    with pytest.raises(ValueError, match="a log has one arm a row, and this trace has slates; simulate without k"):
+    with pytest.raises(
+        ValueError, match="a log has one arm per row, but this trace has slates; simulate without k"
+    ):
         write_log(tmp_path / "slates.parquet", slates)
     assert not (tmp_path / "slates.parquet").exists()
 
@@ -123,5 +125,5 @@ def test_the_same_seed_gives_the_same_sample(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize(("rows", "seed"), [(0, 0), (2.5, 0), (10, -1)])
 def test_a_sample_of_no_size(rows, seed):
-    with pytest.raises(ValueError, match="came; expected a whole number of at least"):
+    with pytest.raises(ValueError, match="must be an integer of at least"):
         sample_log(rows, seed)

@@ -481,10 +481,10 @@ def test_sparse_and_dense_features_are_one():
 @pytest.mark.parametrize(
     ("policies", "how", "message"),
     [
-        ("Best", {}, "there is no policy 'Best'"),
-        ("FairLinUCB(gamma=3", {}, "'FairLinUCB.gamma=3' came; expected a policy such as"),
+        ("Best", {}, "policy must be one of .*, or module:Class, got 'Best'"),
+        ("FairLinUCB(gamma=3", {}, r"expected Name\(parameter=value, .*, got 'FairLinUCB\(gamma=3'"),
         ("LinUCB(delicacy=1)", {}, "LinUCB has no parameter 'delicacy'"),
-        ("LinUCB(model=Model(feature_map=Nystroem))", {}, "a feature map is fitted to contexts"),
+        ("LinUCB(model=Model(feature_map=Nystroem))", {}, "a feature map must be fitted to contexts"),
         ([], {}, "no policy came"),
         (["Uniform", "Uniform"], {}, "Uniform is given twice"),
         (7, {}, "a policy is a name, a file or a Policy; got 7 of type int"),

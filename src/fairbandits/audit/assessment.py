@@ -30,7 +30,7 @@ from fairbandits.audit.results import (
     Timeline,
 )
 from fairbandits.fairness import Gap
-from fairbandits.worlds.checks import whole
+from fairbandits.validation import check_integer
 
 _MOST_ARMS = 10
 
@@ -62,8 +62,8 @@ class Settings:
         is_number = isinstance(self.tolerance, Real)
         if self.tolerance is not None and not (is_number and 0.0 <= self.tolerance < np.inf):
             raise ValueError(f"tolerance is how far apart groups may be, not below 0; got {self.tolerance!r}")
-        whole("min_rows", self.min_rows, 1)
-        whole("seed", self.seed, 0)
+        check_integer("min_rows", self.min_rows, 1)
+        check_integer("seed", self.seed, 0)
 
 
 def assess(cells: LogSums, settings: Settings) -> tuple[Comparison, ...]:

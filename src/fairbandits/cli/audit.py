@@ -11,7 +11,7 @@ from fairbandits.audit import Audit
 from fairbandits.audit import audit as audit_log
 from fairbandits.audit.report.phrases import percent
 from fairbandits.audit.results import Comparison, GroupGap
-from fairbandits.cli.console import console, make_folder, say, table
+from fairbandits.cli.console import echo, make_folder, new_table, print_table
 from fairbandits.cli.log_options import reads_log
 from fairbandits.cli.options import ClusterOption, OutOption
 from fairbandits.logs import Log
@@ -38,7 +38,7 @@ def audit(
     out: OutOption = Path("results/audit"),
 ) -> int:
     """Audit a log: who gained less, by how much, since when, how sure, and by which arms."""
-    figure_style.need_matplotlib()
+    figure_style.require_matplotlib()
     make_folder(out)
     found = audit_log(
         log,
@@ -51,7 +51,7 @@ def audit(
     )
     page = found.write(out)
     _print_audit(found)
-    say(f"written: {page} and {page.with_name('audit.json').name}")
+    echo(f"written: {page} and {page.with_name('audit.json').name}")
     return found.status
 
 
@@ -64,40 +64,40 @@ def _as_range(text: str) -> tuple[float, float]:
 
 
 def _print_audit(audit: Audit) -> None:
-    say(audit.sentence)
+    echo(audit.sentence)
     if audit.verdict is not None:
-        say(audit.verdict)
+        echo(audit.verdict)
     for comparison in audit.comparisons:
-        say(f"\nBy {comparison.name}")
+        echo(f"\nBy {comparison.name}")
         if comparison is not audit.foremost:
-            say(audit.words.about(comparison))
+            echo(audit.words.about(comparison))
         _print_groups(audit, comparison)
         if (small := audit.words.too_small(comparison)) is not None:
-            say(small)
+            echo(small)
         if comparison.difference is not None:
             _print_causes(audit, comparison.difference)
 
 
 def _print_groups(audit: Audit, comparison: Comparison) -> None:
     number = audit.words.number_of(comparison)
-    shown = table("", "rewards", "mean reward", f"{audit.settings.confidence * 100:g}% sure", "missing")
+    shown = new_table("", "rewards", "mean reward", f"{audit.settings.confidence * 100:g}% sure", "missing")
     for group in comparison.groups[:_MOST_ROWS]:
         interval = f"{number(group.low)} to {number(group.high)}" if group.enough else "too small"
         missing = percent(group.missing_share.value)
         shown.add_row(group.name, f"{group.rewards:,}", number(group.mean), interval, missing)
-    console().print(shown)
+    print_table(shown)
     if len(comparison.groups) > _MOST_ROWS:
-        say(f"and {len(comparison.groups) - _MOST_ROWS:,} more groups, in the report")
+        echo(f"and {len(comparison.groups) - _MOST_ROWS:,} more groups, in the report")
 
 
 def _print_causes(audit: Audit, found: GroupGap) -> None:
     words = audit.words
     number = words.numbers(found, finer=1)
-    say(words.causes(found))
-    shown = table("arm", "adds", "who was shown what", "who got more from it")
+    echo(words.causes(found))
+    shown = new_table("arm", "adds", "who was shown what", "who got more from it")
     for part in found.decomposition.arms[:_MOST_ARMS]:
         shown.add_row(str(part.arm), *map(number, (part.total.value, part.shown, part.same_arm)))
-    console().print(shown)
+    print_table(shown)
     if (warning := words.one_sided(found)) is not None:
-        say(warning)
-    say(words.missing(found))
+        echo(warning)
+    echo(words.missing(found))

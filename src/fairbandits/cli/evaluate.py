@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.table import Table
 
-from fairbandits.cli.console import console, make_folder, say, table
+from fairbandits.cli.console import echo, make_folder, new_table, print_table
 from fairbandits.cli.log_options import reads_log
 from fairbandits.cli.options import CatalogueOption, OutOption
 from fairbandits.logs import Log, read_arms
@@ -17,7 +18,7 @@ from fairbandits.ope import evaluate as evaluate_policies
 from fairbandits.ope.report.sentences import EvaluationSentences
 from fairbandits.ope.results import TITLES, PolicyEvaluation
 from fairbandits.ope.value_estimate import ValueEstimate
-from fairbandits.registry import split_outside
+from fairbandits.registry import split_list
 from fairbandits.report import figure_style
 
 
@@ -54,12 +55,12 @@ def evaluate(
     out: OutOption = Path("results/evaluate"),
 ) -> None:
     """Judge policies by a log: what they would have earned, overall, per group and how far apart."""
-    figure_style.need_matplotlib()
+    figure_style.require_matplotlib()
     make_folder(out)
     start = time.perf_counter()
     found = evaluate_policies(
         log,
-        [text for texts in policy for text in split_outside(texts)],
+        [text for texts in policy for text in split_list(texts)],
         table=None if catalogue is None else read_arms(catalogue, log),
         train=train,
         learning=learning,
@@ -71,28 +72,28 @@ def evaluate(
     seconds = time.perf_counter() - start
     page = found.write(out)
     _print_judgement(found)
-    say(f"{found.read:,} rows in {seconds:.1f} s, {found.read / seconds:,.0f} rows/s")
-    say(f"written: {page} and {page.with_name('evaluate.json').name}")
+    echo(f"{found.read:,} rows in {seconds:.1f} s, {found.read / seconds:,.0f} rows/s")
+    echo(f"written: {page} and {page.with_name('evaluate.json').name}")
 
 
 def _print_judgement(found: Evaluation) -> None:
     words = EvaluationSentences(found)
     if len(found.policies) > 1:
-        say(f"{words.lead()}\n")
+        echo(f"{words.lead()}\n")
     for policy in found.policies:
         for line in words.about(policy):
-            say(line)
-        console().print(_estimates(words, policy))
-        say(f"{words.how(policy)}\n")
+            echo(line)
+        print_table(_estimates(words, policy))
+        echo(f"{words.how(policy)}\n")
     if found.cautions:
-        say("Before you believe it:")
+        echo("Before you believe it:")
     for caution in found.cautions:
-        say(f"- {caution}")
+        echo(f"- {caution}")
 
 
-def _estimates(words: EvaluationSentences, policy: PolicyEvaluation) -> object:
+def _estimates(words: EvaluationSentences, policy: PolicyEvaluation) -> Table:
     attributes = list(policy.effective.groups)
-    shown = table("", "earned", words.sure, *(f"apart by {attribute}" for attribute in attributes))
+    shown = new_table("", "earned", words.sure, *(f"apart by {attribute}" for attribute in attributes))
     for name in (name for name in TITLES if name in policy.verdicts):
         verdict = policy.verdicts[name]
         value = verdict.value.everybody

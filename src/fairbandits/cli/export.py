@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from fairbandits.cli.console import say
+from fairbandits.cli.console import echo
 from fairbandits.cli.serve import need_service
 
 
@@ -21,4 +21,4 @@ def export(
     from fairbandits.service.export import export as write  # noqa: PLC0415
 
     n_rows = write(read_config(config), out)
-    say(f"{out}: {n_rows:,} row(s)")
+    echo(f"{out}: {n_rows:,} row(s)")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fairbandits.cli.console import console, say, table
+from fairbandits.cli.console import echo, new_table, print_table
 from fairbandits.cli.serve import need_service
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def create(
 
         key, token = make_key(name, [part.strip() for part in scope.split(",")], time.time())
         key_store.keep_key(store, key)
-    say(token)
+    echo(token)
     typer.echo(f"key {key.id} for {name}: keep it now, it is not shown again", err=True)
 
 
@@ -49,12 +49,12 @@ def show(config: _Config = None) -> None:
 
         found = [key for key in key_store.read_keys(store) if key.parent is None]
     if not found:
-        say("There are no keys: whoever is on the service's machine may do everything, and nobody else anything.")
+        echo("There are no keys: whoever is on the service's machine may do everything, and nobody else anything.")
         return
-    listed = table("id", "name", "scopes", "made", "revoked")
+    listed = new_table("id", "name", "scopes", "made", "revoked")
     for key in found:
         listed.add_row(key.id, key.name, ", ".join(sorted(key.scopes)), _day(key.created), _day(key.revoked))
-    console().print(listed)
+    print_table(listed)
 
 
 @keys.command()
@@ -69,7 +69,7 @@ def revoke(
         is_revoked = key_store.revoke_key(store, identity)
     if not is_revoked:
         raise ValueError(f"there is no key {identity!r} that could be revoked; `fairbandits keys list` shows them")
-    say(f"revoked: {identity}")
+    echo(f"revoked: {identity}")
 
 
 @contextmanager

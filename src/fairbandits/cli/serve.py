@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from fairbandits.cli.console import say
+from fairbandits.cli.console import echo
 
 _EXTRA = ("pydantic", "fastapi", "uvicorn", "sqlalchemy", "alembic", "prometheus_client")
 
@@ -31,7 +31,7 @@ def serve(
     from fairbandits.service import server  # noqa: PLC0415
 
     if example:
-        say(configs.example())
+        echo(configs.example())
         return
     server.serve(config, host, port, workers, demo)
 

@@ -19,7 +19,7 @@ from fairbandits.logs.parquet_files import open_parquet
 from fairbandits.logs.parts import SUFFIXES, LogPart, Source, find_files
 from fairbandits.logs.reader import Reader, make_encoder
 from fairbandits.logs.roles import Roles, checked_roles, find_roles
-from fairbandits.worlds.checks import whole
+from fairbandits.validation import check_integer
 
 _OPEN = {"Parquet": open_parquet, "CSV": open_csv}
 
@@ -97,7 +97,7 @@ class Log:
         columns : collection of str, optional
             The columns to read beside those of the arm and the reward; left out, all that have a role.
         """
-        whole("rows", rows, 1)
+        check_integer("rows", rows, 1)
         reader = Reader(self.roles, self.kinds, columns, self.encoder() if contexts else None)
         return self._chunks(reader, rows)
 
@@ -129,7 +129,7 @@ class Log:
 
     def split(self, n: int) -> list[Log]:
         """Cut it into at most n logs of about the same size, which follow each other and can be read apart."""
-        if whole("n", n, 1) == 1:
+        if check_integer("n", n, 1) == 1:
             return [self]
         pieces = _numbered(self.parts)
         total = sum(piece.size for piece in pieces)

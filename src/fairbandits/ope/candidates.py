@@ -88,4 +88,4 @@ def _candidate(given: Any, seed: int) -> Candidate:
         raise ValueError(f"a policy is a name, a file or a Policy; got {given!r} of type {type(given).__name__}")
     if isinstance(given, Path) or Path(given).suffix == ".safetensors" or Path(given).is_file():
         return Candidate(str(given), Policy.load(given), is_trained=True)
-    return Candidate(given.strip(), registry.as_policy(given, seed), is_trained=False)
+    return Candidate(given.strip(), registry.make_policy(given, seed), is_trained=False)

@@ -10,7 +10,7 @@ from typing import Any, Generic, TypeVar
 from fairbandits.categorical import Label
 from fairbandits.ope.group_index import ALL, GroupIndex
 from fairbandits.ope.value_estimate import ValueEstimate
-from fairbandits.report.number_formats import or_none
+from fairbandits.report.number_formats import nan_to_none
 from fairbandits.report.page import write_report
 
 T = TypeVar("T")
@@ -165,7 +165,7 @@ class PolicyEvaluation:
             "trusted": self.trusted,
             "estimates": {name: verdict.to_dict() for name, verdict in self.verdicts.items()},
             "effective_rows": self.effective.to_dict(float),
-            "mean_weight": None if self.mean_weight is None else self.mean_weight.to_dict(or_none),
+            "mean_weight": None if self.mean_weight is None else self.mean_weight.to_dict(nan_to_none),
             "unsupported": self.unsupported.to_dict(float),
         }
 

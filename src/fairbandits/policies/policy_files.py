@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fairbandits.storage import write_whole
+from fairbandits.storage import atomic_write
 
 FORMAT = "fairbandits-policy"
 VERSION = 3
@@ -89,7 +89,7 @@ def write(path: str | os.PathLike[str], state: State) -> None:
     target = Path(path)
     if not target.parent.is_dir():
         raise PolicyFileError(f"{path}: its folder does not exist; make it first")
-    write_whole(target, state.to_bytes())
+    atomic_write(target, state.to_bytes())
 
 
 def read(path: str | os.PathLike[str]) -> State:

@@ -19,7 +19,7 @@ _MOST_GROUPS = 10
 # So many can be told apart by colour and dashes; of more, only the group ahead and the group behind are coloured.
 _COLOURED = 6
 _OTHERS = "#8c949d"
-_BEHIND, _AHEAD = figure_style.STYLES[1], figure_style.STYLES[0]
+_BEHIND, _AHEAD = figure_style.LINE_STYLES[1], figure_style.LINE_STYLES[0]
 _SHOWN, _SAME_ARM = "#56B4E9", "#E69F00"
 _LONGEST = 24
 
@@ -27,8 +27,8 @@ _LONGEST = 24
 def gains(found: GroupGap, tolerance: float | None) -> Figure:
     """Draw what each group gained: a dot for the mean, a bar for where it may truly be."""
     groups, left_out = _some(found.groups)
-    with figure_style.style():
-        figure = figure_style.blank(_WIDTH, 0.85 + 0.26 * len(groups))
+    with figure_style.style_context():
+        figure = figure_style.new_figure(_WIDTH, 0.85 + 0.26 * len(groups))
         axes = figure.subplots()
         looks = _looks(found)
         for y, group in enumerate(groups):
@@ -54,8 +54,8 @@ def over_time(found: GroupGap) -> Figure:
         ends = list(map(float, ends))  # which may be larger than int64 holds
     groups, _ = _some(found.groups)
     drawn_groups = {group.labels for group in groups}
-    with figure_style.style():
-        figure = figure_style.blank(_WIDTH, 2.2)
+    with figure_style.style_context():
+        figure = figure_style.new_figure(_WIDTH, 2.2)
         axes = figure.subplots()
         lines: dict[str, Any] = {}
         looks = _looks(found)
@@ -74,7 +74,7 @@ def over_time(found: GroupGap) -> Figure:
         axes.set_ylabel("mean reward so far")
         _label_time(axes, found)
         _plain(axes)
-        figure_style.legend(figure, lines, longest=_LONGEST // 2)
+        figure_style.add_legend(figure, lines, longest=_LONGEST // 2)
     return figure
 
 
@@ -83,8 +83,8 @@ def arms(found: GroupGap) -> Figure:
     parts = found.decomposition
     bars = [("all arms", parts.shown.value, parts.same_arm.value)]
     bars += [(_short(str(part.arm)), part.shown, part.same_arm) for part in parts.arms if parts.n_arms > 1]
-    with figure_style.style():
-        figure = figure_style.blank(_WIDTH, 0.95 + 0.2 * len(bars))
+    with figure_style.style_context():
+        figure = figure_style.new_figure(_WIDTH, 0.95 + 0.2 * len(bars))
         axes = figure.subplots()
         made: dict[str, Any] = {}
         for y, (_, shown, same) in enumerate(bars):
@@ -102,7 +102,7 @@ def arms(found: GroupGap) -> Figure:
         axes.set_xlabel("part of the difference")
         axes.tick_params(axis="y", length=0)
         _plain(axes)
-        figure_style.legend(figure, made)
+        figure_style.add_legend(figure, made)
     return figure
 
 
@@ -120,7 +120,7 @@ def _looks(found: GroupGap) -> dict[tuple[Any, ...], tuple[str, Any]]:
     if len(found.groups) > _COLOURED:
         looks = {group.labels: (_OTHERS, (0, (1, 1))) for group in between}
     else:
-        looks = {group.labels: figure_style.style_of(number) for number, group in enumerate(between, start=2)}
+        looks = {group.labels: figure_style.line_style(number) for number, group in enumerate(between, start=2)}
     return {**looks, found.behind.labels: _BEHIND, found.ahead.labels: _AHEAD}
 
 

@@ -13,7 +13,7 @@ from fairbandits.audit.report.sentences import shows
 from fairbandits.audit.results import Comparison, GroupGap
 from fairbandits.audit.verdict import FAIR, UNFAIR
 from fairbandits.report.figure_style import as_svg
-from fairbandits.report.page import drawn, page, table
+from fairbandits.report.page import html_table, render_page, svg_figure
 
 _VERDICTS = {
     "unfair": "unfair",
@@ -36,7 +36,7 @@ def as_page(audit: Audit) -> str:
         *(_section(audit, comparison) for comparison in others),
         _how_to_read(audit),
     ]
-    return page("Who gained less?", about_log(audit), "\n".join(filter(None, parts)))
+    return render_page("Who gained less?", about_log(audit), "\n".join(filter(None, parts)))
 
 
 def about_log(audit: Audit) -> str:
@@ -77,7 +77,7 @@ def _overview(audit: Audit) -> str:
             ]
         rows.append((comparison.name, [*cells, _VERDICTS[comparison.word]]))
     heads = ["apart", f"{audit.settings.confidence * 100:g}% sure", "gained least", "gained most", "found"]
-    return f'<h2>All comparisons</h2>\n<div class="scroll">{table(heads, rows)}</div>'
+    return f'<h2>All comparisons</h2>\n<div class="scroll">{html_table(heads, rows)}</div>'
 
 
 def _section(audit: Audit, comparison: Comparison, is_first: bool = False) -> str:
@@ -102,13 +102,13 @@ def _pictures(audit: Audit, found: GroupGap) -> str:
     lines = "What each group had gained on average up to then, and where its true mean might have been."
     if shows(found):
         lines += " From the dashed line on the difference has shown."
-    shown = drawn(
+    shown = svg_figure(
         as_svg(figures.gains(found, audit.settings.tolerance)),
         f"Mean reward per decision of each group, with its interval: {means}",
         dots,
     )
     if found.has_times:
-        shown += drawn(
+        shown += svg_figure(
             as_svg(figures.over_time(found)),
             f"Mean reward so far of each group over time, with its interval. {audit.words.about_time(found)}",
             lines,
@@ -131,7 +131,7 @@ def _groups(audit: Audit, comparison: Comparison) -> str:
         for group in comparison.groups
     ]
     heads = ["rewards", "mean reward", f"{audit.settings.confidence * 100:g}% sure", "rewards missing"]
-    return f'<div class="scroll">{table(heads, rows)}</div>'
+    return f'<div class="scroll">{html_table(heads, rows)}</div>'
 
 
 def _why(audit: Audit, found: GroupGap) -> str:
@@ -141,7 +141,7 @@ def _why(audit: Audit, found: GroupGap) -> str:
         f"What each arm adds to the difference between {found.ahead.name} and {found.behind.name}. Bars to the "
         "left of zero make it smaller."
     )
-    picture = drawn(as_svg(figures.arms(found)), f"{caption} {' '.join(sentences)}", caption)
+    picture = svg_figure(as_svg(figures.arms(found)), f"{caption} {' '.join(sentences)}", caption)
     return (
         f"<h3>Which arms carry it</h3>\n{_paragraphs(sentences)}\n"
         f'<div class="figures drawn">{picture}</div>\n{_arms(audit, found)}'
@@ -179,7 +179,7 @@ def _arms(audit: Audit, found: GroupGap) -> str:
     ahead, behind = found.ahead.name, found.behind.name
     heads = ["adds", "who was shown what", "who got more from it"]
     heads += [f"share of {ahead}", f"share of {behind}", f"gave {ahead}", f"gave {behind}"]
-    return f'<div class="scroll">{table(heads, rows)}</div>'
+    return f'<div class="scroll">{html_table(heads, rows)}</div>'
 
 
 def _with_interval(estimate: IntervalEstimate, write: Callable[[float], str]) -> str:

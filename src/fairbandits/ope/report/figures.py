@@ -30,8 +30,8 @@ def earned(found: Evaluation, attribute: str | None) -> Figure:
     """Draw what the log got and what each policy would have earned: for everybody, and for each group."""
     verdicts = trusted(found)
     groups: list[Label] = [] if attribute is None else _largest(found, attribute)
-    with figure_style.style():
-        figure = figure_style.blank(_WIDTH, 0.9 + (0.2 + 0.13 * (1 + len(groups))) * len(verdicts))
+    with figure_style.style_context():
+        figure = figure_style.new_figure(_WIDTH, 0.9 + (0.2 + 0.13 * (1 + len(groups))) * len(verdicts))
         axes = figure.subplots()
         made: dict[str, Any] = {}
         for row, verdict in enumerate(verdicts.values()):
@@ -44,7 +44,7 @@ def earned(found: Evaluation, attribute: str | None) -> Figure:
                     made[name] = _dot(axes, estimate, row + _offset(number, len(dots)), number)
         _rows(axes, list(verdicts))
         axes.set_xlabel("mean reward per decision")
-        figure_style.legend(figure, made)
+        figure_style.add_legend(figure, made)
     return figure
 
 
@@ -56,8 +56,8 @@ def apart(found: Evaluation, attribute: str) -> Figure:
     verdicts = trusted(found)
     logged = found.logged.widest(attribute)
     is_pair = logged is not None and len(found.rows.groups[attribute]) == 2
-    with figure_style.style():
-        figure = figure_style.blank(_WIDTH, 0.9 + 0.3 * len(verdicts))
+    with figure_style.style_context():
+        figure = figure_style.new_figure(_WIDTH, 0.9 + 0.3 * len(verdicts))
         axes = figure.subplots()
         for row, verdict in enumerate(verdicts.values()):
             difference = verdict.widest(attribute)
@@ -74,7 +74,7 @@ def apart(found: Evaluation, attribute: str) -> Figure:
 
 
 def _dot(axes: Axes, estimate: ValueEstimate, y: float, number: int) -> Any:
-    colour = figure_style.INK if number == 0 else figure_style.style_of(number - 1)[0]
+    colour = figure_style.INK if number == 0 else figure_style.line_style(number - 1)[0]
     axes.hlines(y, estimate.low, estimate.high, color=colour, linewidth=3.0, alpha=0.45, capstyle="round")
     marker = _MARKERS[number % len(_MARKERS)]
     return axes.plot([estimate.value], [y], marker, color=colour, markersize=4, linestyle="")[0]

@@ -10,7 +10,7 @@ from fairbandits.ope.report.sentences import EvaluationSentences, worst_off
 from fairbandits.ope.results import TITLES, EstimatorResult, Evaluation, PolicyEvaluation
 from fairbandits.ope.value_estimate import ValueEstimate
 from fairbandits.report.figure_style import as_svg
-from fairbandits.report.page import drawn, page, table
+from fairbandits.report.page import html_table, render_page, svg_figure
 
 _HOW_TO_READ = (
     "Nobody has tried these policies on users. What they would have earned is worked out from what the log's own "
@@ -36,7 +36,7 @@ def as_page(found: Evaluation) -> str:
         *(_section(found, words, policy) for policy in found.policies),
         _listed("How to read this", _HOW_TO_READ),
     ]
-    return page("What would other policies have done?", about_log(found), "\n".join(filter(None, parts)))
+    return render_page("What would other policies have done?", about_log(found), "\n".join(filter(None, parts)))
 
 
 def about_log(found: Evaluation) -> str:
@@ -50,12 +50,12 @@ def _pictures(found: Evaluation, words: EvaluationSentences, attribute: str | No
     dots = "A dot is what was or would have been earned per decision; the bar is where the truth may lie."
     verdicts = figures.trusted(found)
     said = "; ".join(f"{title}: {_short(words, verdict.value.everybody)}" for title, verdict in verdicts.items())
-    shown = drawn(as_svg(figures.earned(found, attribute)), f"Mean reward per decision. {said}", dots)
+    shown = svg_figure(as_svg(figures.earned(found, attribute)), f"Mean reward per decision. {said}", dots)
     if attribute is not None and found.logged.widest(attribute) is not None:
         gaps = {title: verdict.widest(attribute) for title, verdict in verdicts.items()}
         text = "; ".join(f"{title}: {_short(words, gap.estimate if gap else None)}" for title, gap in gaps.items())
         caption = "How far apart the groups are. The nearer to zero, the more alike they fare."
-        shown += drawn(as_svg(figures.apart(found, attribute)), f"PolicyGap by {attribute}. {text}", caption)
+        shown += svg_figure(as_svg(figures.apart(found, attribute)), f"PolicyGap by {attribute}. {text}", caption)
     return f'{heading}<div class="figures drawn">{shown}</div>'
 
 
@@ -69,7 +69,7 @@ def _glance(found: Evaluation, words: EvaluationSentences) -> str:
         for policy in found.policies
     ]
     heads.append("effective rows")
-    return f'<h2>At a glance</h2>\n<div class="scroll">{table(heads, rows)}</div>'
+    return f'<h2>At a glance</h2>\n<div class="scroll">{html_table(heads, rows)}</div>'
 
 
 def _glanced(
@@ -101,7 +101,7 @@ def _section(found: Evaluation, words: EvaluationSentences, policy: PolicyEvalua
     ]
     rows.append(("effective rows", [*(f"{count:,.0f}" for count in counts), *[""] * len(found.rows.groups)]))
     said = "\n".join(f"<p>{escape(line)}</p>" for line in (*words.about(policy), words.how(policy)))
-    return f'<h2>{escape(policy.title)}</h2>\n{said}\n<div class="scroll">{table(heads, rows)}</div>'
+    return f'<h2>{escape(policy.title)}</h2>\n{said}\n<div class="scroll">{html_table(heads, rows)}</div>'
 
 
 def _numbers(

@@ -16,7 +16,7 @@ from fairbandits.service.engine import Engine
 from fairbandits.service.http.problems import RefusedError
 from fairbandits.service.log import Settled, Write
 from fairbandits.service.log.events import Decided, Rewarded, decision_key
-from fairbandits.worlds.checks import with_noise
+from fairbandits.worlds.noise import with_noise
 
 _log = logging.getLogger(__name__)
 
