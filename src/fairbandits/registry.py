@@ -287,9 +287,8 @@ def _not_a_parameter(text: str) -> ValueError:
 
 
 def _not_a_call(text: str, reason: str) -> ValueError:
-    return ValueError(
-        f"expected Name(parameter=value, ...), for example FairLinUCB(gamma=3), got {text!r}: {reason}"
-    )
+    rule = "must be written as Name(parameter=value, ...), for example FairLinUCB(gamma=3)"
+    return ValueError(f"parameters {rule}, got {text!r}: {reason}")
 
 
 def _size_params(world_class: type, rounds: int | None, arms: int | None) -> dict[str, Any]:

@@ -152,7 +152,7 @@ def test_figures_of_an_earlier_comparison_are_removed(tmp_path):
         ({"policies": ["FairLinUCB(gamma=-3)"]}, "gamma"),
         (
             {"policies": ["FairLinUCB(gamma=3"]},
-            r"expected Name\(parameter=value, .*, got 'FairLinUCB\(gamma=3': '\(' was never closed",
+            r"must be written as Name\(parameter=value, .*, got 'FairLinUCB\(gamma=3': '\(' was never closed",
         ),
         ({"policies": ["LinUCB", "LinUCB"]}, "policies must differ, got LinUCB twice"),
         ({"policies": []}, "policies must contain at least one policy, got none"),

@@ -482,7 +482,7 @@ def test_sparse_and_dense_features_are_one():
     ("policies", "how", "message"),
     [
         ("Best", {}, "policy must be one of .*, or module:Class, got 'Best'"),
-        ("FairLinUCB(gamma=3", {}, r"expected Name\(parameter=value, .*, got 'FairLinUCB\(gamma=3'"),
+        ("FairLinUCB(gamma=3", {}, r"must be written as Name\(parameter=value, .*, got 'FairLinUCB\(gamma=3'"),
         ("LinUCB(delicacy=1)", {}, "LinUCB has no parameter 'delicacy'"),
         ("LinUCB(model=Model(feature_map=Nystroem))", {}, "a feature map must be fitted to contexts"),
         ([], {}, "no policy came"),
