@@ -1,4 +1,4 @@
-"""What the project promises about speed, and whether the last results keep it."""
+"""The performance targets of the project, and whether the latest results meet them."""
 
 from __future__ import annotations
 
@@ -14,47 +14,47 @@ AUDIT_BESIDE = ("polars, by sex", "polars, by sex and race")
 
 
 @dataclass(frozen=True)
-class Verdict:
-    """A promise with the figure that was measured."""
+class Target:
+    """A target with the measured value, and whether it is met."""
 
     text: str
-    is_reached: bool
+    is_met: bool
 
 
-def summarise_world(parts: dict[str, Any]) -> list[Verdict]:
-    """Judge every promise on which there are results."""
-    found: list[Verdict] = []
+def check_targets(parts: dict[str, Any]) -> list[Target]:
+    """Check every target that there are results for."""
+    targets: list[Target] = []
     if "peers" in parts:
         contenders = parts["peers"]["contenders"]
-        found += [*_online(contenders), *_batch(contenders), *_vowpal(contenders), _import(contenders)]
+        targets += [*_online(contenders), *_batch(contenders), *_vowpal(contenders), _import(contenders)]
     if "growth" in parts:
-        found += _growth(parts["growth"]["points"])
+        targets += _growth(parts["growth"]["points"])
     if "reproduce" in parts:
-        found.append(_at_least("a simulation, times the textbook", parts["reproduce"]["ratio"], TEXTBOOK_RATIO))
+        targets.append(_at_least("a simulation, times the textbook", parts["reproduce"]["ratio"], TEXTBOOK_RATIO))
     if "audit" in parts:
-        found += _audit(parts["audit"])
-    return found
+        targets += _audit(parts["audit"])
+    return targets
 
 
 def rate(contenders: dict[str, Any], name: str, what: str, threads: str = "one") -> float | None:
-    """Give the median rate of a contender, where there is one."""
+    """Return the median rate of a contender, if it was measured."""
     value: float | None = contenders.get(name, {}).get(what, {}).get(threads, {}).get("rate")
     return value
 
 
 def last_loss(found: dict[str, Any]) -> tuple[str, float]:
-    """Give the last checkpoint that a contender reached, and its loss there."""
+    """Return the last checkpoint that a contender reached, and its loss there."""
     losses = found.get("utility", {}).get("loss", {})
     return max(losses.items(), key=lambda item: int(item[0])) if losses else ("", float("nan"))
 
 
 def is_exact(found: dict[str, Any]) -> bool:
-    """Whether it is a peer that computes LinUCB, and right."""
+    """Return whether a contender computes LinUCB, with the arms of the textbook."""
     return "check" in found and bool(found["check"]["agreed"] == found["check"]["rounds"])
 
 
 def fastest(contenders: dict[str, Any], what: str, exact: bool) -> str | None:
-    """Name the fastest contender from outside: of those that are exact, or of all."""
+    """Return the fastest external contender: among the exact ones, or among all."""
     in_tree = {BLAS, NUMPY, "textbook"}
     rates = {
         name: rate(contenders, name, what) or 0.0
@@ -65,24 +65,24 @@ def fastest(contenders: dict[str, Any], what: str, exact: bool) -> str | None:
     return best if best is not None and rates[best] else None
 
 
-def _at_least(text: str, value: float, goal: float) -> Verdict:
-    return Verdict(f"{text}: {value:.3g} (at least {goal:g})", value >= goal)
+def _at_least(text: str, value: float, goal: float) -> Target:
+    return Target(f"{text}: {value:.3g} (at least {goal:g})", value >= goal)
 
 
-def _at_most(text: str, value: float, goal: float) -> Verdict:
-    return Verdict(f"{text}: {value:.3g} (at most {goal:g})", value <= goal)
+def _at_most(text: str, value: float, goal: float) -> Target:
+    return Target(f"{text}: {value:.3g} (at most {goal:g})", value <= goal)
 
 
 def _versus(
     contenders: dict[str, Any], what: str, other: str | None, goal: float, ours: str = OURS
-) -> list[Verdict]:
+) -> list[Target]:
     mine, theirs = rate(contenders, ours, what), rate(contenders, other or "", what)
     if not mine or not theirs:
         return []
     return [_at_least(f"{what.upper()}, {ours}, times {other}", mine / theirs, goal)]
 
 
-def _online(contenders: dict[str, Any]) -> list[Verdict]:
+def _online(contenders: dict[str, Any]) -> list[Target]:
     goals = {"w1": (60.0, 12.0), "w2": (20.0, 2.0)}
     found = []
     for what, (of_peers, of_numpy) in goals.items():
@@ -92,13 +92,13 @@ def _online(contenders: dict[str, Any]) -> list[Verdict]:
     return found
 
 
-def _batch(contenders: dict[str, Any]) -> list[Verdict]:
+def _batch(contenders: dict[str, Any]) -> list[Target]:
     others = (fastest(contenders, "w3", exact=False), NUMPY, BLAS)
-    return [verdict for other in others for verdict in _versus(contenders, "w3", other, 4.0)]
+    return [target for other in others for target in _versus(contenders, "w3", other, 4.0)]
 
 
-def _vowpal(contenders: dict[str, Any]) -> list[Verdict]:
-    """Judge the speed of both our models, the loss of the shared one: vowpalwabbit's is one for all arms, too."""
+def _vowpal(contenders: dict[str, Any]) -> list[Target]:
+    """Compare the speed of both models, and the loss of the shared one: vowpalwabbit's model is shared, too."""
     losses = {
         name: found["utility"]["loss"]
         for name, found in contenders.items()
@@ -107,21 +107,21 @@ def _vowpal(contenders: dict[str, Any]) -> list[Verdict]:
     if not losses:
         return []
     quickest = max(losses, key=lambda name: rate(contenders, name, "w1") or 0.0)
-    found = [verdict for ours in (OURS, SHARED) for verdict in _versus(contenders, "w1", quickest, 6.0, ours)]
+    found = [target for ours in (OURS, SHARED) for target in _versus(contenders, "w1", quickest, 6.0, ours)]
     mine = contenders[SHARED]["utility"]["loss"]
-    # Who was stopped earlier is compared over fewer rounds, and so are the others.
+    # All are compared over the rounds that every contender reached.
     rounds = max(set(mine).intersection(*losses.values()), key=int)
     best = min(losses, key=lambda name: losses[name][rounds])
     theirs = losses[best][rounds]
     text = f"W1, {SHARED}, utility loss over {rounds} rounds: {mine[rounds]:.4f} (below {best}: {theirs:.4f})"
-    return [*found, Verdict(text, mine[rounds] < theirs)]
+    return [*found, Target(text, mine[rounds] < theirs)]
 
 
-def _import(contenders: dict[str, Any]) -> Verdict:
+def _import(contenders: dict[str, Any]) -> Target:
     return _at_most("import fairbandits, seconds", contenders[OURS]["import_s"], IMPORT_BELOW)
 
 
-def _audit(found: dict[str, Any]) -> list[Verdict]:
+def _audit(found: dict[str, Any]) -> list[Target]:
     rows = f"W6, an audit of {found['rows']:,} rows"
     sizes = sorted(map(int, found["seconds"]))
     seconds = [found["seconds"][str(size)]["audit"] for size in sizes]
@@ -135,7 +135,7 @@ def _audit(found: dict[str, Any]) -> list[Verdict]:
     ]
 
 
-def _growth(points: list[dict[str, Any]]) -> list[Verdict]:
+def _growth(points: list[dict[str, Any]]) -> list[Target]:
     cost = {
         (p["model"], p["arms"]): p
         for p in points
