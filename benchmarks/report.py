@@ -31,13 +31,13 @@ def markdown(peers: dict[str, Any]) -> str:
         "| | computes | contexts | arms as the textbook's | W1 rounds/s | W2 rounds/s | W3 users/s | W1 loss |",
         "| --- | --- | --- | --- | --- | --- | --- | --- |",
     ]
-    for name, found in contenders.items():
+    for name, contender in contenders.items():
         rates = [rate_and_ratio(contenders, name, what) for what in WORKLOADS]
         cells = [
             name,
-            f"{found['computes']}, {found['model']}",
-            found["contexts"],
-            agreement(found),
+            f"{contender['computes']}, {contender['model']}",
+            contender["contexts"],
+            agreement(contender),
             *rates,
             loss(contenders, name),
         ]
@@ -55,11 +55,11 @@ def rate_and_ratio(contenders: Contenders, name: str, what: str) -> str:
     return shown if contenders[name]["is_ours"] or not ours else f"{shown} ({results.rounded(ours / rate)} x)"
 
 
-def agreement(found: dict[str, Any]) -> str:
+def agreement(contender: dict[str, Any]) -> str:
     """Describe whether a contender chooses the arms of the textbook."""
-    if "check" not in found:
+    if "check" not in contender:
         return "not LinUCB"
-    agreed, rounds = found["check"]["agreed"], found["check"]["rounds"]
+    agreed, rounds = contender["check"]["agreed"], contender["check"]["rounds"]
     return "yes" if agreed == rounds else f"WRONG in {rounds - agreed} of {rounds}"
 
 
@@ -68,8 +68,8 @@ def loss(contenders: Contenders, name: str) -> str:
     rounds, value = targets.last_loss(contenders[name])
     if not rounds:
         return ""
-    beside = contenders[SHARED if contenders[name]["model"] == "shared" else OURS]
-    ours = beside.get("utility", {}).get("loss", {}).get(rounds)
+    reference = contenders[SHARED if contenders[name]["model"] == "shared" else OURS]
+    ours = reference.get("utility", {}).get("loss", {}).get(rounds)
     alone = contenders[name]["is_ours"] or ours is None
     return f"{value:.3f} after {int(rounds):,}" + ("" if alone else f", ours {ours:.3f}")
 
@@ -84,17 +84,18 @@ def print_peers(console: Console, peers: dict[str, Any]) -> None:
     for heading in ("", "textbook's arms", "W1", "W2", "W3", "all cores: W1", "W2", "W3", "MiB W1", "W2", "W3",
                     "import s", "loss on W1"):  # fmt: skip
         table.add_column(heading, justify="left" if heading in ("", "loss on W1") else "right")
-    for name, found in contenders.items():
+    for name, contender in contenders.items():
         all_cores = [_format_rate(targets.rate(contenders, name, what, "all")) for what in WORKLOADS]
-        peaks = [_mib(found.get(what, {}).get("one", {}).get("peak_bytes")) for what in WORKLOADS]
+        peaks = [_mib(contender.get(what, {}).get("one", {}).get("peak_bytes")) for what in WORKLOADS]
         rates = [rate_and_ratio(contenders, name, what) for what in WORKLOADS]
-        imported = f"{found['import_s']:.2f}" if found.get("import_s") else ""
-        table.add_row(name, agreement(found), *rates, *all_cores, *peaks, imported, loss(contenders, name))
+        imported = f"{contender['import_s']:.2f}" if contender.get("import_s") else ""
+        table.add_row(name, agreement(contender), *rates, *all_cores, *peaks, imported, loss(contenders, name))
     console.print(table)
-    for name, found in contenders.items():
+    for name, contender in contenders.items():
         what = (
-            found.get("error")
-            or f"{found['computes']}, {found['model']}, contexts {found['contexts']}; {found['release']}"
+            contender.get("error")
+            or f"{contender['computes']}, {contender['model']}, contexts {contender['contexts']}; "
+            f"{contender['release']}"
         )
         console.print(f"{name}: {what}", highlight=False, markup=False)
 

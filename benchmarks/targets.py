@@ -42,15 +42,15 @@ def rate(contenders: dict[str, Any], name: str, what: str, threads: str = "one")
     return value
 
 
-def last_loss(found: dict[str, Any]) -> tuple[str, float]:
+def last_loss(contender: dict[str, Any]) -> tuple[str, float]:
     """Return the last checkpoint that a contender reached, and its loss there."""
-    losses = found.get("utility", {}).get("loss", {})
+    losses = contender.get("utility", {}).get("loss", {})
     return max(losses.items(), key=lambda item: int(item[0])) if losses else ("", float("nan"))
 
 
-def is_exact(found: dict[str, Any]) -> bool:
+def is_exact(contender: dict[str, Any]) -> bool:
     """Return whether a contender computes LinUCB, with the arms of the textbook."""
-    return "check" in found and bool(found["check"]["agreed"] == found["check"]["rounds"])
+    return "check" in contender and bool(contender["check"]["agreed"] == contender["check"]["rounds"])
 
 
 def fastest(contenders: dict[str, Any], what: str, exact: bool) -> str | None:
@@ -58,8 +58,8 @@ def fastest(contenders: dict[str, Any], what: str, exact: bool) -> str | None:
     in_tree = {BLAS, NUMPY, "textbook"}
     rates = {
         name: rate(contenders, name, what) or 0.0
-        for name, found in contenders.items()
-        if not found["is_ours"] and name not in in_tree and (is_exact(found) or not exact)
+        for name, contender in contenders.items()
+        if not contender["is_ours"] and name not in in_tree and (is_exact(contender) or not exact)
     }
     best = max(rates, key=lambda name: rates[name], default=None)
     return best if best is not None and rates[best] else None
@@ -84,12 +84,12 @@ def _versus(
 
 def _online(contenders: dict[str, Any]) -> list[Target]:
     goals = {"w1": (60.0, 12.0), "w2": (20.0, 2.0)}
-    found = []
+    targets = []
     for what, (of_peers, of_numpy) in goals.items():
-        found += _versus(contenders, what, fastest(contenders, what, exact=True), of_peers)
+        targets += _versus(contenders, what, fastest(contenders, what, exact=True), of_peers)
         for baseline in (NUMPY, BLAS):
-            found += _versus(contenders, what, baseline, of_numpy)
-    return found
+            targets += _versus(contenders, what, baseline, of_numpy)
+    return targets
 
 
 def _batch(contenders: dict[str, Any]) -> list[Target]:
@@ -100,34 +100,34 @@ def _batch(contenders: dict[str, Any]) -> list[Target]:
 def _vowpal(contenders: dict[str, Any]) -> list[Target]:
     """Compare the speed of both models, and the loss of the shared one: vowpalwabbit's model is shared, too."""
     losses = {
-        name: found["utility"]["loss"]
-        for name, found in contenders.items()
-        if name.startswith("vowpalwabbit") and "utility" in found and rate(contenders, name, "w1")
+        name: contender["utility"]["loss"]
+        for name, contender in contenders.items()
+        if name.startswith("vowpalwabbit") and "utility" in contender and rate(contenders, name, "w1")
     }
     if not losses:
         return []
     quickest = max(losses, key=lambda name: rate(contenders, name, "w1") or 0.0)
-    found = [target for ours in (OURS, SHARED) for target in _versus(contenders, "w1", quickest, 6.0, ours)]
+    targets = [target for ours in (OURS, SHARED) for target in _versus(contenders, "w1", quickest, 6.0, ours)]
     mine = contenders[SHARED]["utility"]["loss"]
     # All are compared over the rounds that every contender reached.
     rounds = max(set(mine).intersection(*losses.values()), key=int)
     best = min(losses, key=lambda name: losses[name][rounds])
     theirs = losses[best][rounds]
     text = f"W1, {SHARED}, utility loss over {rounds} rounds: {mine[rounds]:.4f} (below {best}: {theirs:.4f})"
-    return [*found, Target(text, mine[rounds] < theirs)]
+    return [*targets, Target(text, mine[rounds] < theirs)]
 
 
 def _import(contenders: dict[str, Any]) -> Target:
     return _at_most("import fairbandits, seconds", contenders[OURS]["import_s"], IMPORT_BELOW)
 
 
-def _audit(found: dict[str, Any]) -> list[Target]:
-    rows = f"W6, an audit of {found['rows']:,} rows"
-    sizes = sorted(map(int, found["seconds"]))
-    seconds = [found["seconds"][str(size)]["audit"] for size in sizes]
+def _audit(audit: dict[str, Any]) -> list[Target]:
+    rows = f"W6, an audit of {audit['rows']:,} rows"
+    sizes = sorted(map(int, audit["seconds"]))
+    seconds = [audit["seconds"][str(size)]["audit"] for size in sizes]
     return [
-        *(_at_most(f"{rows}, times {name}", found["ratios"][name], 4.0) for name in AUDIT_BESIDE),
-        _at_most(f"{rows}, MiB", found["peak_bytes"] / 2**20, 1024.0),
+        *(_at_most(f"{rows}, times {name}", audit["ratios"][name], 4.0) for name in AUDIT_BESIDE),
+        _at_most(f"{rows}, MiB", audit["peak_bytes"] / 2**20, 1024.0),
         *(
             _at_most(f"W6, seconds of {size:,} rows, times those of {size // 10:,}", later / earlier, 10.0)
             for size, (earlier, later) in zip(sizes[1:], itertools.pairwise(seconds), strict=True)
@@ -141,14 +141,14 @@ def _growth(points: list[dict[str, Any]]) -> list[Target]:
         for p in points
         if p["series"] == "arms" and (p["all_learned"] or p["model"] == "shared")
     }
-    found = []
+    targets = []
     for model in ("disjoint", "shared", "hybrid"):
         most = max(arms for of, arms in cost if of == model)
         ratio = cost[model, most]["seconds"] / cost[model, 100]["seconds"]
         text = f"W4, {model}, a round at {most:,} arms, times one at 100"
-        found.append(_at_most(text, ratio, most / 100))
+        targets.append(_at_most(text, ratio, most / 100))
     ratio = cost["shared", 10_000]["seconds"] / cost["shared", 100]["seconds"]
-    found.append(_at_most("W4, shared, a round at 10,000 arms, times one at 100", ratio, 20.0))
+    targets.append(_at_most("W4, shared, a round at 10,000 arms, times one at 100", ratio, 20.0))
     untouched = next(p for p in points if p["series"] == "untouched")
     text = f"W4, MiB of {untouched['arms']:,} untouched disjoint arms"
-    return [*found, _at_most(text, untouched["held_bytes"] / 2**20, 200.0)]
+    return [*targets, _at_most(text, untouched["held_bytes"] / 2**20, 200.0)]

@@ -96,7 +96,7 @@ class DatasetFile:
 
 @dataclass(frozen=True)
 class DatasetStatus:
-    """Whether a dataset is on this machine; `where` is its path, or the reason why it cannot be used."""
+    """The state of a dataset on this machine; `where` is its path, or the reason why it cannot be used."""
 
     name: str
     title: str
