@@ -50,7 +50,7 @@ def compare(
     data: DataOption = "auto",
     quick: QuickOption = False,
 ) -> None:
-    """Compare policies over a suite of worlds with an oracle: tables, figures and a report."""
+    """Compare policies in a suite of worlds, with an oracle as the reference: tables, figures and a report."""
     make_folder(out)
     with on_cluster(cluster, jobs):
         results = compare_policies(
