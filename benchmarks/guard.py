@@ -25,7 +25,6 @@ from pathlib import Path
 
 import numpy as np
 
-import prepare
 from threads import thread_variables
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -104,6 +103,13 @@ def checkout_of(revision: str) -> Iterator[Path]:
             yield folder
         finally:
             git("worktree", "remove", "--force", str(folder))
+
+
+def write_workloads(folder: Path) -> None:
+    """Write the workloads with the code of the working tree, whichever fairbandits is installed."""
+    code = "import pathlib, prepare, sys; prepare.write_all(pathlib.Path(sys.argv[1]))"
+    env = os.environ | {"PYTHONPATH": str(ROOT / "src")}
+    subprocess.run([sys.executable, "-c", code, str(folder)], check=True, cwd=WORKER.parent, env=env)
 
 
 def measure(variant: Variant, workloads: Path, figures: Sequence[str], seconds: float = SECONDS) -> Rates:
@@ -192,7 +198,7 @@ def main() -> int:
     try:
         revision = git("rev-parse", "--verify", f"{options.base or default_base()}^{{commit}}")
         with tempfile.TemporaryDirectory() as name, checkout_of(revision) as folder:
-            prepare.write_all(Path(name))
+            write_workloads(Path(name))
             base, now = Variant(f"base {revision[:10]}", folder), Variant("working tree", ROOT)
             return (compare_threads if options.threads else compare_commits)(base, now, Path(name))
     except ValueError as error:
