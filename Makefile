@@ -14,7 +14,7 @@ help:
 	@echo "make crash       the service, killed twenty times while clients write: is anything lost?"
 	@echo "make bench       how fast it is beside its peers, measured in one run"
 	@echo "make load        how many decisions a second the service makes, beside an empty endpoint"
-	@echo "make guard       whether a change made a round slower"
+	@echo "make guard       whether the working tree is slower than the previous commit on main"
 	@echo "make docs        the documentation (into docs/_build/html)"
 	@echo "make clean       remove all that was made"
 
@@ -55,6 +55,7 @@ load: $(READY)
 	$(BIN)/python benchmarks/load.py
 
 guard: $(READY)
+	@echo "The working tree and the commit before it on main, measured alternately: about three minutes."
 	$(BIN)/python benchmarks/guard.py
 
 docs: $(READY)

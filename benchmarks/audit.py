@@ -133,7 +133,7 @@ def main() -> int:
     ratios = {name: last["audit"] / value for name, value in last.items() if name != "audit"}
     print("time of the audit: " + ", ".join(f"{ratio:.2f} times {name}" for name, ratio in ratios.items()))
     print(f"peak memory: {peak / 2**20:.0f} MiB; the whole command: {whole_command:.1f} s")
-    results.keep(
+    results.save(
         "audit",
         {
             "machine": results.machine(),

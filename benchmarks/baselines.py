@@ -1,4 +1,4 @@
-"""What fairbandits is measured against: the textbook, and NumPy as well as one can."""
+"""Baselines for the benchmarks: the textbook, and optimised NumPy."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ Floats = NDArray[np.float64]
 
 
 class Textbook:
-    """Algorithm 1 as it is printed: an inverse for every arm in every round."""
+    """Algorithm 1 of the paper as printed: one inverse per arm and round."""
 
     def __init__(self, n_arms: int, width: int, alpha: float, ridge: float = 1.0) -> None:
         self.alpha = alpha
@@ -17,7 +17,7 @@ class Textbook:
         self.b = [np.zeros(width) for _ in range(n_arms)]
 
     def choose(self, contexts: Floats) -> int:
-        """Score arm after arm, and take the best."""
+        """Score the arms one by one, and return the best."""
         scores = []
         for A, b, x in zip(self.A, self.b, contexts, strict=True):
             inverse = np.linalg.inv(A)
@@ -31,7 +31,7 @@ class Textbook:
 
 
 class VectorisedNumpy:
-    """All arms in one product, inverses kept by Sherman-Morrison."""
+    """All arms in one product, with inverses updated by Sherman-Morrison."""
 
     def __init__(self, n_arms: int, width: int, alpha: float, ridge: float = 1.0) -> None:
         self.alpha = alpha
@@ -39,7 +39,7 @@ class VectorisedNumpy:
         self.theta = np.zeros((n_arms, width))
 
     def choose(self, contexts: Floats) -> int:
-        """Score all arms at once, and take the best."""
+        """Score all arms at once, and return the best."""
         products = self._products(contexts)
         widths = np.sqrt(np.einsum("kd,kd->k", contexts, products))
         means = np.einsum("kd,kd->k", contexts, self.theta)
@@ -53,7 +53,7 @@ class VectorisedNumpy:
         return best
 
     def _products(self, contexts: Floats) -> Floats:
-        """Multiply each arm's inverse with its context, as most would write it."""
+        """Multiply the inverse of each arm with its context, by einsum."""
         products: Floats = np.einsum("kde,ke->kd", self.inverse, contexts)
         return products
 
@@ -70,7 +70,7 @@ class VectorisedNumpy:
 
 
 class BatchedBlas(VectorisedNumpy):
-    """The same with the product handed to BLAS, arm by arm: the fastest that NumPy alone is known to be."""
+    """The same with batched BLAS products: the fastest known version in NumPy alone."""
 
     def _products(self, contexts: Floats) -> Floats:
         products: Floats = np.matmul(self.inverse, contexts[:, :, None])[:, :, 0]

@@ -1,4 +1,4 @@
-"""Who is compared: the peers with their pinned releases, the in-tree NumPy, and ours."""
+"""The contenders: peers with pinned releases, NumPy baselines, and fairbandits."""
 
 from __future__ import annotations
 
@@ -11,30 +11,30 @@ ALL = ("w1", "w2", "w3")
 
 @dataclass(frozen=True)
 class Contender:
-    """One line of the comparison.
+    """One row of the comparison.
 
     Parameters
     ----------
     name : str
-        As the tables show it.
+        The name in tables.
     module : str
         The adapter, `peers/<module>.py`.
     imports : str
-        What a user imports: its import time is measured, where it can be.
+        The module that a user imports; its import time is measured.
     computes : str
-        What it computes, in a few words.
+        The algorithm, in a few words.
     contexts : str
-        Whether it takes one context per user or one per arm.
+        One context per user, or one per arm.
     is_checked : bool
-        Whether its arms are checked against the textbook's: not where it sets out to compute something else.
+        Whether its choices are compared with the textbook's; False if it computes something else.
     pins, bare : tuples of str
-        What its environment needs; `bare` is installed without what it asks for, on any Python.
+        The packages of its environment; `bare` ones are installed without their requirements, on any Python.
     options : dict
-        What the adapter takes besides the shape of the workload.
+        Options of the adapter.
     workloads : tuple of str
-        Those in which it takes part.
+        The workloads it takes part in.
     model : {"disjoint", "shared"}
-        One regression for each arm, or one for all.
+        One regression per arm, or one for all arms.
     """
 
     name: str
@@ -56,18 +56,18 @@ class Contender:
 
     @property
     def is_in_tree(self) -> bool:
-        """Whether it runs in the project's environment."""
+        """Whether it runs in the environment of the project."""
         return not (self.pins or self.bare)
 
 
-#: Every ratio is to this one.
+#: All ratios refer to the first of these.
 OURS, SHARED = "fairbandits LinUCB", "fairbandits LinUCB, shared"
 NUMPY, BLAS = "vectorised NumPy (einsum)", "NumPy through BLAS"
 
 _MABWISER = ("mabwiser==2.7.4",)
 _CONTEXTUALBANDITS = ("contextualbandits==0.3.30",)
 _VW = ("vowpalwabbit==9.11.9", "numpy==2.4.6")
-# The release asks for a Python below 3.11 and for torch; its LinUCB needs neither.
+# The release requires Python below 3.11 and torch; its LinUCB needs neither.
 _OBP, _OBP_PINS = ("obp==0.5.7",), ("numpy==2.4.6", "scikit-learn==1.9.1")
 
 

@@ -1,6 +1,7 @@
-"""An environment of its own for each peer, made once and outside of the project.
+"""Virtual environments of the peers, created once and outside of the project.
 
-They lie in the folder that FAIRBANDITS_CACHE names, or in ~/.cache/fairbandits, under the name of what is pinned.
+They are in the folder that FAIRBANDITS_CACHE names, or in ~/.cache/fairbandits, named by a hash of the pinned
+packages.
 """
 
 from __future__ import annotations
@@ -16,36 +17,37 @@ from contenders import Contender
 
 
 class NoEnvironmentError(Exception):
-    """The environment cannot be made; says why in a line."""
+    """Raised if an environment cannot be created; the message is one line."""
 
 
 def python_of(contender: Contender) -> Path:
-    """Give the interpreter of a contender, and make its environment where there is none."""
+    """Return the interpreter of a contender; create its environment if needed."""
     if contender.is_in_tree:
         return Path(sys.executable)
     folder = cache() / f"{contender.module}-{_key(contender)}"
     ready = folder / "ready"
     if not ready.exists():
         shutil.rmtree(folder, ignore_errors=True)
-        _make(contender, folder)
+        _create(contender, folder)
         ready.touch()
     return folder / "bin" / "python"
 
 
 def cache() -> Path:
-    """Give the folder of all environments."""
+    """Return the folder of all environments."""
     named = os.environ.get("FAIRBANDITS_CACHE")
     return (Path(named) if named else Path.home() / ".cache" / "fairbandits") / "benchmarks"
 
 
 def _key(contender: Contender) -> str:
-    what = " ".join((*contender.pins, *contender.bare, sys.version.split()[0]))
-    return hashlib.sha256(what.encode()).hexdigest()[:12]
+    packages = " ".join((*contender.pins, *contender.bare, sys.version.split()[0]))
+    return hashlib.sha256(packages.encode()).hexdigest()[:12]
 
 
-def _make(contender: Contender, folder: Path) -> None:
+def _create(contender: Contender, folder: Path) -> None:
     print(
-        f"making the environment of {contender.module}: {' '.join((*contender.pins, *contender.bare))}", flush=True
+        f"creating the environment of {contender.module}: {' '.join((*contender.pins, *contender.bare))}",
+        flush=True,
     )
     _run([sys.executable, "-m", "venv", str(folder)])
     pip = [str(folder / "bin" / "python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]

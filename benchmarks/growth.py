@@ -1,11 +1,11 @@
-"""W4: how a round grows with arms, width and non-zeros, through the public face, on one thread.
+"""W4: the cost of a round by arms, width and non-zeros, through the public interface, on one thread.
 
     python benchmarks/growth.py
 
-Every point is a process of its own, so that its memory is its own. Contexts are as in W1: the user's columns are
-the same for all arms, each arm has some of its own; a catalogue keeps those. Then W2 again, by how many rows every
-arm has learned, beside vectorised NumPy: arms that have learned few rows have no matrices yet. Writes the part
-"growth" of results.json.
+Every point is measured in its own process, for the sake of its memory. Contexts are as in W1: columns of the user,
+the same for all arms, and columns of each arm, in a catalogue. Then W2 by the number of observations per arm, with
+vectorised NumPy as reference: arms with few observations have no matrices yet. Writes the part "growth" of
+results.json.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import numpy as np
 
 import results
 from baselines import VectorisedNumpy
-from compare import answer
+from compare import run_json
 from fairbandits import Catalogue, LinUCB
 from prepare import W2_ARMS, W2_WIDTH
 from workloads import ALPHA, Floats
@@ -30,11 +30,11 @@ from workloads import ALPHA, Floats
 WIDTH, NONZEROS = 134, 20
 USERS_KEPT = 20
 SECONDS, REPEATS = 0.3, 5
-MOST_BYTES = 3 * 2**30  # what the learned arms of one point may take
+MOST_BYTES = 3 * 2**30  # the limit for the learned arms of one point
 
 
 def points() -> Iterator[dict[str, Any]]:
-    """Name all points."""
+    """Iterate over all points."""
     for model in ("disjoint", "shared"):
         for arms in (10, 100, 1_000, 10_000, 100_000):
             yield _point("arms", model, arms=arms)
@@ -57,7 +57,7 @@ def _point(
 
 
 def make(arms: int, width: int, nonzeros: int) -> tuple[Catalogue, list[Floats]]:
-    """Make arms and users: two thirds of columns and non-zeros are the user's, one third is the arm's."""
+    """Return a catalogue and users: two thirds of columns and non-zeros are the user's, one third the arm's."""
     rng = np.random.default_rng(0)
     of_arm = max(1, nonzeros // 3)
     arm_columns = width // 3 if nonzeros < width else of_arm
@@ -72,12 +72,12 @@ def make(arms: int, width: int, nonzeros: int) -> tuple[Catalogue, list[Floats]]
 
 
 def measure(point: dict[str, Any]) -> dict[str, Any]:
-    """Measure one point: seconds a round, and what the policy holds in memory."""
+    """Measure one point: seconds per round, and the memory of the policy."""
     if point["series"] == "rows":
         return measure_rows(point)
     catalogue, users = make(point["arms"], point["width"], point["nonzeros"])
     small, _ = make(2, point["width"], point["nonzeros"])
-    _run(LinUCB(model=point["model"], random_state=0), small, users, 2)  # loads what is compiled
+    _seconds_per_round(LinUCB(model=point["model"], random_state=0), small, users, 2)  # loads the compiled kernels
     before = resident_bytes()
     policy = LinUCB(alpha=ALPHA, model=point["model"], random_state=0)
     if point["series"] == "untouched":
@@ -88,14 +88,14 @@ def measure(point: dict[str, Any]) -> dict[str, Any]:
             "held_bytes": resident_bytes() - before,
             "all_learned": False,
         }
-    # An arm that nobody has seen costs less, so all learn a row, as far as there is room.
+    # Arms without observations cost less, so every arm learns one, as far as memory allows.
     learned = min(point["arms"], MOST_BYTES // bytes_of_arm(point["model"], point["width"]))
     for arm in range(1 if point["model"] == "shared" else learned):
         policy.learn(policy.choose(catalogue.offer(users[0], arms=[arm]), group="male"), 0.5)
-    n = max(2, int(SECONDS / _run(policy, catalogue, users, 3)))
+    n = max(2, int(SECONDS / _seconds_per_round(policy, catalogue, users, 3)))
     if learned < point["arms"]:
-        n = min(n, 10)  # every round of them learns one more arm
-    seconds = [_run(policy, catalogue, users, n) for _ in range(REPEATS)]
+        n = min(n, 10)  # every further round adds a learned arm
+    seconds = [_seconds_per_round(policy, catalogue, users, n) for _ in range(REPEATS)]
     held = resident_bytes() - before
     return point | {
         "seconds": statistics.median(seconds),
@@ -105,17 +105,17 @@ def measure(point: dict[str, Any]) -> dict[str, Any]:
 
 
 def bytes_of_arm(model: str, width: int) -> int:
-    """Give about what an arm takes that has learned a row: matrices, or theta, b, a row and a step, twice."""
+    """Return the approximate memory of an arm with one observation: matrices, or a low-rank state."""
     return 8 * width * (width + 1) if model == "hybrid" else 64 * width
 
 
 def measure_rows(point: dict[str, Any]) -> dict[str, Any]:
-    """Measure a round of choosing among dense contexts when every arm has learned so many rows."""
+    """Measure a choice among dense contexts when every arm has a given number of observations."""
     rng = np.random.default_rng(0)
     arms, width = point["arms"], point["width"]
     policy, numpy = LinUCB(alpha=ALPHA, random_state=0), VectorisedNumpy(arms, width, ALPHA)
     contexts = rng.normal(size=(USERS_KEPT, arms, width)) / np.sqrt(width)
-    policy.learn(policy.choose(contexts[0][:1]), 0.5)  # loads what is compiled
+    policy.learn(policy.choose(contexts[0][:1]), 0.5)  # loads the compiled kernels
     before = resident_bytes()
     for row in rng.normal(size=(point["rows"], width)) / np.sqrt(width):
         for arm in range(arms):
@@ -123,22 +123,22 @@ def measure_rows(point: dict[str, Any]) -> dict[str, Any]:
     held = resident_bytes() - before
     ours: list[float] = []
     theirs: list[float] = []
-    for _ in range(REPEATS):  # in turns, so that both meet the same machine
-        ours.append(_each(policy.choose, contexts))
-        theirs.append(_each(numpy.choose, contexts))
+    for _ in range(REPEATS):  # alternating, so that both see the same load
+        ours.append(_seconds_per_choice(policy.choose, contexts))
+        theirs.append(_seconds_per_choice(numpy.choose, contexts))
     medians = {"seconds": statistics.median(ours), "numpy_seconds": statistics.median(theirs)}
     return point | medians | {"held_bytes": held, "all_learned": True}
 
 
-def _each(choose: Callable[[Floats], Any], contexts: Floats) -> float:
+def _seconds_per_choice(choose: Callable[[Floats], Any], contexts: Floats) -> float:
     start = time.perf_counter()
     for one in contexts:
         choose(one)
     return (time.perf_counter() - start) / len(contexts)
 
 
-def _run(policy: LinUCB, catalogue: Catalogue, users: list[Floats], n: int) -> float:
-    """Give the seconds of a round, over n rounds."""
+def _seconds_per_round(policy: LinUCB, catalogue: Catalogue, users: list[Floats], n: int) -> float:
+    """Return the mean duration of n rounds."""
     start = time.perf_counter()
     for i in range(n):
         decision = policy.choose(catalogue.offer(users[i % len(users)]), group=("female", "male")[i % 2])
@@ -147,7 +147,7 @@ def _run(policy: LinUCB, catalogue: Catalogue, users: list[Floats], n: int) -> f
 
 
 def resident_bytes() -> int:
-    """Give the memory that this process has now."""
+    """Return the resident memory of this process."""
     for line in Path("/proc/self/status").read_text().splitlines():
         if line.startswith("VmRSS:"):
             return int(line.split()[1]) * 1024
@@ -155,17 +155,17 @@ def resident_bytes() -> int:
 
 
 def main() -> int:
-    """Measure all points, each in its own process."""
+    """Measure all points, each in its own process, and save the results."""
     if len(sys.argv) > 1:
         print(json.dumps(measure(json.loads(sys.argv[1]))))
         return 0
-    found = []
+    measured = []
     for point in points():
-        found.append(answer([sys.executable, __file__, json.dumps(point)], threads=1))
-        print(json.dumps(found[-1]), flush=True)
-        if "error" in found[-1]:
+        measured.append(run_json([sys.executable, __file__, json.dumps(point)], threads=1))
+        print(json.dumps(measured[-1]), flush=True)
+        if "error" in measured[-1]:
             return 1
-    results.keep("growth", {"machine": results.machine(), "points": found})
+    results.save("growth", {"machine": results.machine(), "points": measured})
     return 0
 
 

@@ -1,14 +1,14 @@
-"""What a round costs with each model: `choose` + `learn` through the public face, one thread.
+"""The cost of a round with each model: `choose` and `learn` through the public interface, on one thread.
 
-W1: 100 arms, contexts 134 wide, mostly one-hot. Prints microseconds, and how many times the disjoint model's that
-is, all measured in one run; and how far scores are off with float32.
+W1: 100 arms, 134 columns, mostly one-hot. Prints microseconds and the ratio to the disjoint model, all measured in
+one run; and the error of the scores with float32.
 
     python benchmarks/models.py
 """
 
 from __future__ import annotations
 
-from guard import online, seconds  # first: it sets the number of threads  # isort: skip
+import single_thread  # noqa: F401  # before NumPy  # isort: skip
 
 import statistics
 import tempfile
@@ -22,13 +22,14 @@ import prepare
 from fairbandits import Model
 from measure import train
 from peers import ours
+from timing import rounds_of, seconds_per_call
 from workloads import ALPHA, RIDGE, Workload
 
-ROUNDS, REPEATS = 64, 7
+ROUNDS, REPEATS, SECONDS = 64, 7, 0.15
 
 
 def main() -> None:
-    """Measure, and print."""
+    """Measure and print the cost of all models."""
     with tempfile.TemporaryDirectory() as name:
         prepare.write_w1(Path(name) / "w1.npz", 1_000)
         workload = Workload(Path(name) / "w1.npz")
@@ -51,18 +52,18 @@ def main() -> None:
     for name, model in models.items():
         peer = ours.make(workload.n_arms, workload.width, workload.own, ALPHA, RIDGE, model=model)
         train(peer, workload)
-        works[name] = online(peer, workload, ROUNDS)
+        works[name] = rounds_of(peer, workload, ROUNDS)
     # The first turn compiles.
-    turns = [{name: seconds(work) for name, work in works.items()} for _ in range(REPEATS)][1:]
+    turns = [{name: seconds_per_call(work, SECONDS) for name, work in works.items()} for _ in range(REPEATS)][1:]
     for name in models:
         median = statistics.median(turn[name] for turn in turns)
         ratio = statistics.median(turn[name] / turn["disjoint"] for turn in turns)
-        print(f"{name:<18}{median * 1e6:>10.0f} us a round{ratio:>8.1f} x")
-    print(f"float32: no score is off by more than {error_of_float32(workload):.1g}")
+        print(f"{name:<18}{median * 1e6:>10.0f} us per round{ratio:>8.1f} x")
+    print(f"float32: the largest error of a score is {error_of_float32(workload):.1g}")
 
 
 def error_of_float32(workload: Workload) -> float:
-    """Let two policies learn the same log, and compare their scores of its users."""
+    """Return the largest difference of scores between float32 and float64 after the same log."""
     shape = (workload.n_arms, workload.width, workload.own, ALPHA, RIDGE)
     peers: list[Any] = [ours.make(*shape, model=Model(dtype=dtype)) for dtype in ("float64", "float32")]
     scores = []

@@ -1,7 +1,7 @@
-"""Write the workloads into a folder: what all environments then load.
+"""Write the workloads to files that every environment can load.
 
-W1 is the paper's: students of the stand-in data, so that it is the same everywhere. W2 is dense: every entry of a
-context is the user's times the arm's.
+W1 is the paper's world with the stand-in data, so that it is the same on every machine. W2 is dense: a context is
+the elementwise product of user and arm.
 """
 
 from __future__ import annotations
@@ -13,25 +13,25 @@ import numpy as np
 from fairbandits.worlds import StudentsAndVideos
 from workloads import Floats
 
-STUDENT_WIDTH = 107  # of the columns of a context, the first so many are the student's
+STUDENT_WIDTH = 107  # the first columns of a context are the student's
 W2_ARMS, W2_WIDTH = 1_000, 64
 
 
 def write_all(folder: Path, w1_rounds: int = 10_000, w2_rounds: int = 500) -> None:
-    """Write both files."""
+    """Write the files of both workloads."""
     folder.mkdir(parents=True, exist_ok=True)
     write_w1(folder / "w1.npz", w1_rounds)
     write_w2(folder / "w2.npz", w2_rounds)
 
 
 def write_w1(path: Path, rounds: int) -> None:
-    """Take the paper's world apart: students, videos as seen by either sex, rewards of all arms."""
-    world = StudentsAndVideos(train=rounds, test=0, data="standin", random_state=0)
+    """Split the paper's world into students, videos as seen by either sex, and rewards of all arms."""
+    world = StudentsAndVideos(train=rounds, test=0, data="stand-in", random_state=0)
     users, groups, rewards = [], [], []
     parts: dict[str, Floats] = {}
     for visit in world.visits():
         contexts = np.asarray(visit.contexts)
-        users.append(contexts[0, :STUDENT_WIDTH].copy())  # a view would keep all of it
+        users.append(contexts[0, :STUDENT_WIDTH].copy())  # a view would keep the whole matrix alive
         groups.append(str(visit.group))
         rewards.append(visit.rewards)
         parts[groups[-1]] = contexts[:, STUDENT_WIDTH:].copy()
@@ -43,7 +43,7 @@ def write_w1(path: Path, rounds: int) -> None:
 
 
 def write_w2(path: Path, rounds: int) -> None:
-    """Draw users, arms, and a linear reward for each arm, with noise, cut off at 0 and 1."""
+    """Draw users, arms, and a noisy linear reward for each arm, clipped to [0, 1]."""
     rng = np.random.default_rng(2)
     users = rng.normal(size=(rounds, W2_WIDTH)) / np.sqrt(W2_WIDTH)
     arms = rng.uniform(0.5, 1.5, size=(W2_ARMS, W2_WIDTH))

@@ -1,9 +1,9 @@
-"""Show what results.json holds: tables, figures, and whether each promise is kept.
+"""Report the contents of results.json: tables, figures, and whether each target is met.
 
-    python benchmarks/report.py            # tables and verdicts in the terminal, figures into docs/images
-    python benchmarks/report.py --table    # the table of the README
+    python benchmarks/report.py            # tables and targets in the terminal, figures into docs/images
+    python benchmarks/report.py --table    # the table of the documentation, as Markdown
 
-The exit status is 1 where a promise is not kept.
+The exit status is 1 if a target is not met.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from rich.table import Table
 
 import figures
 import results
-import verdicts
+import targets
 from contenders import OURS, SHARED
 
 WORKLOADS = {"w1": "rounds/s", "w2": "rounds/s", "w3": "users/s"}
@@ -25,19 +25,19 @@ Contenders = dict[str, dict[str, Any]]
 
 
 def markdown(peers: dict[str, Any]) -> str:
-    """Write the table of the README: rates on one thread, and how many times ours is faster."""
+    """Return the table of the documentation: rates on one thread, and how many times faster fairbandits is."""
     contenders: Contenders = peers["contenders"]
     lines = [
         "| | computes | contexts | arms as the textbook's | W1 rounds/s | W2 rounds/s | W3 users/s | W1 loss |",
         "| --- | --- | --- | --- | --- | --- | --- | --- |",
     ]
-    for name, found in contenders.items():
+    for name, contender in contenders.items():
         rates = [rate_and_ratio(contenders, name, what) for what in WORKLOADS]
         cells = [
             name,
-            f"{found['computes']}, {found['model']}",
-            found["contexts"],
-            agreement(found),
+            f"{contender['computes']}, {contender['model']}",
+            contender["contexts"],
+            agreement(contender),
             *rates,
             loss(contenders, name),
         ]
@@ -46,75 +46,78 @@ def markdown(peers: dict[str, Any]) -> str:
 
 
 def rate_and_ratio(contenders: Contenders, name: str, what: str) -> str:
-    """Give a rate, and in brackets how many times as fast ours is."""
-    rate = verdicts.rate(contenders, name, what)
+    """Format a rate, and in brackets how many times faster fairbandits is."""
+    rate = targets.rate(contenders, name, what)
     if rate is None:
         return "cannot be measured" if "error" in contenders[name] else ""
-    ours = verdicts.rate(contenders, OURS, what)
+    ours = targets.rate(contenders, OURS, what)
     shown = results.rounded(rate)
     return shown if contenders[name]["is_ours"] or not ours else f"{shown} ({results.rounded(ours / rate)} x)"
 
 
-def agreement(found: dict[str, Any]) -> str:
-    """Say whether its arms are those of the textbook."""
-    if "check" not in found:
+def agreement(contender: dict[str, Any]) -> str:
+    """Describe whether a contender chooses the arms of the textbook."""
+    if "check" not in contender:
         return "not LinUCB"
-    agreed, rounds = found["check"]["agreed"], found["check"]["rounds"]
+    agreed, rounds = contender["check"]["agreed"], contender["check"]["rounds"]
     return "yes" if agreed == rounds else f"WRONG in {rounds - agreed} of {rounds}"
 
 
 def loss(contenders: Contenders, name: str) -> str:
-    """Give the utility loss at its last checkpoint, and that of our same model over the same rounds."""
-    rounds, value = verdicts.last_loss(contenders[name])
+    """Format the utility loss at the last checkpoint, and that of fairbandits with the same model and rounds."""
+    rounds, value = targets.last_loss(contenders[name])
     if not rounds:
         return ""
-    beside = contenders[SHARED if contenders[name]["model"] == "shared" else OURS]
-    ours = beside.get("utility", {}).get("loss", {}).get(rounds)
+    reference = contenders[SHARED if contenders[name]["model"] == "shared" else OURS]
+    ours = reference.get("utility", {}).get("loss", {}).get(rounds)
     alone = contenders[name]["is_ours"] or ours is None
     return f"{value:.3f} after {int(rounds):,}" + ("" if alone else f", ours {ours:.3f}")
 
 
 def print_peers(console: Console, peers: dict[str, Any]) -> None:
-    """Print the rates on one thread and on all, memory and import time."""
+    """Print rates on one thread and on all cores, memory and import time."""
     machine, contenders = peers["machine"], peers["contenders"]
-    title = f"{machine['processor']}, {machine['cores']} cores; median per second (times that ours is faster)"
+    title = (
+        f"{machine['processor']}, {machine['cores']} cores; median per second (times that fairbandits is faster)"
+    )
     table = Table(title=title)
     for heading in ("", "textbook's arms", "W1", "W2", "W3", "all cores: W1", "W2", "W3", "MiB W1", "W2", "W3",
                     "import s", "loss on W1"):  # fmt: skip
         table.add_column(heading, justify="left" if heading in ("", "loss on W1") else "right")
-    for name, found in contenders.items():
-        all_cores = [_plain(verdicts.rate(contenders, name, what, "all")) for what in WORKLOADS]
-        peaks = [_mib(found.get(what, {}).get("one", {}).get("peak_bytes")) for what in WORKLOADS]
+    for name, contender in contenders.items():
+        all_cores = [_format_rate(targets.rate(contenders, name, what, "all")) for what in WORKLOADS]
+        peaks = [_mib(contender.get(what, {}).get("one", {}).get("peak_bytes")) for what in WORKLOADS]
         rates = [rate_and_ratio(contenders, name, what) for what in WORKLOADS]
-        imported = f"{found['import_s']:.2f}" if found.get("import_s") else ""
-        table.add_row(name, agreement(found), *rates, *all_cores, *peaks, imported, loss(contenders, name))
+        imported = f"{contender['import_s']:.2f}" if contender.get("import_s") else ""
+        table.add_row(name, agreement(contender), *rates, *all_cores, *peaks, imported, loss(contenders, name))
     console.print(table)
-    for name, found in contenders.items():
+    for name, contender in contenders.items():
         what = (
-            found.get("error")
-            or f"{found['computes']}, {found['model']}, contexts {found['contexts']}; {found['release']}"
+            contender.get("error")
+            or f"{contender['computes']}, {contender['model']}, contexts {contender['contexts']}; "
+            f"{contender['release']}"
         )
         console.print(f"{name}: {what}", highlight=False, markup=False)
 
 
 def print_growth(console: Console, growth: dict[str, Any]) -> None:
-    """Print how a round grows."""
+    """Print the growth of a round."""
     table = Table(title="W4: growth")
-    for heading in ("model", "arms", "learned", "width", "non-zeros", "us a round", "rounds/s", "MiB held"):
+    for heading in ("model", "arms", "learned", "width", "non-zeros", "us per round", "rounds/s", "MiB held"):
         table.add_column(heading, justify="right")
     points = [point for point in growth["points"] if point["series"] != "rows"]
     for point in points:
         arms = [f"{point['arms']:,}", learned(point)]
         size = [*arms, *(f"{point[key]:,}" for key in ("width", "nonzeros"))]
-        cost = [f"{point['seconds'] * 1e6:,.0f}", _plain(1 / point["seconds"]), _mib(point["held_bytes"])]
+        cost = [f"{point['seconds'] * 1e6:,.0f}", _format_rate(1 / point["seconds"]), _mib(point["held_bytes"])]
         table.add_row(point["model"], *size, *cost)
     console.print(table)
 
 
 def print_rows(console: Console, growth: dict[str, Any]) -> None:
-    """Print what a choice costs by how many rows every arm has learned."""
-    table = Table(title="W4: a choice among the arms of W2, by the rows that each has learned")
-    for heading in ("rows", "us a choice", "vectorised NumPy", "times ours", "MiB held"):
+    """Print the cost of a choice by the number of observations per arm."""
+    table = Table(title="W4: a choice among the arms of W2, by observations per arm")
+    for heading in ("observations", "us per choice", "vectorised NumPy", "ratio", "MiB held"):
         table.add_column(heading, justify="right")
     for point in growth["points"]:
         if point["series"] == "rows":
@@ -125,20 +128,20 @@ def print_rows(console: Console, growth: dict[str, Any]) -> None:
 
 
 def learned(point: dict[str, Any]) -> str:
-    """Say how many of the arms have matrices of their own; those of a shared model need none."""
+    """Describe how many arms have learned; empty for a shared model."""
     if point["model"] == "shared":
         return ""
     return "all" if point["all_learned"] else "none" if point["series"] == "untouched" else "some"
 
 
-def print_verdicts(console: Console, found: list[verdicts.Verdict]) -> None:
-    """Print every promise with its figure."""
-    for verdict in found:
-        mark = "reached    " if verdict.is_reached else "FALLS SHORT"
-        console.print(f"{mark}  {verdict.text}", highlight=False, markup=False)
+def print_targets(console: Console, checked: list[targets.Target]) -> None:
+    """Print every target with its measured value."""
+    for target in checked:
+        mark = "met    " if target.is_met else "NOT MET"
+        console.print(f"{mark}  {target.text}", highlight=False, markup=False)
 
 
-def _plain(value: float | None) -> str:
+def _format_rate(value: float | None) -> str:
     return "" if value is None else results.rounded(value)
 
 
@@ -147,9 +150,9 @@ def _mib(value: float | None) -> str:
 
 
 def main() -> int:
-    """Show all that there is."""
+    """Print all parts of the results, and draw the figures."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--table", action="store_true", help="print the table of the README, and nothing else")
+    parser.add_argument("--table", action="store_true", help="print only the table of the documentation")
     options = parser.parse_args()
     parts = results.read()
     if options.table:
@@ -163,9 +166,9 @@ def main() -> int:
         print_growth(console, parts["growth"])
         print_rows(console, parts["growth"])
         figures.draw_growth(parts["growth"], results.IMAGES / "growth.png")
-    found = verdicts.summarise_world(parts)
-    print_verdicts(console, found)
-    return 0 if all(verdict.is_reached for verdict in found) else 1
+    checked = targets.check_targets(parts)
+    print_targets(console, checked)
+    return 0 if all(target.is_met for target in checked) else 1
 
 
 if __name__ == "__main__":

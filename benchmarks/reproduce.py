@@ -1,9 +1,8 @@
-"""W5: a whole `fairbandits reproduce`, and how much faster a run of the paper's size is than the textbook loop.
+"""W5: `fairbandits reproduce` as a whole, and a run of the paper's size beside the textbook's loop.
 
-The textbook inverts the matrix of every arm in every round. All of it would take minutes, so it runs for a
-few rounds, and its time per round is what counts; that does not grow with the rounds. Both have one thread,
-as every run of `simulate_many` has: with more, the inverses of matrices this small take anything from less time
-to twice as much, by what else the machine does. Writes the part "reproduce" of results.json.
+The textbook inverts the matrix of every arm in every round. Its time per round does not grow, so it is measured
+over a few rounds only. Both use one thread, as every run of `simulate_many` does: with more threads, the time of
+inverting such small matrices depends on the load of the machine. Writes the part "reproduce" of results.json.
 
     python benchmarks/reproduce.py [--rounds 5000] [--textbook-rounds 30]
 """
@@ -31,7 +30,7 @@ from fairbandits.worlds import StudentsAndVideos
 
 
 def textbook_run(world: StudentsAndVideos, rounds: int) -> None:
-    """Live through the first rounds of a world as the textbook does."""
+    """Run the textbook's algorithm for the first rounds of a world."""
     policy = Textbook(world.n_arms, len(world.columns), alpha=0.5)
     for visit in islice(world.visits(), rounds):
         contexts = np.asarray(visit.contexts)
@@ -40,17 +39,17 @@ def textbook_run(world: StudentsAndVideos, rounds: int) -> None:
 
 
 def seconds(work: Callable[[], Any], times: int) -> float:
-    """Measure the median of several times."""
-    found = []
+    """Return the median duration of several runs."""
+    durations = []
     for _ in range(times):
         start = time.perf_counter()
         work()
-        found.append(time.perf_counter() - start)
-    return statistics.median(found)
+        durations.append(time.perf_counter() - start)
+    return statistics.median(durations)
 
 
-def whole_seconds(*options: str) -> float:
-    """Time the command from its start to its report, with a process for each core."""
+def command_seconds(*options: str) -> float:
+    """Return the duration of the command, with one process per core."""
     with tempfile.TemporaryDirectory() as folder:
         command = [
             sys.executable,
@@ -58,7 +57,7 @@ def whole_seconds(*options: str) -> float:
             "fairbandits",
             "reproduce",
             "--data",
-            "standin",
+            "stand-in",
             "--out",
             folder,
             *options,
@@ -69,31 +68,31 @@ def whole_seconds(*options: str) -> float:
 
 
 def main() -> int:
-    """Measure, print, and keep it."""
+    """Measure, print, and save the results."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rounds", type=int, default=5000)
     parser.add_argument("--textbook-rounds", type=int, default=30)
     options = parser.parse_args()
     train = options.rounds * 3 // 5
-    world = StudentsAndVideos(train=train, test=options.rounds - train, data="standin")
+    world = StudentsAndVideos(train=train, test=options.rounds - train, data="stand-in")
     with threadpool_limits(limits=1):
         simulate(LinUCB(random_state=0), world, 20)  # compiles
         ours = seconds(lambda: simulate(LinUCB(random_state=0), world), 5) / options.rounds
         theirs = seconds(lambda: textbook_run(world, options.textbook_rounds), 3) / options.textbook_rounds
-    whole, quick = whole_seconds("--seeds", "3"), whole_seconds("--quick")
+    three_seeds, quick = command_seconds("--seeds", "3"), command_seconds("--quick")
     print("W5, on the stand-in data")
     for name, each in (("simulate", ours), ("textbook", theirs)):
-        whole_run = each * options.rounds
-        print(f"{name} {each * 1e6:10.1f} us per round, {whole_run:8.2f} s for {options.rounds:,} rounds")
+        run = each * options.rounds
+        print(f"{name} {each * 1e6:10.1f} us per round, {run:8.2f} s for {options.rounds:,} rounds")
     print(f"simulate is {theirs / ours:.0f} times as fast")
-    print(f"fairbandits reproduce --seeds 3 (of 20): {whole:.1f} s; --quick: {quick:.1f} s")
-    results.keep(
+    print(f"fairbandits reproduce --seeds 3 (of 20): {three_seeds:.1f} s; --quick: {quick:.1f} s")
+    results.save(
         "reproduce",
         {
             "simulate_s": ours,
             "textbook_s": theirs,
             "ratio": theirs / ours,
-            "three_seeds_s": whole,
+            "three_seeds_s": three_seeds,
             "quick_s": quick,
         },
     )

@@ -1,4 +1,4 @@
-"""The file of all results, in which every benchmark keeps a part."""
+"""The file of all results, with one part per benchmark."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ IMAGES = ROOT.parent / "docs" / "images"
 
 
 def read(path: Path = PATH) -> dict[str, Any]:
-    """Read all parts; none where there is no file yet."""
+    """Return all parts; an empty dictionary if there is no file."""
     parts: dict[str, Any] = json.loads(path.read_text()) if path.exists() else {}
     return parts
 
 
-def keep(part: str, value: Any, path: Path = PATH) -> None:
-    """Replace one part, and leave the others."""
-    path.write_text(json.dumps(read(path) | {part: _short(value)}, indent=1) + "\n")
+def save(part: str, value: Any, path: Path = PATH) -> None:
+    """Replace one part of the file."""
+    path.write_text(json.dumps(read(path) | {part: _rounded(value)}, indent=1) + "\n")
 
 
 def machine() -> dict[str, Any]:
-    """Say what it was measured on, as far as it matters for speed."""
+    """Return processor, cores and Python version of this machine."""
     return {"processor": _processor(), "cores": os.cpu_count(), "python": platform.python_version()}
 
 
@@ -36,15 +36,15 @@ def _processor() -> str:
     return names[0] if names else platform.processor() or platform.machine()
 
 
-def _short(value: Any) -> Any:
-    """Leave out the digits that mean nothing."""
+def _rounded(value: Any) -> Any:
+    """Round all floats to five significant digits."""
     if isinstance(value, float):
         return float(f"{value:.5g}")
     if isinstance(value, dict):
-        return {key: _short(one) for key, one in value.items()}
-    return [_short(one) for one in value] if isinstance(value, list) else value
+        return {key: _rounded(one) for key, one in value.items()}
+    return [_rounded(one) for one in value] if isinstance(value, list) else value
 
 
 def rounded(value: float) -> str:
-    """Write a number with three digits, or as a whole one."""
+    """Format a number with three significant digits, or as an integer."""
     return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"

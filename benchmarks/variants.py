@@ -1,8 +1,8 @@
-"""What was tried before EvenLinUCB, and lost: each is EvenLinUCB with one thing changed, or what it began with.
+"""Rejected variants of EvenLinUCB: each changes one thing about it, or is a predecessor.
 
-In this folder, `../.venv/bin/fairbandits compare --seeds 5 --out ../results/variants --policies` followed by
-`LinUCB,EvenLinUCB,variants:AheadExplores,variants:CeilingOnly,variants:PullOnly,variants:OwnClock,variants:OneClock`
-shows them side by side.
+To compare them, run in this folder
+`../.venv/bin/fairbandits compare --seeds 5 --out ../results/variants --policies` followed by
+`LinUCB,EvenLinUCB,variants:AheadExplores,variants:CeilingOnly,variants:PullOnly,variants:OwnClock,variants:OneClock`.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from fairbandits.policies.even_linucb import AIM
 
 
 class AheadExplores(LinUCB):
-    """The group ahead explores, the group behind is served greedily: alpha * clip(1 - 100 * lag, 0, 1)."""
+    """Only the advantaged group explores: alpha * clip(1 - 100 * lag, 0, 1), with the lag to the best group."""
 
     def __init__(self, alpha: float = 0.3, random_state: Any = None) -> None:
         super().__init__(alpha=alpha, random_state=random_state)
 
     def terms(self, seen: Predictions) -> Any:
-        """Scale alpha by how far the user's group lags behind the one that is best off."""
+        """Scale alpha by how far the user's group lags behind the best group."""
         means = self.groups.means
         shares = []
         for key in seen.groups:
@@ -35,10 +35,10 @@ class AheadExplores(LinUCB):
 
 
 class CeilingOnly(EvenLinUCB):
-    """The group ahead gives up its lead, and nobody is drawn to any arm."""
+    """The advantaged group gives up its lead; no arm is favoured."""
 
     def terms(self, seen: Predictions) -> Any:
-        """Take the pull out again."""
+        """Subtract the arm correction again."""
         exploration, fairness = super().terms(seen)
         return exploration, fairness - self._pull(seen)
 
@@ -47,25 +47,25 @@ class CeilingOnly(EvenLinUCB):
 
 
 class PullOnly(CeilingOnly):
-    """All are drawn to arms that gave more to the group behind, and nobody gives anything up."""
+    """Arms that give the disadvantaged group more are favoured; no group gives up its lead."""
 
     def terms(self, seen: Predictions) -> Any:
-        """Keep the pull alone."""
+        """Keep only the arm correction."""
         return EvenLinUCB.terms(self, seen)[0], self._pull(seen) + np.zeros_like(seen.mean)
 
 
 class OwnClock(EvenLinUCB):
-    """Every group explores by its own rounds alone."""
+    """The exploration of a group decays with its own rounds only."""
 
     def alpha_for(self, key: GroupKey) -> float:
-        """Count the rounds of the user's group that has had the fewest."""
+        """Use the rounds of the user's smallest group."""
         rounds = min((self.groups.rounds_of(*pair) for pair in key), default=float(self.rounds_learned))
         return float(self.alpha) * math.sqrt(self.settle / (self.settle + 2.0 * rounds))
 
 
 class OneClock(EvenLinUCB):
-    """All groups explore by all rounds, one that comes late as well."""
+    """The exploration of every group decays with all rounds, also for groups that arrive late."""
 
     def alpha_for(self, key: GroupKey) -> float:
-        """Count all rounds."""
+        """Use all rounds."""
         return super().alpha_for(())

@@ -1,6 +1,6 @@
-"""The workloads, as every environment loads them: one file each, written by `prepare.py`.
+"""The workloads: one file each, written by `prepare.py` and loaded in every environment.
 
-A context is kept in two parts, of the user and of the arm, and put together outside of what is timed.
+The columns of users and of arms are stored separately, and combined to contexts outside of the timed code.
 """
 
 from __future__ import annotations
@@ -13,23 +13,23 @@ from typing import Any
 import numpy as np
 
 ALPHA, RIDGE = 0.5, 1.0
-Floats = Any  # numpy is another one in every environment, and so are its types
+Floats = Any  # every environment has its own NumPy, with its own types
 
 
 @dataclass(frozen=True)
 class Round:
-    """One user: a row for each arm, one for all arms, and what each arm would give.
+    """One user: the contexts of all arms, and the reward of each arm.
 
     Parameters
     ----------
     own_columns, arm_columns : arrays
-        What is the user's, and what is each arm's.
+        The columns of the user, and those of each arm.
     rewards : array
-        What each arm would give.
+        The reward of each arm.
     group : str
         The user's group.
     is_product : bool
-        Whether a context is the product of the two parts, or one beside the other.
+        Whether a context is the product of user and arm, rather than their concatenation.
     """
 
     own_columns: Floats
@@ -40,12 +40,12 @@ class Round:
 
     @property
     def own(self) -> int:
-        """How many columns are the user's."""
+        """The number of columns of the user."""
         return len(self.own_columns)
 
     @property
     def contexts(self) -> Floats:
-        """One row per arm, put together when it is asked for: many rounds can be held, not many of these."""
+        """One row per arm; computed on access, because many rounds do not fit into memory as matrices."""
         if self.is_product:
             return self.own_columns * self.arm_columns
         users = np.broadcast_to(self.own_columns, (len(self.arm_columns), self.own))
@@ -53,10 +53,10 @@ class Round:
 
     @property
     def user(self) -> Floats:
-        """One row for all arms: as wide as the others, zero where an arm's own columns are.
+        """A single row for all arms, of the same width, with zeros in the columns of the arm.
 
-        An arm's columns are the same whenever it is offered, but for what follows from the user's, so a model per
-        arm knows no less without them.
+        The columns of an arm are constant, except for those determined by the user. So a model per arm loses no
+        information without them.
         """
         if self.is_product:
             return self.own_columns
@@ -71,7 +71,7 @@ class Workload:
     path : Path
         The file.
     n_arms : int, optional
-        Only the first so many arms.
+        Load only the first n_arms arms.
     """
 
     def __init__(self, path: Path, n_arms: int | None = None) -> None:
@@ -88,17 +88,17 @@ class Workload:
         return len(self._users)
 
     def round(self, number: int) -> Round:
-        """Give one round; the rounds start again after the last."""
+        """Return one round; after the last one, they repeat."""
         number %= len(self)
         parts = self._parts[self._kinds[number]]
         group = str(self._groups[number])
         return Round(self._users[number], parts, self._rewards[number], group, self._is_product)
 
     def rounds(self, n: int, start: int = 0) -> Iterator[Round]:
-        """Give n rounds, one after the other."""
+        """Return an iterator over n rounds."""
         return (self.round(start + i) for i in range(n))
 
 
 def logged_arm(number: int, n_arms: int) -> int:
-    """Give the arm that the log holds for a round of training: any, and the same for every contender."""
+    """Return the logged arm of a training round: arbitrary, but the same for every contender."""
     return (number * 7919) % n_arms

@@ -1,4 +1,4 @@
-"""The benchmarks work: what of them runs without another environment, at the smallest size."""
+"""The benchmarks that need no other environment, at the smallest size."""
 
 import json
 import os
@@ -27,13 +27,13 @@ def run(*arguments):
         text=True,
         cwd=BENCHMARKS,
         timeout=300,
-        env={**os.environ, "PYTHONPATH": str(BENCHMARKS)},
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(BENCHMARKS), str(ROOT / "src")])},
     )
     assert done.returncode == 0, done.stderr
     return done.stdout
 
 
-def measured(folder, what, module="in_tree", **options):
+def measure(folder, what, module="in_tree", **options):
     request = {"module": module, "options": options, "what": what, "folder": str(folder)}
     return json.loads(run("measure.py", json.dumps({**request, "seconds": 0.01, "repeats": 2})))
 
@@ -42,20 +42,20 @@ def measured(folder, what, module="in_tree", **options):
     ("module", "options"),
     [("ours", {}), ("ours", {"model": "shared"}), ("in_tree", {"kind": "BatchedBlas"})],
 )
-def test_right_arms_are_found_to_be_right(folder, module, options):
-    found = measured(folder, "check", module, **options)
-    assert found["agreed"] == found["rounds"]
+def test_exact_contenders_agree_with_the_textbook(folder, module, options):
+    result = measure(folder, "check", module, **options)
+    assert result["agreed"] == result["rounds"]
 
 
 @pytest.mark.parametrize("what", ["w1", "w3"])
-def test_a_contender_is_measured(folder, what):
-    found = measured(folder, what, kind="BatchedBlas")
-    assert len(found["rates"]) == 2
-    assert min(found["rates"]) > 0
-    assert found["peak_bytes"] > 2**20
+def test_the_speed_of_a_contender_is_measured(folder, what):
+    result = measure(folder, what, kind="BatchedBlas")
+    assert len(result["rates"]) == 2
+    assert min(result["rates"]) > 0
+    assert result["peak_bytes"] > 2**20
 
 
-def test_wrong_arms_are_found_to_be_wrong(folder):
+def test_wrong_arms_are_detected(folder):
     code = (
         "import json, measure, pathlib, peers.in_tree as in_tree, workloads\n"
         "right = in_tree.InTree.learn\n"
@@ -64,31 +64,61 @@ def test_wrong_arms_are_found_to_be_wrong(folder):
         f"workload = workloads.Workload(pathlib.Path({str(folder)!r}) / 'w1.npz', 12)\n"
         "print(json.dumps(measure.check(request, workload)))"
     )
-    found = json.loads(run("-c", code))
-    assert found["agreed"] < found["rounds"]
+    result = json.loads(run("-c", code))
+    assert result["agreed"] < result["rounds"]
 
 
-def test_the_table_of_the_readme_is_that_of_the_results():
+def test_the_table_of_the_readme_shows_the_results():
     assert run("report.py", "--table").strip() in (ROOT / "README.md").read_text()
 
 
-def test_coverage_of_intervals_is_measured():
-    told = run("ope_coverage.py", "--repeats", "2", "--rows", "300")
-    assert told.count("| doubly robust |") == 3
-    assert "2 logs of 300 rows (effective: all " in told
+def test_the_coverage_of_intervals_is_measured():
+    output = run("ope_coverage.py", "--repeats", "2", "--rows", "300")
+    assert output.count("| doubly robust |") == 3
+    assert "2 logs of 300 rows (effective: all " in output
 
 
-def test_the_table_of_the_audit_is_that_of_the_results():
+def test_the_table_of_the_audit_shows_the_results():
     assert run("audit.py", "--table").strip() in (ROOT / "docs" / "audit.md").read_text()
 
 
 def test_an_audit_is_measured(tmp_path):
     code = (
         "import pathlib, results, audit, sys; results.PATH = pathlib.Path(sys.argv[1])\n"
-        "results.keep.__defaults__ = (results.PATH,); sys.argv = ['audit.py', '--rows', '20000', '--turns', '1']\n"
+        "results.save.__defaults__ = (results.PATH,); sys.argv = ['audit.py', '--rows', '20000', '--turns', '1']\n"
         "sys.exit(audit.main())"
     )
     run("-c", code, str(tmp_path / "results.json"))
-    found = json.loads((tmp_path / "results.json").read_text())["audit"]
-    assert list(found["seconds"]) == ["200", "2000", "20000"]
-    assert 2**26 < found["peak_bytes"] < 2**30
+    result = json.loads((tmp_path / "results.json").read_text())["audit"]
+    assert list(result["seconds"]) == ["200", "2000", "20000"]
+    assert 2**26 < result["peak_bytes"] < 2**30
+
+
+def test_the_guard_measures_a_checkout(folder):
+    code = (
+        "import guard, json, pathlib, sys\n"
+        "variant = guard.Variant('working tree', guard.ROOT)\n"
+        "print(json.dumps(guard.measure(variant, pathlib.Path(sys.argv[1]), guard.FIGURES, seconds=0.001)))"
+    )
+    rates = json.loads(run("-c", code, str(folder)))
+    assert list(rates) == ["W1 round", "W1 choose", "W1 learn", "W2 round", "W3 users"]
+    assert min(rates.values()) > 0
+
+
+def test_the_guard_fails_only_if_an_interval_lies_below_the_limit():
+    code = (
+        "import guard\n"
+        "slow = guard.SpeedRatio.of([100.0] * 9, [50.0, 55.0, 60.0] * 3)\n"
+        "noisy = guard.SpeedRatio.of([100.0] * 9, [50.0, 80.0, 120.0] * 3)\n"
+        "assert slow.low <= slow.ratio == 0.55 <= slow.high < 0.9\n"
+        "assert noisy.ratio == 0.8 < 0.9 < noisy.high\n"
+        "assert guard.exit_status({'W1': slow, 'W2': noisy}, 0.9) == 1\n"
+        "assert guard.exit_status({'W2': noisy}, 0.9) == 0"
+    )
+    assert "slower: W1" in run("-c", code)
+
+
+def test_the_first_contact_is_measured():
+    readings = json.loads(run("first_contact.py", "shared", "catalogue"))
+    assert list(readings) == ["import", "first decision", "all kernels"]
+    assert readings["all kernels"][0] >= readings["first decision"][0] > 0

@@ -52,7 +52,7 @@ def test_parts_here_are_parts_there(two_workers):
 
 def test_neighbours_are_merged_in_order(two_workers):
     for n in (1, 2, 3, 7):
-        with cluster.connected(two_workers) as client:
+        with cluster.connect(two_workers) as client:
             parts = [str(i) for i in range(n)]
             assert cluster.map_reduce(lambda _, parts=parts: parts, str, operator.add, client) == "".join(parts)
 
@@ -131,11 +131,11 @@ def test_a_worker_that_is_killed_changes_nothing(path, expected, two_workers, tm
 def test_seeds_go_through_joblib(two_workers, tmp_path):
     runs = [Run(FairLinUCB, LinearWorld, seed, world_params={"rounds": 40}) for seed in range(5)]
     here = summarise_many(runs, mean_reward)
-    with cluster.runs_on(two_workers):
+    with cluster.parallel_on(two_workers):
         there = summarise_many(runs, mean_reward_and_process, jobs=-1, cache=tmp_path)
     assert [reward for reward, _ in there] == here
     assert os.getpid() not in {process for _, process in there}
-    with cluster.runs_on(None):
+    with cluster.parallel_on(None):
         assert summarise_many(runs, mean_reward, cache=tmp_path) == here
 
 

@@ -1,4 +1,4 @@
-"""One adapter for each contender: `make(n_arms, width, own, alpha, ridge, **options)` gives a `Peer`.
+"""One adapter per contender: `make(n_arms, width, own, alpha, ridge, **options)` returns a `Peer`.
 
-An adapter imports NumPy and the one library that it is for, and uses that as its documentation recommends.
+An adapter imports NumPy and its library, and uses the library as its documentation recommends.
 """

@@ -1,4 +1,4 @@
-"""What all adapters are."""
+"""The interface of all adapters."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from typing import Any
 
 
 class Peer:
-    """A contender as the measurement drives it.
+    """A contender, as the measurements use it.
 
     Attributes
     ----------
     model : {"disjoint", "shared"}
-        One regression for each arm, or one for all.
+        One regression per arm, or one for all arms.
     narrow : bool
-        Whether it is given no more than the user's own columns.
+        Whether it receives the columns of the user only.
     takes_users : bool
         Whether it takes one context per user.
     users_at_once : int
-        How many users `choose_many` is handed.
+        The number of users per call of `choose_many`.
     """
 
     model = "disjoint"
@@ -27,7 +27,7 @@ class Peer:
     users_at_once = 250
 
     def prepare(self, round_: Any) -> Any:
-        """Bring a round into the form that the library takes; this is not timed."""
+        """Convert a round to the input of the library; this is not timed."""
         return round_.contexts
 
     def choose(self, prepared: Any) -> int:
@@ -35,7 +35,7 @@ class Peer:
         raise NotImplementedError
 
     def learn(self, arm: int, prepared: Any, reward: float) -> None:
-        """Learn what the arm gave in that round."""
+        """Learn the reward of the arm in that round."""
         raise NotImplementedError
 
     def learn_many(self, arms: Sequence[int], rounds: Sequence[Any], rewards: Sequence[float]) -> None:
@@ -44,20 +44,20 @@ class Peer:
             self.learn(arm, self.prepare(round_), reward)
 
     def prepare_many(self, rounds: Sequence[Any]) -> Any:
-        """Bring many users into the form that the library takes; this is not timed."""
+        """Convert many users to the input of the library; this is not timed."""
         return [self.prepare(round_) for round_ in rounds]
 
     def choose_many(self, prepared: Any) -> Sequence[int]:
-        """Choose an arm for each of many users; one after the other where the library has nothing better."""
+        """Choose an arm for each of many users; one by one unless the library supports batches."""
         return [self.choose(one) for one in prepared]
 
 
 class UserPeer(Peer):
-    """A contender that takes one context per user, as a matrix of one row."""
+    """A contender that takes one context per user, as a matrix with one row."""
 
     takes_users = True
     users_at_once = 10_000
 
     def prepare(self, round_: Any) -> Any:
-        """Take the user's row."""
+        """Return the user's row."""
         return (round_.user[: round_.own] if self.narrow else round_.user)[None]

@@ -1,4 +1,4 @@
-"""bayesianbandits: a Bayesian regression per arm, one context per user, the bound a quantile of a sample."""
+"""bayesianbandits: a Bayesian regression per arm, one context per user, the bound as a quantile of a sample."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from peers.base import Peer, UserPeer
 
 
 class BayesianBandits(UserPeer):
-    """Its upper confidence bound with as many draws as it takes by itself; alpha as the quantile of a normal."""
+    """Its upper confidence bound with the default number of draws; alpha becomes a normal quantile."""
 
     users_at_once = 100
 
@@ -27,7 +27,7 @@ class BayesianBandits(UserPeer):
         return int(self.agent.pull(prepared)[0])
 
     def learn(self, arm: int, prepared: Any, reward: float) -> None:
-        """Update the arm that is named."""
+        """Update the given arm."""
         self.agent.select_for_update(arm).update(prepared, np.array([reward]))
 
     def prepare_many(self, rounds: Sequence[Any]) -> Any:
@@ -41,5 +41,5 @@ class BayesianBandits(UserPeer):
 
 
 def make(n_arms: int, width: int, own: int, alpha: float, ridge: float) -> Peer:
-    """Make it."""
+    """Return the adapter."""
     return BayesianBandits(n_arms, alpha, ridge)

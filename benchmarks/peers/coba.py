@@ -11,7 +11,7 @@ from peers.base import Peer
 
 
 class Coba(Peer):
-    """Its LinUCB on the features of the action alone, which hold the user's columns too."""
+    """Its LinUCB on the features of the action, which include the columns of the user."""
 
     model = "shared"
 
@@ -19,11 +19,11 @@ class Coba(Peer):
         self.learner = LinUCBLearner(alpha=alpha, features=["a"])
 
     def prepare(self, round_: Any) -> Any:
-        """Make tuples."""
+        """Convert rows to tuples."""
         return [tuple(row) for row in round_.contexts.tolist()]
 
     def choose(self, prepared: Any) -> int:
-        """Predict, and find the arm; of arms with the same features any will do."""
+        """Predict, and return the arm; among arms with equal features, the first."""
         action, self.probability = self.learner.predict(None, prepared)
         return int(prepared.index(action))
 
@@ -32,11 +32,11 @@ class Coba(Peer):
         self.learner.learn(None, prepared[arm], reward, self.probability)
 
     def learn_many(self, arms: Sequence[int], rounds: Sequence[Any], rewards: Sequence[float]) -> None:
-        """Learn no log: what was learned does not change the cost of a shared model."""
+        """Skip the log: training does not change the cost of a shared model."""
 
 
 def make(n_arms: int, width: int, own: int, alpha: float, ridge: float) -> Peer:
-    """Make it."""
+    """Return the adapter."""
     if ridge != 1.0:
-        raise ValueError(f"coba knows no ridge but 1; got {ridge}")
+        raise ValueError(f"ridge must be 1 for coba, got {ridge}")
     return Coba(alpha)

@@ -12,7 +12,7 @@ from peers.base import Peer, UserPeer
 
 
 class ContextualBandits(UserPeer):
-    """Its LinUCB without an intercept, with bounds for arms that it has not seen."""
+    """Its LinUCB without an intercept, with bounds for arms without observations."""
 
     def __init__(self, n_arms: int, width: int, alpha: float, ridge: float, use_float: bool) -> None:
         self.dtype = np.float32 if use_float else np.float64
@@ -21,7 +21,7 @@ class ContextualBandits(UserPeer):
         )
 
     def prepare(self, round_: Any) -> Any:
-        """Take the user's row in its own precision."""
+        """Return the user's row in the precision of the model."""
         return super().prepare(round_).astype(self.dtype)
 
     def choose(self, prepared: Any) -> int:
@@ -47,5 +47,5 @@ class ContextualBandits(UserPeer):
 
 
 def make(n_arms: int, width: int, own: int, alpha: float, ridge: float, use_float: bool = False) -> Peer:
-    """Make it."""
+    """Return the adapter."""
     return ContextualBandits(n_arms, width, alpha, ridge, use_float)

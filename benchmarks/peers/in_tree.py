@@ -1,4 +1,4 @@
-"""The baselines in this folder: the textbook, and NumPy as well as one can."""
+"""The baselines in this folder: the textbook, and optimised NumPy."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from peers.base import Peer
 
 
 class InTree(Peer):
-    """A baseline."""
+    """A baseline of this folder."""
 
     def __init__(self, policy: Any) -> None:
         self.policy = policy
-        self.choose = policy.choose  # type: ignore[method-assign]  # no call in between
+        self.choose = policy.choose  # type: ignore[method-assign]  # avoids one call per choice
 
     def learn(self, arm: int, prepared: Any, reward: float) -> None:
         """Learn the arm's row."""
@@ -24,7 +24,7 @@ class InTree(Peer):
 
 
 class InTreeBatch(InTree):
-    """A baseline that scores many users at once."""
+    """A baseline that scores many users in one call."""
 
     def prepare_many(self, rounds: Sequence[Any]) -> Any:
         """Stack the contexts, arm by arm: (n_arms, n_users, width)."""
@@ -37,6 +37,6 @@ class InTreeBatch(InTree):
 
 
 def make(n_arms: int, width: int, own: int, alpha: float, ridge: float, kind: str) -> Peer:
-    """Make the baseline of that name."""
+    """Return the adapter of a baseline, by its name."""
     policy = getattr(baselines, kind)(n_arms, width, alpha, ridge)
     return InTreeBatch(policy) if hasattr(policy, "choose_many") else InTree(policy)

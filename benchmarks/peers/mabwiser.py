@@ -12,7 +12,7 @@ from peers.base import Peer, UserPeer
 
 
 class MabWiser(UserPeer):
-    """Its LinUCB; it wants to `fit` something before it predicts, so its first arm is any."""
+    """Its LinUCB; it must be fitted before it can predict, so the first arm is arbitrary."""
 
     def __init__(self, n_arms: int, alpha: float, ridge: float) -> None:
         self.mab = MAB(list(range(n_arms)), LearningPolicy.LinUCB(alpha=alpha, l2_lambda=ridge), seed=0)
@@ -24,7 +24,7 @@ class MabWiser(UserPeer):
         return arm
 
     def learn(self, arm: int, prepared: Any, reward: float) -> None:
-        """Fit at first, then partially."""
+        """Fit at first, and partially after that."""
         fit = self.mab.fit if self.is_new else self.mab.partial_fit
         fit([arm], [reward], prepared)
         self.is_new = False
@@ -45,5 +45,5 @@ class MabWiser(UserPeer):
 
 
 def make(n_arms: int, width: int, own: int, alpha: float, ridge: float) -> Peer:
-    """Make it."""
+    """Return the adapter."""
     return MabWiser(n_arms, alpha, ridge)

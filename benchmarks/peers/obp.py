@@ -1,4 +1,4 @@
-"""Open Bandit Pipeline: inverses kept by Woodbury's formula, one context per user, no batches, ridge 1."""
+"""Open Bandit Pipeline: inverses updated by Woodbury's formula, one context per user, no batches, ridge 1."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from types import ModuleType
 from typing import Any
 from unittest.mock import MagicMock, patch
 
-import sklearn.utils  # noqa: F401  # before torch is stood in for: it asks what torch is
+import sklearn.utils  # noqa: F401  # before torch is mocked, because it inspects torch
 
 from peers.base import Peer, UserPeer
 
 
 @cache
 def _import_linear() -> Any:
-    """Import the one module that is needed: the package would load torch, which its LinUCB does not use."""
+    """Import only the module of its LinUCB; the package would import torch, which LinUCB does not use."""
     spec = importlib.util.find_spec("obp")
     if spec is None or spec.origin is None:
         raise ImportError("obp is not installed")
@@ -32,7 +32,7 @@ def _import_linear() -> Any:
 
 
 class Obp(UserPeer):
-    """Its LinUCB, whose alpha is called epsilon."""
+    """Its LinUCB, which calls alpha epsilon."""
 
     users_at_once = 100
 
@@ -49,11 +49,11 @@ class Obp(UserPeer):
         self.policy.update_params(arm, reward, prepared)
 
     def learn_many(self, arms: Sequence[int], rounds: Sequence[Any], rewards: Sequence[float]) -> None:
-        """Learn no log: what was learned does not change its cost, and it copies all its matrices at every row."""
+        """Skip the log: training does not change its cost, and it copies all matrices for every row."""
 
 
 def make(n_arms: int, width: int, own: int, alpha: float, ridge: float, narrow: bool = False) -> Peer:
-    """Make it."""
+    """Return the adapter."""
     if ridge != 1.0:
-        raise ValueError(f"obp knows no ridge but 1; got {ridge}")
+        raise ValueError(f"ridge must be 1 for obp, got {ridge}")
     return Obp(n_arms, own if narrow else width, alpha, narrow)

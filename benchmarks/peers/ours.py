@@ -1,4 +1,4 @@
-"""fairbandits, through its public face: with all checks, and a full record of every decision."""
+"""fairbandits through its public interface, with all checks and a full record of every decision."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from peers.base import Peer
 
 
 class Ours(Peer):
-    """A policy that is given its contexts as a matrix."""
+    """A policy that receives contexts as a matrix."""
 
     def __init__(self, policy: Any) -> None:
         self.policy, self.model = policy, policy.model
 
     def prepare(self, round_: Any) -> Any:
-        """Take the matrix and the group."""
+        """Return the matrix and the group."""
         return round_.contexts, round_.group
 
     def choose(self, prepared: Any) -> int:
-        """Choose, and keep the decision for `learn`."""
+        """Choose an arm, and store the decision for `learn`."""
         contexts, group = prepared
         self.decision = self.policy.choose(contexts, group=group)
         index: int = self.decision.index
@@ -33,7 +33,7 @@ class Ours(Peer):
         self.policy.learn(self.decision, reward)
 
     def learn_many(self, arms: Sequence[int], rounds: Sequence[Any], rewards: Sequence[float]) -> None:
-        """Offer the arm of the log and no other, so that all contenders learn the same."""
+        """Offer only the logged arm, so that all contenders learn the same."""
         for arm, round_, reward in zip(arms, rounds, rewards, strict=True):
             self.policy.learn(self._offered(arm, round_), reward)
 
@@ -45,31 +45,30 @@ class Ours(Peer):
         return np.stack([round_.contexts for round_ in rounds]), [round_.group for round_ in rounds]
 
     def choose_many(self, prepared: Any) -> Sequence[int]:
-        """Decide for all."""
+        """Choose for all users."""
         contexts, groups = prepared
         arms: list[int] = self.policy.choose_many(contexts, groups).picked
         return arms
 
 
 class FromCatalogue(Ours):
-    """A policy that is given its contexts by a catalogue: the offer is made inside of what is timed.
+    """A policy that receives contexts from a catalogue; making the offer is timed.
 
-    Where every entry of a context is the user's times the arm's there is nothing to keep in a catalogue: a matrix
-    is given.
+    Contexts that are products of user and arm cannot be kept in a catalogue and are passed as a matrix.
     """
 
     catalogue: Any = None
     users_at_once = 10_000
 
     def prepare(self, round_: Any) -> Any:
-        """Take the user's columns and the group."""
+        """Return the columns of the user, and the group."""
         if round_.is_product:
             return super().prepare(round_)
-        self._see(round_)
+        self._ensure_catalogue(round_)
         return round_.own_columns, round_.group
 
     def choose(self, prepared: Any) -> int:
-        """Offer all arms, and choose."""
+        """Offer all arms, and choose one."""
         if self.catalogue is not None:
             user, group = prepared
             prepared = self.catalogue.offer(user, {"sex": group}), group
@@ -78,7 +77,7 @@ class FromCatalogue(Ours):
     def _offered(self, arm: int, round_: Any) -> Any:
         if round_.is_product:
             return super()._offered(arm, round_)
-        self._see(round_)
+        self._ensure_catalogue(round_)
         offer = self.catalogue.offer(round_.own_columns, {"sex": round_.group}, [arm])
         return self.policy.choose(offer, group=round_.group)
 
@@ -86,18 +85,18 @@ class FromCatalogue(Ours):
         """Stack the users: (n_users, n_columns)."""
         if rounds[0].is_product:
             return super().prepare_many(rounds)
-        self._see(rounds[0])
+        self._ensure_catalogue(rounds[0])
         return np.stack([round_.own_columns for round_ in rounds]), [round_.group for round_ in rounds]
 
     def choose_many(self, prepared: Any) -> Sequence[int]:
-        """Offer all arms to all users, and decide."""
+        """Offer all arms to all users, and choose."""
         if self.catalogue is not None:
             users, groups = prepared
             prepared = self.catalogue.offer_many(users, {"sex": groups}), groups
         return super().choose_many(prepared)
 
-    def _see(self, round_: Any) -> None:
-        """Make the catalogue from the first round: the last column says whether an arm matches the user."""
+    def _ensure_catalogue(self, round_: Any) -> None:
+        """Build the catalogue from the first round; the last column is whether an arm matches the user."""
         if self.catalogue is None:
             other = {"female": "male", "male": "female"}[round_.group]
             sexes = [round_.group if match else other for match in round_.arm_columns[:, -1]]
@@ -108,8 +107,8 @@ def make(
     n_arms: int, width: int, own: int, alpha: float, ridge: float,
     policy: str = "LinUCB", model: Any = "disjoint", matrix: bool = False, dtype: str = "float64",
 ) -> Ours:  # fmt: skip
-    """Make a policy by its name."""
+    """Return the adapter of a policy, by its name."""
     if dtype != "float64":
         model = fairbandits.Model(kind=model, dtype=dtype)
-    made = getattr(fairbandits, policy)(alpha=alpha, ridge=ridge, model=model, random_state=0)
-    return Ours(made) if matrix else FromCatalogue(made)
+    instance = getattr(fairbandits, policy)(alpha=alpha, ridge=ridge, model=model, random_state=0)
+    return Ours(instance) if matrix else FromCatalogue(instance)

@@ -10,10 +10,10 @@ from peers.base import Peer, UserPeer
 
 
 class River(UserPeer):
-    """Its LinUCB, as near to the textbook as it comes.
+    """Its LinUCB, as close to the textbook as possible.
 
-    It adds the standard deviation of the reward, not alpha times that of its mean. A prior and a noise precision
-    of 1 / alpha**2 make the means right, and the width alpha * sqrt(1 + x' A^-1 x).
+    It adds the standard deviation of the reward, not alpha times that of the mean. With prior and noise precision
+    1 / alpha**2, the means are right, and the width is alpha * sqrt(1 + x' A^-1 x).
     """
 
     users_at_once = 100
@@ -23,11 +23,11 @@ class River(UserPeer):
         self.policy = LinUCBDisjoint(alpha=alpha**-2, beta=alpha**-2, seed=0)
 
     def prepare(self, round_: Any) -> Any:
-        """Name the columns that are not zero."""
+        """Return the non-zero columns as a dictionary."""
         return {int(column): float(round_.user[column]) for column in round_.user.nonzero()[0]}
 
     def choose(self, prepared: Any) -> int:
-        """Pull."""
+        """Pull an arm."""
         return int(self.policy.pull(self.arms, prepared))
 
     def learn(self, arm: int, prepared: Any, reward: float) -> None:
@@ -36,7 +36,7 @@ class River(UserPeer):
 
 
 def make(n_arms: int, width: int, own: int, alpha: float, ridge: float) -> Peer:
-    """Make it."""
+    """Return the adapter."""
     if ridge != 1.0:
-        raise ValueError(f"the prior stands for a ridge of 1; got {ridge}")
+        raise ValueError(f"ridge must be 1, which the prior stands for, got {ridge}")
     return River(n_arms, alpha)

@@ -1,4 +1,4 @@
-"""Vowpal Wabbit: gradient steps instead of matrices. Not LinUCB, but what many take when it has to be fast."""
+"""Vowpal Wabbit: gradient steps instead of matrices. Not LinUCB, but a common choice where speed matters."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from peers.base import Peer
 
 
 class Vw(Peer):
-    """Contextual bandit with features of actions; a round is parsed once, and used to predict and to learn.
+    """Contextual bandit with action features; a round is parsed once, for prediction and learning.
 
-    Each action also has its number as a feature, so that it can learn what is special about an arm.
+    The index of the action is a feature too, so that the model can learn the effect of an arm.
     """
 
     def __init__(self, exploration: str) -> None:
@@ -22,28 +22,28 @@ class Vw(Peer):
         self.rng = random.Random(0)
 
     def prepare(self, round_: Any) -> Any:
-        """Write the round as text, the user's part once where it is the same for all."""
+        """Format the round as text, with the columns of the user as shared features if possible."""
         contexts, own = round_.contexts, round_.own
-        is_apart = own < contexts.shape[1]
-        lines = [f"shared |u {_features(contexts[0, :own])}"] if is_apart else ["shared |u one"]
+        is_shared = own < contexts.shape[1]
+        lines = [f"shared |u {_features(contexts[0, :own])}"] if is_shared else ["shared |u one"]
         for arm, row in enumerate(contexts):
-            lines.append(f"|a {_features(row[own:] if is_apart else row)} id{arm}")
+            lines.append(f"|a {_features(row[own:] if is_shared else row)} id{arm}")
         return "\n".join(lines)
 
     def choose(self, prepared: Any) -> int:
-        """Parse, predict, and draw."""
+        """Parse, predict, and draw an action."""
         self.examples = self.vw.parse(prepared, vowpalwabbit.LabelType.CONTEXTUAL_BANDIT)
-        self.chances = self.vw.predict(self.examples)
-        return self.rng.choices(range(len(self.chances)), self.chances)[0]
+        self.probabilities = self.vw.predict(self.examples)
+        return self.rng.choices(range(len(self.probabilities)), self.probabilities)[0]
 
     def learn(self, arm: int, prepared: Any, reward: float) -> None:
-        """Label the action that was taken, and learn."""
-        self.examples[arm + 1].set_label_string(f"0:{-reward}:{self.chances[arm]}")
+        """Label the chosen action, and learn."""
+        self.examples[arm + 1].set_label_string(f"0:{-reward}:{self.probabilities[arm]}")
         self.vw.learn(self.examples)
         self.vw.finish_example(self.examples)
 
     def learn_many(self, arms: Sequence[int], rounds: Sequence[Any], rewards: Sequence[float]) -> None:
-        """Learn no log: what was learned does not change its cost."""
+        """Skip the log: training does not change its cost."""
 
 
 def _features(values: Any) -> str:
@@ -51,5 +51,5 @@ def _features(values: Any) -> str:
 
 
 def make(n_arms: int, width: int, own: int, alpha: float, ridge: float, exploration: str) -> Peer:
-    """Make it; it has its own ways to explore, and no ridge."""
+    """Return the adapter; it has its own exploration, and no ridge."""
     return Vw(exploration)

@@ -1,4 +1,4 @@
-"""The command `fairbandits`, also as `python -m fairbandits`."""
+"""The entry point of the command `fairbandits` and of `python -m fairbandits`."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import sys
 
 
 def main() -> int:
-    """Run the command, or say what it needs."""
+    """Run the command and return its exit status; if an extra is missing, print how to install it."""
     try:
         from fairbandits.cli import main as run  # noqa: PLC0415 - needs an extra
     except KeyboardInterrupt:
-        sys.stderr.write("error: interrupted before it began\n")
+        sys.stderr.write("error: interrupted before the command started\n")
         return 130
     except ModuleNotFoundError as error:
         if error.name not in ("typer", "rich"):

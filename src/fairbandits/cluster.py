@@ -1,6 +1,6 @@
-"""Beyond one machine: Dask runs what would run here.
+"""Run work on a Dask cluster instead of in this process.
 
-Nothing here schedules: tasks are handed to Dask, which gives those of a worker that died to another one.
+Dask does the scheduling, and reassigns the tasks of a worker that died.
 """
 
 from __future__ import annotations
@@ -11,31 +11,31 @@ from typing import Any, TypeVar
 
 Part = TypeVar("Part")
 State = TypeVar("State")
-# Where something runs: a word, as `connected` takes it; a client that is connected; or here.
+#: Where work runs: "local" or an address, as `connect` takes it; a connected client; or None for this process.
 Cluster = Any
 
 LOCAL = "local"
-_HERE = "127.0.0.1"
-# How long a scheduler may take to answer, in seconds.
-_PATIENCE = 15
-# Parts for each thread of a cluster: more even the load out, fewer move fewer states.
-_PARTS_EACH = 4
+_LOCALHOST = "127.0.0.1"
+# Seconds to wait for the answer of a scheduler.
+_TIMEOUT = 15
+# Parts per thread of a cluster: more parts balance the load better, fewer parts move fewer states.
+_PARTS_PER_THREAD = 4
 
 
 @contextmanager
-def connected(cluster: Cluster) -> Iterator[Any]:
+def connect(cluster: Cluster) -> Iterator[Any]:
     """Connect to a cluster.
 
     Parameters
     ----------
     cluster : str, distributed.Client or None
-        "local" starts one process for each core, here; any other word is the address of a Dask scheduler. None,
-        and a client that is connected already, stay as they are.
+        "local" starts one process per core on this machine; any other string is the address of a Dask scheduler.
+        None and a connected client are returned unchanged.
 
     Yields
     ------
     distributed.Client or None
-        What to hand tasks to.
+        The client that takes tasks.
     """
     if not isinstance(cluster, str):
         yield cluster
@@ -44,37 +44,37 @@ def connected(cluster: Cluster) -> Iterator[Any]:
         import distributed  # noqa: PLC0415 - an extra
     except ImportError:
         raise ImportError("a cluster needs Dask: pip install 'fairbandits[dask]'") from None
-    dask: Any = distributed  # which has types in some places, and none in others
+    dask: Any = distributed  # only partly typed
     if cluster == LOCAL:
-        # Its page is for nobody else; a port that is taken must not matter.
+        # The dashboard is for this machine only, on any free port.
         workers = dask.LocalCluster(
-            host=_HERE, processes=True, threads_per_worker=1, dashboard_address=f"{_HERE}:0"
+            host=_LOCALHOST, processes=True, threads_per_worker=1, dashboard_address=f"{_LOCALHOST}:0"
         )
         with workers, dask.Client(workers) as client:
             yield client
         return
     try:
-        client = dask.Client(cluster, timeout=_PATIENCE)
+        client = dask.Client(cluster, timeout=_TIMEOUT)
     except (OSError, ValueError, TypeError) as error:
         raise ValueError(
-            f"cluster={cluster!r} came, and no Dask scheduler answers there ({error or 'it timed out'}); expected "
-            f"{LOCAL!r} or an address such as tcp://10.0.0.1:8786"
+            f"cluster must be {LOCAL!r} or the address of a running Dask scheduler, such as tcp://10.0.0.1:8786, "
+            f"got {cluster!r} ({error or 'it timed out'})"
         ) from None
     with client:
         try:
-            client.wait_for_workers(1, timeout=_PATIENCE)
+            client.wait_for_workers(1, timeout=_TIMEOUT)
         except TimeoutError:
-            raise ValueError(f"cluster={cluster!r} came, and it has no workers; start some") from None
+            raise ValueError(f"cluster must have at least one worker, got {cluster!r} with none") from None
         yield client
 
 
 @contextmanager
-def runs_on(cluster: Cluster) -> Iterator[None]:
-    """Let what joblib would run in processes here run on a cluster; None leaves it here."""
+def parallel_on(cluster: Cluster) -> Iterator[None]:
+    """Run joblib's parallel work on a cluster; None leaves it on this machine."""
     if cluster is None:
         yield
         return
-    with connected(cluster):
+    with connect(cluster):
         from joblib import parallel_config  # noqa: PLC0415 - an extra
 
         with parallel_config(backend="dask"):
@@ -82,26 +82,26 @@ def runs_on(cluster: Cluster) -> Iterator[None]:
 
 
 def map_reduce(
-    cut: Callable[[int], Sequence[Part]],
-    partial: Callable[[Part], State],
+    split: Callable[[int], Sequence[Part]],
+    compute: Callable[[Part], State],
     merge: Callable[[State, State], State],
     cluster: Cluster = None,
 ) -> State:
-    """Make a state of each part, and merge them two by two, neighbours first, until one is left.
+    """Compute a state from each part, and merge neighbouring states pairwise until one is left.
 
-    A part whose worker died is done again by another. The order of merges depends on the number of parts alone,
-    so that results do not depend on who was fast.
+    A part whose worker died is computed again by another worker. The order of merges depends only on the number of
+    parts, so the result does not depend on timing.
 
     Parameters
     ----------
-    cut : callable
-        Cuts all there is into at most so many parts.
-    partial : callable
-        Makes the state of a part: a function of a module, as other processes have to find it.
+    split : callable
+        Splits the input into at most the given number of parts.
+    compute : callable
+        Computes the state of a part; a function that other processes can import.
     merge : callable
-        Makes one state of two neighbours, and changes neither: a worker may die, and another one do it again.
+        Merges two neighbouring states without changing them, so that it can be repeated after a worker died.
     cluster : str or distributed.Client, optional
-        Where: "local", or the address of a scheduler; left out, in this process, one part.
+        "local", or the address of a scheduler; by default everything runs in this process, as one part.
 
     Examples
     --------
@@ -110,26 +110,26 @@ def map_reduce(
     55
     """
     if cluster is None:
-        here: State = _folded([partial(part) for part in cut(1)], merge)
-        return here
-    with connected(cluster) as client:
+        state: State = _merge_pairwise([compute(part) for part in split(1)], merge)
+        return state
+    with connect(cluster) as client:
         n_threads = max(1, sum(client.nthreads().values()))
-        # The function may hold much, such as what is known of all arms: it goes to each worker once. Not pure: two
-        # parts that look alike are still two.
-        how = client.submit(_same, partial, pure=False)
-        states = client.map(_done, cut(_PARTS_EACH * n_threads), how=how, pure=False)
-        last = _folded(states, lambda a, b: client.submit(merge, a, b, pure=False))
-        del states  # what has been merged is let go of
+        # The function may hold large objects, such as a catalogue: send it to each worker once, not per part.
+        # With pure=False, two equal parts are still two tasks.
+        function = client.submit(_identity, compute, pure=False)
+        states = client.map(_call, split(_PARTS_PER_THREAD * n_threads), function=function, pure=False)
+        last = _merge_pairwise(states, lambda a, b: client.submit(merge, a, b, pure=False))
+        del states  # so that the cluster can release states that have been merged
         result: State = _result(last)
         return result
 
 
-def _same(thing: Any) -> Any:
-    return thing
+def _identity(value: Any) -> Any:
+    return value
 
 
-def _done(part: Part, how: Callable[[Part], State]) -> State:
-    return how(part)
+def _call(part: Part, function: Callable[[Part], State]) -> State:
+    return function(part)
 
 
 def _result(future: Any) -> Any:
@@ -139,11 +139,11 @@ def _result(future: Any) -> Any:
         return future.result()
     except KilledWorker as error:
         raise OSError(
-            f"workers of the cluster died again and again at the same task ({error}); do they have enough memory?"
+            f"workers of the cluster died repeatedly at the same task ({error}); they may need more memory"
         ) from None
 
 
-def _folded(states: list[Any], merge: Callable[[Any, Any], Any]) -> Any:
+def _merge_pairwise(states: list[Any], merge: Callable[[Any, Any], Any]) -> Any:
     while len(states) > 1:
         pairs = zip(states[::2], states[1::2], strict=False)
         states = [*(merge(a, b) for a, b in pairs), *(states[-1:] if len(states) % 2 else [])]

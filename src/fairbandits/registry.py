@@ -1,25 +1,33 @@
-"""Policies and worlds by name, as a command line gives them."""
+"""Policies and worlds by name, with parameters, as a command line or a configuration file gives them.
+
+Policies and models are written as calls with keyword arguments: `FairLinUCB(gamma=2, model=shared)`,
+`Model(kind=shared, discount=0.999)`, `module:Class(...)` for custom classes. Python's own parser reads them.
+Values are literals of Python or JSON, nested calls, or bare words, which stand for strings.
+"""
 
 from __future__ import annotations
 
+import ast
 import inspect
-import json
+import re
 import sys
+import warnings
 from collections.abc import Iterable, Mapping
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from fairbandits import policies, worlds
+from fairbandits import policies
 from fairbandits.policies import CounterfactualLinUCB, NaiveLinUCB, Policy
 from fairbandits.simulate import Run
-from fairbandits.simulate.models import made
+from fairbandits.simulate.model_factory import build_model
+from fairbandits.validation import check_integer
 from fairbandits.worlds import PAPER_NAIVE_COLUMNS, LinearWorld, StudentsAndVideos
 
-# Bases, which decide nothing themselves.
+# Base classes, which cannot be used as policies.
 _BASES = (Policy,)
 
-# What policies that know of single columns need to know of the world of the paper.
+# Defaults in the paper's world for the policies that refer to columns by name.
 _COLUMNS_OF_STUDENTS: dict[type[Policy], dict[str, Any]] = {
     NaiveLinUCB: {"drop": PAPER_NAIVE_COLUMNS, "columns": StudentsAndVideos.columns},
     CounterfactualLinUCB: {
@@ -29,40 +37,46 @@ _COLUMNS_OF_STUDENTS: dict[type[Policy], dict[str, Any]] = {
     },
 }
 
+_JSON_CONSTANTS = {"true": True, "false": False, "null": None}
+# `module:Class` is no Python expression, so the parser sees the attribute `module.__colon__.Class`.
+_MODULE_AND_CLASS = re.compile(r"\b([A-Za-z_][\w.]*):([A-Za-z_]\w*)")
+_COLON = ".__colon__."
+_CALL = re.compile(r"[A-Za-z_][\w.:]*\s*\(")
+
 
 def find_policy(name: str) -> type[Policy]:
-    """Find a policy: one of ours, or `module:Class`.
+    """Return the class of a policy: one of this package, or `module:Class`.
 
     Examples
     --------
     >>> find_policy("FairLinUCB")
     <class 'fairbandits.policies.fair_linucb.FairLinUCB'>
     """
-    kinds = (getattr(policies, known) for known in policies.__all__)
-    ours = {
-        kind.__name__: kind
-        for kind in kinds
-        if isinstance(kind, type) and issubclass(kind, Policy) and kind not in _BASES
+    exported = (getattr(policies, known) for known in policies.__all__)
+    known = {
+        cls.__name__: cls
+        for cls in exported
+        if isinstance(cls, type) and issubclass(cls, Policy) and cls not in _BASES
     }
-    kind = _find("policy", name, ours)
-    if not issubclass(kind, Policy):
-        raise ValueError(f"policy {name!r} is no subclass of fairbandits.Policy")
-    return kind
+    cls = _find_class("policy", name, known)
+    if not issubclass(cls, Policy):
+        raise ValueError(f"policy must be a subclass of fairbandits.Policy, got {name!r}")
+    return cls
 
 
 def find_world(name: str) -> type:
-    """Find a world: one of ours, or `module:Class`.
+    """Return the class of a world: one of this package, or `module:Class`.
 
     Examples
     --------
     >>> find_world("LinearWorld")
     <class 'fairbandits.worlds.synthetic.LinearWorld'>
     """
-    return _find("world", name, {kind.__name__: kind for kind in (StudentsAndVideos, LinearWorld)})
+    return _find_class("world", name, {cls.__name__: cls for cls in (StudentsAndVideos, LinearWorld)})
 
 
-def parse_params(words: Iterable[str]) -> dict[str, Any]:
-    """Read `name=value`; a value is JSON, or else a word, or else a name with parameters of its own.
+def parse_params(texts: Iterable[str]) -> dict[str, Any]:
+    """Parse parameters written as `name=value`.
 
     Examples
     --------
@@ -72,87 +86,103 @@ def parse_params(words: Iterable[str]) -> dict[str, Any]:
     {'model': {'Model': {'link': 'logistic', 'discount': 0.999}}}
     """
     params = {}
-    for word in words:
-        name, equals, value = word.partition("=")
+    for text in texts:
+        name, equals, value = text.partition("=")
         if not (equals and name.isidentifier()):
-            raise ValueError(f"{word!r} came; expected name=value, such as gamma=3")
-        params[name] = _value(value.strip())
+            raise _not_a_parameter(text)
+        params[name] = parse_value(value.strip())
     return params
 
 
-def _value(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except json.JSONDecodeError:
-        name, bracket, rest = text.partition("(")
-        if not (bracket and rest.endswith(")")):
-            return text
-        return {name.strip(): parse_params(split_outside(rest[:-1]) if rest[:-1].strip() else ())}
-
-
-def split_outside(text: str) -> list[str]:
-    """Split at the commas that are in no brackets.
+def parse_value(text: str) -> Any:
+    """Parse a value: a literal, `Name(parameter=value, ...)`, or else a string without quotes.
 
     Examples
     --------
-    >>> split_outside("LinUCB(alpha=0.1,model=shared),Uniform")
-    ['LinUCB(alpha=0.1,model=shared)', 'Uniform']
+    >>> parse_value("[0, 5]"), parse_value("true"), parse_value("sex x race"), parse_value("Model()")
+    ([0, 5], True, 'sex x race', {'Model': {}})
     """
-    parts, depth = [""], 0
-    for letter in text:
-        depth += (letter in "([{") - (letter in ")]}")
-        if letter == "," and depth == 0:
-            parts.append("")
-        else:
-            parts[-1] += letter
-    return [part.strip() for part in parts]
+    if _CALL.match(text):
+        name, params = parse_call(text)
+        return {name: params}
+    source = _without_colons(text)
+    try:
+        return _node_value(_parse_expression(source), source)
+    except SyntaxError:
+        return text
 
 
-def parse_policy(text: str) -> tuple[str, dict[str, Any]]:
-    """Read a policy with its parameters: `Name`, `Name(parameter=value,...)` or `module:Class(...)`.
+def parse_call(text: str) -> tuple[str, dict[str, Any]]:
+    """Parse `Name`, `Name(parameter=value, ...)` or `module:Class(...)` into name and parameters.
 
     Examples
     --------
-    >>> parse_policy("FairLinUCB(gamma=2, model=shared)")
+    >>> parse_call("FairLinUCB(gamma=2, model=shared)")
     ('FairLinUCB', {'gamma': 2, 'model': 'shared'})
     """
-    name, bracket, rest = text.strip().partition("(")
-    if bracket and not rest.endswith(")"):
-        raise ValueError(f"{text!r} came; expected a policy such as FairLinUCB(gamma=3)")
-    return name.strip(), parse_params(split_outside(rest[:-1]) if rest[:-1].strip() else ())
+    name, bracket, arguments = text.strip().partition("(")
+    if not bracket:
+        return name.strip(), {}
+    # Only the arguments are parsed: the name may be one that Python does not allow.
+    source = _without_colons(f"call({arguments}")
+    try:
+        node = _parse_expression(source)
+    except SyntaxError as error:
+        raise _not_a_call(text, error.msg) from None
+    if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name)):
+        raise _not_a_call(text, "something follows the closing bracket")
+    return name.strip(), _keywords(node, source)
 
 
-def as_policy(text: str, seed: int | None = 0, known: Mapping[str, Any] | None = None) -> Policy:
-    """Make a policy, which has learned nothing yet, of what `parse_policy` reads.
+def split_list(text: str) -> list[str]:
+    """Split at commas outside of brackets; the items may also be file names, so this is not Python syntax.
+
+    Examples
+    --------
+    >>> split_list("LinUCB(alpha=0.1,model=shared),Uniform")
+    ['LinUCB(alpha=0.1,model=shared)', 'Uniform']
+    """
+    items, depth = [""], 0
+    for character in text:
+        depth += (character in "([{") - (character in ")]}")
+        if character == "," and depth == 0:
+            items.append("")
+        else:
+            items[-1] += character
+    return [item.strip() for item in items]
+
+
+def make_policy(text: str, seed: int | None = 0, defaults: Mapping[str, Any] | None = None) -> Policy:
+    """Return a new policy from its name and parameters, as `parse_call` takes them.
 
     Parameters
     ----------
     text : str
         The policy with its parameters.
     seed : int or None
-        Where its randomness comes from; None for another one every time.
-    known : mapping, optional
-        What is known of parameters that the text leaves out; those that the policy does not have are not given.
+        Its `random_state`; None for fresh entropy.
+    defaults : mapping, optional
+        Values of parameters that the text omits; those that the policy does not have are ignored.
 
     Examples
     --------
-    >>> as_policy("EpsilonGreedy(epsilon=0.2)", seed=7)
+    >>> make_policy("EpsilonGreedy(epsilon=0.2)", seed=7)
     EpsilonGreedy(epsilon=0.2, random_state=7)
-    >>> as_policy("LinUCB", seed=7, known={"reward_range": (0.0, 5.0), "columns": ["age"]})
+    >>> make_policy("LinUCB", seed=7, defaults={"reward_range": (0.0, 5.0), "columns": ["age"]})
     LinUCB(reward_range=(0.0, 5.0), random_state=7)
     """
-    name, params = parse_policy(text)
-    kind = find_policy(name)
-    _refuse_unknown(kind, params)
+    name, params = parse_call(text)
+    cls = find_policy(name)
+    _check_parameters(cls, params)
     model = params.get("model")
     if isinstance(model, Mapping) and "feature_map" in model.get("Model", {}):
-        raise ValueError("a feature map is fitted to contexts; make the Model in Python, and hand over the policy")
-    takes = inspect.signature(kind).parameters
-    given = {key: value for key, value in (known or {}).items() if key in takes} | params
-    return kind(**{key: made(value, None, seed or 0) for key, value in given.items()}, random_state=seed)
+        raise ValueError("a feature map must be fitted to contexts; build the Model and the policy in Python")
+    accepted = inspect.signature(cls).parameters
+    given = {key: value for key, value in (defaults or {}).items() if key in accepted} | params
+    return cls(**{key: build_model(value, None, seed or 0) for key, value in given.items()}, random_state=seed)
 
 
-def as_run(
+def make_run(
     policy: str,
     world: str,
     *,
@@ -162,44 +192,110 @@ def as_run(
     rounds: int | None = None,
     arms: int | None = None,
 ) -> Run:
-    """Put a run together.
+    """Return a run of a policy in a world, both by name.
 
     Parameters
     ----------
     policy, world : str
         Names, as `find_policy` and `find_world` take them.
     seed : int
-        Where all randomness comes from.
+        The seed of the run.
     policy_params, world_params : mapping, optional
         Their parameters.
     rounds, arms : int, optional
-        The size of the world, in whatever words it calls that: students and videos keep the paper's shares,
-        three rounds of training to two of testing, and three male speakers to seven female ones.
+        The size of the world. `StudentsAndVideos` keeps the proportions of the paper: three training rounds to two
+        test rounds, and three male speakers to seven female ones.
 
     Examples
     --------
-    >>> as_run("LinUCB", "StudentsAndVideos", rounds=50000, arms=500).world_params
+    >>> make_run("LinUCB", "StudentsAndVideos", rounds=50000, arms=500).world_params
     {'train': 30000, 'test': 20000, 'male_videos': 150, 'female_videos': 350}
     """
-    kind, place = find_policy(policy), find_world(world)
+    policy_class, world_class = find_policy(policy), find_world(world)
     for_policy, for_world = dict(policy_params or {}), dict(world_params or {})
-    sizes = _sized(place, rounds, arms)
-    clash = sorted(sizes.keys() & for_world.keys())
-    if clash:
-        raise ValueError(f"{clash[0]} is given twice, by itself and by the number of rounds or arms; give one")
+    sizes = _size_params(world_class, rounds, arms)
+    conflicts = sorted(sizes.keys() & for_world.keys())
+    if conflicts:
+        raise ValueError(f"{conflicts[0]} must be given once, got it also through the number of rounds or arms")
     for_world = sizes | for_world
-    if place is StudentsAndVideos:
-        for_policy = _COLUMNS_OF_STUDENTS.get(kind, {}) | for_policy
-    _refuse_unknown(kind, for_policy)
-    _refuse_unknown(place, for_world)
-    return Run(kind, place, worlds.checks.whole("seed", seed, 0), for_policy, for_world)
+    if world_class is StudentsAndVideos:
+        for_policy = _COLUMNS_OF_STUDENTS.get(policy_class, {}) | for_policy
+    _check_parameters(policy_class, for_policy)
+    _check_parameters(world_class, for_world)
+    return Run(policy_class, world_class, check_integer("seed", seed, 0), for_policy, for_world)
 
 
-def _sized(place: type, rounds: int | None, arms: int | None) -> dict[str, Any]:
+def _parse_expression(source: str) -> ast.expr:
+    with warnings.catch_warnings():
+        # Text such as "3in" or "\d" is a bare word here, not questionable Python.
+        warnings.simplefilter("ignore", SyntaxWarning)
+        try:
+            return ast.parse(source, mode="eval").body
+        except (ValueError, RecursionError, MemoryError) as error:  # null bytes; too deeply nested
+            raise SyntaxError(str(error)) from None
+
+
+def _node_value(node: ast.expr, source: str) -> Any:
+    value: Any
+    match node:
+        case ast.Name(id=name):
+            value = _JSON_CONSTANTS.get(name, name)
+        case ast.Constant(value=str(text)):
+            value = _with_colons(text)
+        case ast.Call(func=ast.Name() | ast.Attribute()):
+            value = {_source_text(node.func, source): _keywords(node, source)}
+        case ast.List(elts=elements) | ast.Tuple(elts=elements):
+            value = [_node_value(element, source) for element in elements]
+        case ast.Dict(keys=keys, values=values):
+            items = ((key, item) for key, item in zip(keys, values, strict=True) if key is not None)
+            value = {_node_value(key, source): _node_value(item, source) for key, item in items}
+        case _:
+            try:
+                value = ast.literal_eval(node)
+            except ValueError:  # any other expression, such as males-first, is a bare word
+                value = _source_text(node, source)
+    return value
+
+
+def _keywords(node: ast.Call, source: str) -> dict[str, Any]:
+    for argument in node.args:
+        raise _not_a_parameter(_source_text(argument, source))
+    params: dict[str, Any] = {}
+    for keyword in node.keywords:
+        if keyword.arg is None:
+            raise _not_a_parameter(f"**{_source_text(keyword.value, source)}")
+        if keyword.arg in params:
+            raise ValueError(f"{keyword.arg} must be given once, got it twice")
+        params[keyword.arg] = _node_value(keyword.value, source)
+    return params
+
+
+def _source_text(node: ast.expr, source: str) -> str:
+    return _with_colons(ast.get_source_segment(source, node) or "")
+
+
+def _without_colons(text: str) -> str:
+    return _MODULE_AND_CLASS.sub(rf"\1{_COLON}\2", text)
+
+
+def _with_colons(text: str) -> str:
+    return text.replace(_COLON, ":")
+
+
+def _not_a_parameter(text: str) -> ValueError:
+    return ValueError(f"a parameter must be written as name=value, for example gamma=3, got {text!r}")
+
+
+def _not_a_call(text: str, reason: str) -> ValueError:
+    rule = "must be written as Name(parameter=value, ...), for example FairLinUCB(gamma=3)"
+    return ValueError(f"parameters {rule}, got {text!r}: {reason}")
+
+
+def _size_params(world_class: type, rounds: int | None, arms: int | None) -> dict[str, Any]:
     for name, size in (("rounds", rounds), ("arms", arms)):
         if size is not None:
-            worlds.checks.whole(name, size, 1)
-    if place is not StudentsAndVideos:
+            check_integer(name, size, 1)
+    if world_class is not StudentsAndVideos:
         sizes = {"rounds": rounds, "n_arms": arms}
         return {name: size for name, size in sizes.items() if size is not None}
     params: dict[str, Any] = {}
@@ -212,31 +308,31 @@ def _sized(place: type, rounds: int | None, arms: int | None) -> dict[str, Any]:
     return params
 
 
-def _find(what: str, name: str, ours: Mapping[str, type]) -> type:
-    if name in ours:
-        return ours[name]
+def _find_class(kind: str, name: str, known: Mapping[str, type]) -> type:
+    if name in known:
+        return known[name]
     module, colon, member = name.partition(":")
     if not colon:
-        raise ValueError(f"there is no {what} {name!r}; expected one of {', '.join(ours)}, or module:Class")
-    # As `python -m` does: what lies in the current folder can be named.
+        raise ValueError(f"{kind} must be one of {', '.join(known)}, or module:Class, got {name!r}")
+    # As for `python -m`, modules in the current folder can be imported.
     if str(Path.cwd()) not in sys.path:
         sys.path.insert(0, str(Path.cwd()))
     try:
-        found = getattr(import_module(module), member)
+        cls = getattr(import_module(module), member)
     except (ImportError, AttributeError, TypeError, ValueError) as error:
-        raise ValueError(f"{what} {name!r} cannot be imported: {error}") from None
-    if not isinstance(found, type):
-        raise ValueError(f"{what} {name!r} is no class")
-    return found
+        raise ValueError(f"{kind} {name!r} cannot be imported: {error}") from None
+    if not isinstance(cls, type):
+        raise ValueError(f"{kind} must be a class, got {name!r}")
+    return cls
 
 
-def _refuse_unknown(kind: type, params: Mapping[str, Any]) -> None:
-    known = [name for name in inspect.signature(kind).parameters if name != "random_state"]
+def _check_parameters(cls: type, params: Mapping[str, Any]) -> None:
+    known = [name for name in inspect.signature(cls).parameters if name != "random_state"]
     for name in params:
         if name == "random_state":
-            raise ValueError("random_state comes from the seed; set that")
+            raise ValueError("random_state is derived from the seed; set the seed instead")
         if name not in known:
-            has = ", ".join(known) or "none"
+            names = ", ".join(known) or "none"
             raise ValueError(
-                f"{kind.__name__} has no parameter {name!r}; it has {has} (--set for policies, --with for worlds)"
+                f"{cls.__name__} has no parameter {name!r}; it has {names} (--set for policies, --with for worlds)"
             )

@@ -1,4 +1,4 @@
-"""Files that are there whole or not at all."""
+"""Atomic file writes: a file is complete, or it is not there."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from pathlib import Path
 
 
 @contextmanager
-def whole_file(path: Path) -> Iterator[Path]:
-    """Give the name of a file to write, which takes the place of another when it is done, and only then.
+def atomic_file(path: Path) -> Iterator[Path]:
+    """Yield a temporary path to write to, which replaces `path` when the block ends without an error.
 
-    So nobody ever sees half of it, whoever is killed or writes it meanwhile.
+    So no reader sees an incomplete file, even if the writer is killed or several processes write at once.
     """
-    # Named here rather than by mkstemp, so that it gets the permissions that files get here.
+    # Not mkstemp, which would make the file private to the user; this one gets the usual permissions.
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     try:
         yield temporary
@@ -27,7 +27,7 @@ def whole_file(path: Path) -> Iterator[Path]:
         raise
 
 
-def write_whole(path: Path, content: bytes) -> None:
-    """Write a file so that it is there whole or not at all."""
-    with whole_file(path) as temporary, temporary.open("xb") as file:
+def atomic_write(path: Path, content: bytes) -> None:
+    """Write a file atomically."""
+    with atomic_file(path) as temporary, temporary.open("xb") as file:
         file.write(content)

@@ -24,14 +24,14 @@ class TwoRounds:
             yield Visit(contexts, "a", rewards, rewards)
 
 
-# The checker would like narrow bounds on the observations; a world does not promise any.
+# The checker prefers bounded observations; a world has no bounds.
 @pytest.mark.filterwarnings("ignore:.*Box observation space:UserWarning")
 @pytest.mark.parametrize(
     "world",
-    [LinearWorld(rounds=30), StudentsAndVideos(train=20, test=10, data="standin")],
+    [LinearWorld(rounds=30), StudentsAndVideos(train=20, test=10, data="stand-in")],
     ids=["linear", "students"],
 )
-def test_gymnasium_finds_nothing_wrong(world):
+def test_the_environment_passes_the_checker_of_gymnasium(world):
     check_env(as_gymnasium(world), skip_render_check=True)
 
 
@@ -59,17 +59,17 @@ def test_sparse_contexts_are_made_dense():
     assert (observation == np.eye(3)).all()
 
 
-def test_a_catalogue_that_changes_is_refused():
+def test_contexts_of_another_shape_are_refused():
     env = as_gymnasium(TwoRounds(np.eye(3), np.eye(4)))
     env.reset()
-    with pytest.raises(ValueError, match=r"shape \(4, 4\) came; expected \(3, 3\)"):
+    with pytest.raises(ValueError, match=r"contexts must have shape \(3, 3\) in every round, got \(4, 4\)"):
         env.step(0)
 
 
 @pytest.mark.parametrize("action", [-1, 3, 99, 0.5, "0", None])
-def test_an_action_that_is_no_arm_is_refused(action):
+def test_invalid_actions_are_refused(action):
     env = as_gymnasium(TwoRounds(np.eye(3), np.eye(3)))
     env.reset()
-    with pytest.raises(ValueError, match=f"the action {action!r} came; expected the number of an arm, 0 to 2"):
+    with pytest.raises(ValueError, match=f"action must be the index of an arm, from 0 to 2, got {action!r}"):
         env.step(action)
-    assert not env.step(np.int64(2))[2], "the refused step took no round"
+    assert not env.step(np.int64(2))[2], "a refused step must not advance the world"

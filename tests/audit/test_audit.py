@@ -227,9 +227,9 @@ def test_an_audit_in_parts_gives_the_same_results(tmp_path, monkeypatch, is_date
         ({"tolerance": float("nan")}, "tolerance must be a non-negative number, got nan"),
         ({"confidence": "95%"}, "confidence must be between 0 and 1, exclusive, got '95%'"),
         ({"tolerance": "2%"}, "tolerance must be a non-negative number, got '2%'"),
-        ({"min_rows": 0}, "min_rows=0 came; expected a whole number of at least 1"),
-        ({"min_rows": 1.5}, r"min_rows=1\.5 came; expected a whole number of at least 1"),
-        ({"seed": -1}, "seed=-1 came; expected a whole number of at least 0"),
+        ({"min_rows": 0}, "min_rows must be an integer of at least 1, got 0"),
+        ({"min_rows": 1.5}, r"min_rows must be an integer of at least 1, got 1\.5"),
+        ({"seed": -1}, "seed must be an integer of at least 0, got -1"),
         ({"reward_range": (1, 0)}, "reward_range must be two numbers"),
     ],
 )

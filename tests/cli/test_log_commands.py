@@ -86,7 +86,7 @@ def test_roles_from_a_file_and_from_options(capsys, tmp_path):
             "bad.csv, column 'reward', row 2: value must be a number, got 'good'; ",
         ),
         (["sample", "log.txt"], "a log must be a .csv or .parquet file, got '.txt'"),
-        (["sample", "log.csv", "--rows", "0"], "rows=0 came; expected a whole number of at least 1"),
+        (["sample", "log.csv", "--rows", "0"], "rows must be an integer of at least 1, got 0"),
         (["compare", "--jobs", "2", "--cluster", "local"], "--jobs 2 and --cluster local came; give one"),
     ],
 )

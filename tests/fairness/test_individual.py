@@ -10,7 +10,7 @@ from fairbandits.policies.twins import reward_of_best
 from fairbandits.simulate import individual_gaps, simulate
 from fairbandits.worlds import LinearWorld, StudentsAndVideos
 
-SMALL = {"male_videos": 6, "female_videos": 4, "train": 60, "test": 40, "data": "standin"}
+SMALL = {"male_videos": 6, "female_videos": 4, "train": 60, "test": 40, "data": "stand-in"}
 REWARDS = st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1)), min_size=1, max_size=40)
 
 
@@ -123,7 +123,7 @@ def test_each_user_has_one_twin():
 
 @pytest.mark.parametrize("sensitive", ["sex", "race", "sex x race", ("sex", "race")])
 def test_a_students_twin_differs_in_sex_alone(sensitive):
-    world = StudentsAndVideos(**SMALL, sensitive=sensitive, turns=True, noise=0.1)
+    world = StudentsAndVideos(**SMALL, sensitive=sensitive, drift=True, noise=0.1)
     columns = np.array(world.columns)
     flipped = {"female": "male", "male": "female"}
     for plain, (visit, twin) in zip(world.visits(), world.twins(), strict=True):
@@ -194,7 +194,7 @@ def test_worlds_and_parts_without_twins():
         def visits(self):
             return iter(())
 
-    with pytest.raises(ValueError, match=r"a Plain came; expected a world with twins\(\)"):
+    with pytest.raises(ValueError, match=r"world must have a method twins\(\), got a Plain"):
         individual_gaps(LinUCB(), Plain())
-    with pytest.raises(ValueError, match="part='train' came; nobody visits LinearWorld in that part"):
+    with pytest.raises(ValueError, match="part must be a part in which LinearWorld has visits, got 'train'"):
         individual_gaps(LinUCB(), LinearWorld(rounds=5), "train")

@@ -195,9 +195,9 @@ def test_column_names_that_are_not_strings():
 
 def test_invalid_arguments():
     log = Log.open(pd.DataFrame(VALID))
-    with pytest.raises(ValueError, match=r"^rows=0 came; expected a whole number of at least 1"):
+    with pytest.raises(ValueError, match=r"^rows must be an integer of at least 1, got 0"):
         log.chunks(rows=0)
-    with pytest.raises(ValueError, match=r"^n=0 came; expected a whole number of at least 1"):
+    with pytest.raises(ValueError, match=r"^n must be an integer of at least 1, got 0"):
         log.split(0)
 
 

@@ -71,5 +71,5 @@ def test_the_same_seed_gives_the_same_sample(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize(("rows", "seed"), [(0, 0), (2.5, 0), (10, -1)])
 def test_invalid_sizes_and_seeds(rows, seed):
-    with pytest.raises(ValueError, match="came; expected a whole number of at least"):
+    with pytest.raises(ValueError, match="must be an integer of at least"):
         sample_log(rows, seed)

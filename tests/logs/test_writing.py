@@ -11,7 +11,7 @@ from fairbandits.worlds import LinearWorld, StudentsAndVideos
 
 @pytest.mark.parametrize("name", ["log.parquet", "log.csv"])
 def test_a_trace_is_written_as_a_log(tmp_path, name):
-    world = StudentsAndVideos(train=60, test=40, sensitive=("sex", "race"), data="standin", random_state=0)
+    world = StudentsAndVideos(train=60, test=40, sensitive=("sex", "race"), data="stand-in", random_state=0)
     trace = simulate(EpsilonGreedy(random_state=0), world)
     assert write_log(tmp_path / name, trace) == 100
     log = Log.open(tmp_path / name)

@@ -14,7 +14,7 @@ from fairbandits import Catalogue, FairLinUCB, LinTS, LinUCB, Model, Policy, Pol
 from fairbandits.cli import main
 from fairbandits.models import DisjointModel, HybridModel, as_rows
 from fairbandits.models.logistic import to_rewards, working_row
-from fairbandits.registry import as_run, parse_params
+from fairbandits.registry import make_run, parse_params
 from tests.helpers import CURVED, MODELS, SAMPLE, contexts_for, fresh, teach
 from tests.models.by_hand import DiscountByHand, HybridByHand, logistic_step
 from tests.policies.test_textbook import CONTEXTS
@@ -530,7 +530,7 @@ NAMED = {
 
 @pytest.mark.parametrize("text", NAMED)
 def test_models_by_name(text):
-    run = as_run("LinUCB", "LinearWorld", policy_params=parse_params([f"model={text}"]), rounds=30)
+    run = make_run("LinUCB", "LinearWorld", policy_params=parse_params([f"model={text}"]), rounds=30)
     assert run.make_policy().model == NAMED[text]
     assert len(run.simulate()) == 30
 
@@ -546,7 +546,7 @@ def test_models_by_name(text):
 )
 def test_feature_maps_by_name_are_fitted_on_the_first_visits(text, tmp_path):
     params = parse_params([f"model=Model(kind=shared, feature_map={text})"])
-    run = as_run("LinUCB", "LinearWorld", policy_params=params, rounds=60)
+    run = make_run("LinUCB", "LinearWorld", policy_params=params, rounds=60)
     policy = run.make_policy(run.make_world())
     assert text.partition("(")[0].endswith(type(policy.model.feature_map).__name__)
     first, again = run.simulate(tmp_path), run.simulate()
@@ -569,7 +569,7 @@ def test_feature_maps_by_name_are_fitted_on_the_first_visits(text, tmp_path):
 )
 def test_names_that_are_no_models(text, words):
     with pytest.raises(ValueError, match=words):
-        as_run("LinUCB", "LinearWorld", policy_params=parse_params([f"model={text}"])).make_policy()
+        make_run("LinUCB", "LinearWorld", policy_params=parse_params([f"model={text}"])).make_policy()
 
 
 def test_a_map_that_does_not_fit_its_world_is_one_line(capsys, tmp_path):

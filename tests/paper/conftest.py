@@ -1,4 +1,4 @@
-"""What the tests of the paper share: the data that is there."""
+"""Shared fixtures: the dataset on this machine."""
 
 import os
 
@@ -9,5 +9,5 @@ from fairbandits.worlds.datasets.loading import VARIABLE
 
 @pytest.fixture(scope="session")
 def source():
-    """The real data where the environment names it, the stand-in elsewhere."""
-    return os.environ.get(VARIABLE) or "standin"
+    """The real data if the environment variable is set, otherwise the stand-in."""
+    return os.environ.get(VARIABLE) or "stand-in"

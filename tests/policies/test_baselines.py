@@ -15,7 +15,7 @@ from fairbandits import (
     PrimalDualLinUCB,
 )
 from fairbandits.fairness import dual_prices, hedge_weights
-from fairbandits.registry import as_run
+from fairbandits.registry import make_run
 from fairbandits.worlds import StudentsAndVideos
 from tests.helpers import CURVED, contexts_for, fresh, teach
 
@@ -209,8 +209,8 @@ def test_counterfactual_keeps_the_arms_that_treat_twins_alike(model, tolerance):
 
 
 def test_counterfactual_knows_the_twins_of_students():
-    run = as_run("CounterfactualLinUCB", "StudentsAndVideos", rounds=20, arms=10)
-    world = StudentsAndVideos(**run.world_params, data="standin", random_state=0)
+    run = make_run("CounterfactualLinUCB", "StudentsAndVideos", rounds=20, arms=10)
+    world = StudentsAndVideos(**run.world_params, data="stand-in", random_state=0)
     policy = run.make_policy()
     for visit, twin in world.twins():
         twins = policy._twins(visit.contexts.rows)

@@ -28,7 +28,7 @@ from fairbandits import (
 )
 from fairbandits.contexts import correlated_columns
 from fairbandits.models import as_rows
-from fairbandits.policies.lints import probability_of_best
+from fairbandits.policies.lints import ThompsonPicker, probability_of_best
 from fairbandits.policies.serialisation import params_to_dict
 from tests.helpers import POLICIES, contexts_for, fresh, teach
 
@@ -376,9 +376,14 @@ def test_probabilities_without_a_closed_form_are_counted():
     contexts = np.array([contexts_for(np.random.default_rng(1))] * 2)
     exact = policy.probabilities(contexts, ["male", "female"])
 
-    class Secretive(LinTS):
-        def chances(self, scores):
+    class SecretivePicker(ThompsonPicker):
+        def probabilities(self, scores, groups):
             return None
+
+    class Secretive(LinTS):
+        @property
+        def picker(self):
+            return SecretivePicker(self.alpha, is_independent=True)
 
     counted = teach(Secretive(alpha=0.5, random_state=0))[0].probabilities(
         contexts, ["male", "female"], draws=4000

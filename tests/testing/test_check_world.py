@@ -1,4 +1,4 @@
-"""The checker of worlds: it lets good ones pass, and says of each fault what it is."""
+"""check_world accepts valid worlds, and names the problem of every other."""
 
 from dataclasses import replace
 
@@ -12,8 +12,8 @@ from fairbandits.worlds import LinearWorld, Visit
 GOOD = Visit(np.eye(3), "a", np.full(3, 0.5), np.full(3, 0.5), arms=["x", "y", 3], part="test")
 
 
-class Given:
-    """A world that goes through the visits that it is given."""
+class ListedWorld:
+    """A world of the given visits."""
 
     def __init__(self, *visits, length=None):
         self.given = visits
@@ -26,8 +26,8 @@ class Given:
         return iter(self.given)
 
 
-class Shared(LinearWorld):
-    """A world with one generator for all readings."""
+class SharedGenerator(LinearWorld):
+    """A world with one random generator for all iterations."""
 
     def __post_init__(self):
         super().__post_init__()
@@ -38,8 +38,8 @@ class Shared(LinearWorld):
             yield replace(visit, rewards=self.rng.random(self.n_arms))
 
 
-class Overwriting(LinearWorld):
-    """A world that writes every context into the same array."""
+class ReusedArray(LinearWorld):
+    """A world that writes all contexts into the same array."""
 
     def visits(self):
         contexts = np.empty((self.n_arms, self.n_features))
@@ -48,8 +48,8 @@ class Overwriting(LinearWorld):
             yield replace(visit, contexts=contexts)
 
 
-class Once(Given):
-    """A world that can be read once."""
+class ReadOnce(ListedWorld):
+    """A world with a single iterator."""
 
     def __init__(self, *visits):
         super().__init__(*visits)
@@ -60,36 +60,38 @@ class Once(Given):
 
 
 class Endless(LinearWorld):
-    """A world that goes on for ever."""
+    """A world that never ends."""
 
     def visits(self):
         while True:
             yield from super().visits()
 
 
-class Empty(LinearWorld):
-    """A world that goes on for ever and gives nothing."""
+class EndlessNone(LinearWorld):
+    """A world that never ends and yields no visits."""
 
     def visits(self):
         while True:
             yield
 
 
-class Listed(Given):
-    """A world that gives its visits all at once."""
+class NoIterator(ListedWorld):
+    """A world whose visits() returns a list."""
 
     def visits(self):
         return list(self.given)
 
 
-def test_good_worlds_pass():
+def test_valid_worlds_pass():
     train = replace(GOOD, part="train", group=None, arms=None)
-    check_world(Given(train, GOOD, replace(GOOD, group=1), replace(GOOD, group=None)))
-    check_world(Given(replace(GOOD, contexts=scipy.sparse.csr_array(np.eye(3)))))
-    check_world(Given(replace(GOOD, group={"sex": "f", "race": None}), replace(GOOD, group={"race": 1, "sex": 2})))
+    check_world(ListedWorld(train, GOOD, replace(GOOD, group=1), replace(GOOD, group=None)))
+    check_world(ListedWorld(replace(GOOD, contexts=scipy.sparse.csr_array(np.eye(3)))))
+    check_world(
+        ListedWorld(replace(GOOD, group={"sex": "f", "race": None}), replace(GOOD, group={"race": 1, "sex": 2}))
+    )
     two = np.array([0, 1])
-    check_world(Given(GOOD, replace(GOOD, contexts=np.eye(3)[:2], expected=two, rewards=two, arms=None)))
-    check_world(Given(replace(GOOD, rewards=np.array([-3.0, 0, 7]))), reward_range=None)
+    check_world(ListedWorld(GOOD, replace(GOOD, contexts=np.eye(3)[:2], expected=two, rewards=two, arms=None)))
+    check_world(ListedWorld(replace(GOOD, rewards=np.array([-3.0, 0, 7]))), reward_range=None)
 
 
 @pytest.mark.parametrize(
@@ -99,56 +101,59 @@ def test_good_worlds_pass():
         ({"contexts": np.ones((0, 3))}, "contexts have no rows"),
         ({"contexts": np.full((3, 3), np.nan)}, "contexts hold 9 entries that are NaN"),
         ({"contexts": np.full((3, 3), "x")}, "contexts must be a matrix of numbers"),
-        ({"contexts": np.eye(3) * 1j}, "contexts are complex; expected real numbers"),
-        ({"contexts": scipy.sparse.csr_array(np.eye(3) * 1j)}, "contexts are complex"),
-        ({"contexts": np.ones((3, 4))}, "contexts are 4 wide after 3"),
-        ({"expected": np.ones(2)}, r"expected has shape \(2,\); expected \(3,\)"),
-        ({"expected": [0.5, 0.5, 0.5]}, "expected is a list; expected a numpy array"),
-        ({"rewards": [0.5, 0.5, 0.5]}, "rewards is a list; expected a numpy array"),
-        ({"rewards": np.ones((3, 1))}, r"rewards has shape \(3, 1\)"),
-        ({"rewards": np.ones(3) * 1j}, "rewards are complex128; expected real numbers"),
-        ({"rewards": np.array([0, np.inf, 0])}, "rewards hold NaN or infinity"),
-        ({"rewards": np.array([0, 2.0, 0])}, "rewards run from 0 to 2; expected 0 to 1"),
+        ({"contexts": np.eye(3) * 1j}, "contexts must be real numbers, got complex ones"),
+        ({"contexts": scipy.sparse.csr_array(np.eye(3) * 1j)}, "contexts must be real numbers, got complex ones"),
+        ({"contexts": np.ones((3, 4))}, "contexts must have the same columns in every round, got 4 after 3"),
+        ({"expected": np.ones(2)}, r"expected must have shape \(3,\), .*, got \(2,\)"),
+        ({"expected": [0.5, 0.5, 0.5]}, "expected must be a numpy array, got a list"),
+        ({"rewards": [0.5, 0.5, 0.5]}, "rewards must be a numpy array, got a list"),
+        ({"rewards": np.ones((3, 1))}, r"rewards must have shape \(3,\), .*, got \(3, 1\)"),
+        ({"rewards": np.ones(3) * 1j}, "rewards must be real numbers, got complex128"),
+        ({"rewards": np.array([0, np.inf, 0])}, "rewards must be finite, got NaN or infinity"),
+        ({"rewards": np.array([0, 2.0, 0])}, "rewards must be from 0 to 1, got 0 to 2"),
         ({"group": ["a"]}, "a group is a string or a whole number"),
         ({"group": ("a", 1)}, "a group is a string or a whole number"),
         ({"group": np.array(["a", "b"])}, "a group is a string or a whole number"),
         ({"group": {"sex": ["a"]}}, "a group is a string or a whole number"),
-        ({"group": {}}, "group is an empty mapping"),
+        ({"group": {}}, "a mapping of groups must have at least one attribute, got none"),
         ({"group": {1: "a"}}, "named by a non-empty string"),
-        ({"group": {"sex": "a"}}, r"the group names \['sex'\] after \[\]"),
+        (
+            {"group": {"sex": "a"}},
+            r"groups must have the same attributes in every round, got \['sex'\] after \[\]",
+        ),
         ({"arms": ["x"]}, r"got 1 arm id\(s\) for 3 row"),
         ({"arms": ["x", "y", "x"]}, "arm ids must differ"),
         ({"arms": ["x", "y", 0.5]}, "an arm id is a string or a whole number; got 0.5"),
         ({"arms": ["x", "y", True]}, "an arm id is a string or a whole number; got True"),
         ({"arms": "xyz"}, "arms must be a sequence of ids"),
-        ({"part": "exam"}, "part is 'exam'; expected 'train' or 'test'"),
-        ({"part": "train"}, "a 'train' round after a 'test' round"),
+        ({"part": "exam"}, "part must be 'train' or 'test', got 'exam'"),
+        ({"part": "train"}, "a 'train' round follows a 'test' round"),
     ],
 )
-def test_a_bad_round_is_named(change, message):
+def test_an_invalid_round_is_named(change, message):
     with pytest.raises(AssertionError, match=message) as caught:
-        check_world(Given(GOOD, replace(GOOD, **change)))
+        check_world(ListedWorld(GOOD, replace(GOOD, **change)))
     assert str(caught.value).startswith("round 1: ")
 
 
 @pytest.mark.parametrize(
     ("world", "message"),
     [
-        (object(), "object is not a World"),
-        (Given(GOOD, length=2), r"gave 1 rounds but len\(\) says 2"),
-        (Endless(rounds=5), r"gave more than 5 rounds but len\(\) says 5"),
-        (Empty(rounds=5), "round 0: visits.. gave a NoneType; yield Visit records"),
-        (Listed(GOOD), "visits.. gave a list; expected an iterator"),
-        (Given(), "the world has no rounds"),
-        (Given("visit"), "round 0: visits.. gave a str; yield Visit records"),
-        (Shared(rounds=5), "round 0: rewards differ between two readings; .* seed a new generator"),
-        (Overwriting(rounds=5), "the contexts of round 0 changed after they were handed out"),
-        (Once(GOOD, "visit"), "round 0: visits.. gave a str"),
-        (Once(GOOD), "round 0: one reading ended before the other"),
-        (Once(GOOD, replace(GOOD, group="b")), "group is 'a' in one reading and 'b' in another"),
-        (Once(GOOD, replace(GOOD, arms=None)), "arms differ between two readings"),
+        (object(), "a world must have the methods .*, got a object"),
+        (ListedWorld(GOOD, length=2), r"visits\(\) must yield len\(world\) = 2 rounds, got 1"),
+        (Endless(rounds=5), r"visits\(\) must yield len\(world\) = 5 rounds, got more than 5"),
+        (EndlessNone(rounds=5), r"round 0: visits\(\) must yield Visit objects, got a NoneType"),
+        (NoIterator(GOOD), r"visits\(\) must return an iterator, got a list"),
+        (ListedWorld(), "a world must have at least one round, got none"),
+        (ListedWorld("visit"), r"round 0: visits\(\) must yield Visit objects, got a str"),
+        (SharedGenerator(rounds=5), "round 0: rewards differ between two iterations; .* seed a new generator"),
+        (ReusedArray(rounds=5), "the contexts of round 0 changed after they were yielded"),
+        (ReadOnce(GOOD, "visit"), r"round 0: visits\(\) must yield Visit objects, got a str"),
+        (ReadOnce(GOOD), "round 0: one iteration ended before the other"),
+        (ReadOnce(GOOD, replace(GOOD, group="b")), "group is 'a' in one iteration and 'b' in another"),
+        (ReadOnce(GOOD, replace(GOOD, arms=None)), "arms differ between two iterations"),
     ],
 )
-def test_a_bad_world_is_told(world, message):
+def test_an_invalid_world_is_refused(world, message):
     with pytest.raises(AssertionError, match=message):
         check_world(world)

@@ -1,4 +1,4 @@
-"""The world of students and videos, against the facts of the paper's experiment."""
+"""The students-and-videos world, against the facts of the paper's experiment."""
 
 from collections import Counter
 
@@ -8,12 +8,12 @@ import pytest
 from fairbandits.testing import check_world
 from fairbandits.worlds import StudentsAndVideos, World
 from fairbandits.worlds.datasets import loading
-from fairbandits.worlds.encode import CONTEXT_COLUMNS
+from fairbandits.worlds.features import CONTEXT_COLUMNS
 
 COLUMN = {name: number for number, name in enumerate(CONTEXT_COLUMNS)}
 
 
-def make(source="standin", **parameters):
+def make(source="stand-in", **parameters):
     return StudentsAndVideos(**{"train": 40, "test": 20, "data": source} | parameters)
 
 
@@ -21,7 +21,7 @@ def groups(world, part=None):
     return [visit.group for visit in world.visits() if part in {None, visit.part}]
 
 
-def test_the_experiment_has_the_papers_numbers(source):
+def test_the_world_has_the_size_of_the_papers_experiment(source):
     world = StudentsAndVideos(data=source)
     assert isinstance(world, World)
     assert (len(world), world.n_arms, len(world.columns)) == (5_000, 100, 134)
@@ -32,9 +32,9 @@ def test_the_experiment_has_the_papers_numbers(source):
     assert world.arms[-1] == "f69"
 
 
-def test_nobody_comes_twice(source):
+def test_no_student_is_drawn_twice(source):
     world = StudentsAndVideos(data=source)
-    assert len(set(world._rounds)) == 5_000
+    assert len(set(world._student_of_round)) == 5_000
 
 
 @pytest.mark.parametrize(
@@ -47,11 +47,11 @@ def test_nobody_comes_twice(source):
         {"male_videos": 1, "female_videos": 0, "train": 0},
     ],
 )
-def test_it_is_a_world(source, parameters):
+def test_the_world_passes_check_world(source, parameters):
     check_world(make(source, **parameters))
 
 
-def test_the_reward_is_what_the_paper_says(source):
+def test_the_reward_is_the_papers_formula(source):
     for visit in make(source).visits():
         row = np.asarray(visit.contexts)
         match = row[:, COLUMN["match"]]
@@ -61,12 +61,12 @@ def test_the_reward_is_what_the_paper_says(source):
         level = np.searchsorted([4, 8, 9, 10], round(number)) / 4
         rating = (visit.expected - 0.4 * level - 0.3 * match) / 0.3
         assert np.allclose(rating * 5, np.rint(rating * 5))
-        # Whole stars lie in the bin that ends at them, or in the next.
+        # A rating of n whole stars lies in the bin that ends at n, or in the next one.
         bins = row[:, COLUMN["video-rate=0-1"] : COLUMN["video-rate=4-5"] + 1].argmax(axis=1)
         assert set(np.rint(rating * 5) - bins) <= {0, 1}
 
 
-def test_the_second_reward_does_not_know_the_match(source):
+def test_the_second_reward_does_not_depend_on_the_match(source):
     one, two = make(source, male_videos=1, female_videos=0), make(source, male_videos=0, female_videos=1)
     for male, female in zip(one.visits(), two.visits(), strict=True):
         assert abs(male.expected - female.expected) == pytest.approx(0.3)
@@ -77,17 +77,17 @@ def test_the_second_reward_does_not_know_the_match(source):
         assert male.expected == female.expected
 
 
-def test_groups_say_what_the_contexts_say(source):
+def test_groups_agree_with_the_contexts(source):
     for visit in make(source, sensitive=["race", "sex"]).visits():
         assert list(visit.group) == ["race", "sex"]
         assert np.asarray(visit.contexts)[0, COLUMN[f"race={visit.group['race']}"]] == 1
         assert np.asarray(visit.contexts)[0, COLUMN[f"sex={visit.group['sex'].capitalize()}"]] == 1
 
 
-def test_who_is_drawn_depends_on_what_is_sensitive():
+def test_the_sexes_are_balanced_only_where_sex_is_sensitive():
     visits = make(sensitive="race", train=2_000).visits()
     sexes = [np.asarray(visit.contexts)[0, COLUMN["sex=Male"]] for visit in visits]
-    assert 0.63 < np.mean(sexes) < 0.71  # two thirds of all, and not half
+    assert 0.63 < np.mean(sexes) < 0.71  # two thirds of all students are male
     sexes = Counter(group["sex"] for group in groups(make(sensitive=("race", "sex"))))
     assert sexes == {"male": 30, "female": 30}
 
@@ -102,7 +102,7 @@ def test_the_order_of_the_training_part(order, first):
     assert test != sorted(test, reverse=True)
 
 
-def test_odd_sizes_and_large_ones():
+def test_odd_and_large_sizes():
     assert Counter(groups(make(train=3, test=1))) == {"male": 3, "female": 1}
     world = make(train=40_000, test=5, male_videos=2, female_videos=0)
     assert Counter(groups(world)) == {"male": 20_003, "female": 20_002}
@@ -110,7 +110,7 @@ def test_odd_sizes_and_large_ones():
     assert make(male_videos=2_000).arms[:1] == ("m0000",)
 
 
-def test_the_same_state_gives_the_same_world_and_another_one_another():
+def test_the_random_state_determines_the_world():
     def total(state):
         visits = make(random_state=state).visits()
         return sum(np.asarray(visit.contexts).sum() + visit.rewards.sum() for visit in visits)
@@ -123,38 +123,38 @@ def test_the_same_state_gives_the_same_world_and_another_one_another():
 
 def test_noise_keeps_rewards_in_range_and_their_means():
     world = make(noise=0.3, train=2_000)
-    differences = []
+    noise = []
     for visit in world.visits():
         assert (visit.rewards >= 0).all()
         assert (visit.rewards <= 1).all()
-        differences.append(visit.rewards - visit.expected)
-    assert np.std(differences) > 0.1
-    assert abs(np.mean(differences)) < 0.002
+        noise.append(visit.rewards - visit.expected)
+    assert np.std(noise) > 0.1
+    assert abs(np.mean(noise)) < 0.002
 
 
-def test_shared_rewards_cannot_be_written_to():
+def test_shared_rewards_are_read_only():
     visit = next(make().visits())
     with pytest.raises(ValueError, match="read-only"):
         visit.expected[0] = 1
 
 
-def test_the_line_about_the_data(source, monkeypatch):
+def test_data_source_names_the_data(source):
     line = make(source).data_source
-    if source == "standin":
-        assert line.startswith("STAND-IN data: synthetic rows dealt from counts of UCI Adult and SFU YouTube")
+    if source == "stand-in":
+        assert line.startswith("STAND-IN data: synthetic rows with the counts of UCI Adult and SFU YouTube")
     else:
         assert line == "real data: UCI Adult, SFU YouTube 2007-03-02"
 
 
-def test_the_line_about_mixed_data(real_folder, tmp_path, monkeypatch):
+def test_data_source_names_real_and_stand_in_data(real_folder, tmp_path, monkeypatch):
     monkeypatch.setenv(loading.VARIABLE, str(tmp_path))
     (tmp_path / "adult").mkdir()
     (tmp_path / "adult/adult.data").symlink_to(real_folder / "adult/adult.data")
     line = make("auto").data_source
-    assert line.startswith("real data: UCI Adult; STAND-IN data: synthetic rows dealt from counts of SFU YouTube")
+    assert line.startswith("real data: UCI Adult; STAND-IN data: synthetic rows with the counts of SFU YouTube")
 
 
-def test_it_shows_its_parameters():
+def test_the_repr_can_be_evaluated():
     text = repr(make(sensitive=("sex", "race")))
     assert text.startswith("StudentsAndVideos(male_videos=30, female_videos=70, reward='r'")
     assert repr(eval(text)) == text  # noqa: S307
@@ -163,27 +163,31 @@ def test_it_shows_its_parameters():
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"male_videos": -1}, r"male_videos=-1 came; expected a whole number of at least 0"),
-        ({"female_videos": 1.5}, r"female_videos=1.5 came; expected a whole number"),
-        ({"male_videos": 0, "female_videos": 0}, r"expected at least one video"),
-        ({"train": True}, r"train=True came; expected a whole number"),
-        ({"test": "many"}, r"test='many' came"),
-        ({"train": 0, "test": 0}, r"expected at least one round"),
-        ({"reward": "r3"}, r"reward='r3' came; expected one of 'r', 'r2'"),
-        ({"order": ["shuffled"]}, r"order=\['shuffled'\] came; expected one of 'shuffled', 'females_first'"),
-        ({"noise": -0.1}, r"noise=-0.1 came; expected a number of at least 0"),
-        ({"noise": float("nan")}, r"noise=nan came"),
-        ({"noise": float("inf")}, r"noise=inf came"),
-        ({"sensitive": "age"}, r"sensitive='age' came; expected one of 'sex', 'race'"),
-        ({"sensitive": ()}, r"sensitive=\(\) came; expected 'sex', 'race' or a sequence of both"),
-        ({"sensitive": ("sex", "sex")}, r"sensitive=\('sex', 'sex'\) came"),
-        ({"sensitive": None}, r"sensitive=None came"),
-        ({"source": 3}, r"data=3 came; expected 'auto', 'local', 'real', 'standin' or a folder"),
-        ({"source": "reel"}, r"'reel' came; expected 'auto', 'local', 'real', 'standin' or a folder"),
-        ({"random_state": -1}, r"random_state=-1 came"),
-        ({"random_state": "x"}, r"random_state='x' came"),
+        ({"male_videos": -1}, r"male_videos must be an integer of at least 0, got -1"),
+        ({"female_videos": 1.5}, r"female_videos must be an integer of at least 0, got 1\.5"),
+        ({"male_videos": 0, "female_videos": 0}, r"male_videos \+ female_videos must be at least 1, got 0"),
+        ({"train": True}, r"train must be an integer of at least 0, got True"),
+        ({"test": "many"}, r"test must be an integer of at least 0, got 'many'"),
+        ({"train": 0, "test": 0}, r"train \+ test must be at least 1 round, got 0"),
+        ({"reward": "r3"}, r"reward must be one of 'r', 'r2', 'curved', got 'r3'"),
+        ({"order": ["shuffled"]}, r"order must be one of 'shuffled', 'females_first', .*, got \['shuffled'\]"),
+        ({"noise": -0.1}, r"noise must be a number of at least 0, got -0\.1"),
+        ({"noise": float("nan")}, r"noise must be a number of at least 0, got nan"),
+        ({"noise": float("inf")}, r"noise must be a number of at least 0, got inf"),
+        ({"sensitive": "age"}, r"sensitive must be one of 'sex', 'race', got 'age'"),
+        ({"sensitive": ()}, r"sensitive must be 'sex', 'race', 'sex x race' or \('sex', 'race'\), got \(\)"),
+        ({"sensitive": ("sex", "sex")}, r"sensitive must be .*, got \('sex', 'sex'\)"),
+        ({"sensitive": None}, r"sensitive must be .*, got None"),
+        ({"drift": "yes"}, r"drift must be True or False, got 'yes'"),
+        ({"source": 3}, r"data must be 'auto', 'local', 'real', 'stand-in' or an existing folder, got 3"),
+        (
+            {"source": "reel"},
+            r"data must be 'auto', 'local', 'real', 'stand-in' or an existing folder, got 'reel'",
+        ),
+        ({"random_state": -1}, r"random_state must be an integer of at least 0, got -1"),
+        ({"random_state": "x"}, r"random_state must be an integer of at least 0, got 'x'"),
     ],
 )
-def test_wrong_parameters_are_refused(parameters, message):
+def test_invalid_parameters_are_refused(parameters, message):
     with pytest.raises(ValueError, match=message):
         make(**parameters)

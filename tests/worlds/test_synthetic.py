@@ -1,4 +1,4 @@
-"""The linear world: what it promises of its rewards, and what it refuses."""
+"""The linear world: its rewards, and the parameters it refuses."""
 
 import numpy as np
 import pytest
@@ -16,7 +16,7 @@ from fairbandits.worlds import LinearWorld
         {"groups": (None,)},
     ],
 )
-def test_it_is_a_world(parameters):
+def test_the_world_passes_check_world(parameters):
     check_world(LinearWorld(rounds=50, **parameters))
 
 
@@ -37,17 +37,17 @@ def test_the_last_arm_favours_the_first_group_by_the_gap():
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"n_arms": 0}, "n_arms=0 came; expected a whole number of at least 1"),
-        ({"n_features": 1}, "n_features=1 came; expected a whole number of at least 2"),
-        ({"rounds": 0.5}, "rounds=0.5 came"),
-        ({"groups": ()}, r"groups=\(\) came; expected a sequence of at least one group"),
-        ({"groups": "ab"}, "groups='ab' came"),
-        ({"groups": 2}, "groups=2 came"),
-        ({"noise": "loud"}, "noise='loud' came"),
-        ({"gap": 1.5}, "gap=1.5 came; expected a number from 0 to 1"),
-        ({"random_state": 0.5}, "random_state=0.5 came"),
+        ({"n_arms": 0}, "n_arms must be an integer of at least 1, got 0"),
+        ({"n_features": 1}, "n_features must be an integer of at least 2, got 1"),
+        ({"rounds": 0.5}, r"rounds must be an integer of at least 1, got 0\.5"),
+        ({"groups": ()}, r"groups must be a sequence of at least one group, got \(\)"),
+        ({"groups": "ab"}, "groups must be a sequence of at least one group, got 'ab'"),
+        ({"groups": 2}, "groups must be a sequence of at least one group, got 2"),
+        ({"noise": "loud"}, "noise must be a number of at least 0, got 'loud'"),
+        ({"gap": 1.5}, r"gap must be a number from 0 to 1, got 1\.5"),
+        ({"random_state": 0.5}, r"random_state must be an integer of at least 0, got 0\.5"),
     ],
 )
-def test_wrong_parameters_are_refused(parameters, message):
+def test_invalid_parameters_are_refused(parameters, message):
     with pytest.raises(ValueError, match=message):
         LinearWorld(**parameters)

@@ -1,4 +1,4 @@
-"""Worlds for those who have agents of Gymnasium's kind."""
+"""Worlds as Gymnasium environments."""
 
 from __future__ import annotations
 
@@ -15,12 +15,11 @@ if TYPE_CHECKING:
 
 
 def as_gymnasium(world: World) -> gymnasium.Env[NDArray[np.float64], np.int64]:
-    """Show a world as a Gymnasium environment: one step is one round, one episode is the whole world.
+    """Return a world as a Gymnasium environment: a step is one round, an episode is the whole world.
 
-    The observation is the contexts, one row per arm; the action is the number of a row. `info` holds the
-    `group` of the visitor who is there and the `part` of the round; after the last step, where nobody comes any
-    more, those of the last visitor. After a step it also holds `expected` and `best`: what the chosen arm and
-    the best one gave on average.
+    The observation is the matrix of contexts, one row per arm; the action is the index of a row. `info` contains
+    the `group` of the current visitor and the `part` of the round; after the last step, those of the last visitor.
+    After a step it also contains `expected` and `best`, the true mean rewards of the chosen and of the best arm.
 
     Parameters
     ----------
@@ -30,7 +29,7 @@ def as_gymnasium(world: World) -> gymnasium.Env[NDArray[np.float64], np.int64]:
     Returns
     -------
     gymnasium.Env
-        The environment; Gymnasium comes with `fairbandits[gym]`.
+        The environment. Gymnasium is part of the extra `fairbandits[gym]`.
 
     Examples
     --------
@@ -45,48 +44,48 @@ def as_gymnasium(world: World) -> gymnasium.Env[NDArray[np.float64], np.int64]:
     """
     import gymnasium  # noqa: PLC0415 - part of an extra
 
-    shape = _observed(next(world.visits())).shape
+    shape = _observation(next(world.visits())).shape
 
     class WorldEnv(gymnasium.Env[NDArray[np.float64], np.int64]):
-        """One world, round by round."""
+        """A world, one round per step."""
 
         action_space = gymnasium.spaces.Discrete(shape[0])
         observation_space = gymnasium.spaces.Box(-np.inf, np.inf, shape, np.float64)
 
         def __init__(self) -> None:
-            self._coming: Iterator[Visit] = iter(())
+            self._visits: Iterator[Visit] = iter(())
             self._visit: Visit | None = None
 
         def reset(
             self, *, seed: int | None = None, options: dict[str, Any] | None = None
         ) -> tuple[NDArray[np.float64], dict[str, Any]]:
-            """Go back to the first round; a world is the same every time, whatever the seed."""
+            """Return to the first round; the seed has no effect, because a world is a fixed sequence."""
             super().reset(seed=seed)
-            self._coming = world.visits()
-            self._visit = next(self._coming)
-            return _observed(self._visit), _info(self._visit)
+            self._visits = world.visits()
+            self._visit = next(self._visits)
+            return _observation(self._visit), _info(self._visit)
 
         def step(self, action: np.int64) -> tuple[NDArray[np.float64], float, bool, bool, dict[str, Any]]:
-            """Take an arm; the observation after the last round is all zeros."""
+            """Choose an arm; the observation after the last round is all zeros."""
             if self._visit is None:
-                raise ValueError("step came before reset or after the last round; call reset first")
+                raise ValueError("step must be called between reset and the last round; call reset first")
             if not self.action_space.contains(action):
-                raise ValueError(f"the action {action!r} came; expected the number of an arm, 0 to {shape[0] - 1}")
-            done = self._visit
-            reward = float(done.rewards[action])
-            outcome = {"expected": float(done.expected[action]), "best": float(done.expected.max())}
-            self._visit = next(self._coming, None)
+                raise ValueError(f"action must be the index of an arm, from 0 to {shape[0] - 1}, got {action!r}")
+            visit = self._visit
+            reward = float(visit.rewards[action])
+            outcome = {"expected": float(visit.expected[action]), "best": float(visit.expected.max())}
+            self._visit = next(self._visits, None)
             if self._visit is None:
-                return np.zeros(shape), reward, True, False, _info(done) | outcome
-            observation = _observed(self._visit)
+                return np.zeros(shape), reward, True, False, _info(visit) | outcome
+            observation = _observation(self._visit)
             if observation.shape != shape:
-                raise ValueError(f"contexts of shape {observation.shape} came; expected {shape} in every round")
+                raise ValueError(f"contexts must have shape {shape} in every round, got {observation.shape}")
             return observation, reward, False, False, _info(self._visit) | outcome
 
     return WorldEnv()
 
 
-def _observed(visit: Visit) -> NDArray[np.float64]:
+def _observation(visit: Visit) -> NDArray[np.float64]:
     return np.asarray(dense(visit.contexts), dtype=np.float64)
 
 

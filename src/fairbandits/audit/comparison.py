@@ -23,7 +23,7 @@ from fairbandits.audit.results import (
     Timeline,
 )
 from fairbandits.fairness import Gap
-from fairbandits.worlds.checks import whole
+from fairbandits.validation import check_integer
 
 # The number of arms whose contributions are reported one by one.
 _MAX_ARMS = 10
@@ -56,8 +56,8 @@ class AuditSettings:
         is_number = isinstance(self.tolerance, Real)
         if self.tolerance is not None and not (is_number and 0.0 <= self.tolerance < np.inf):
             raise ValueError(f"tolerance must be a non-negative number, got {self.tolerance!r}")
-        whole("min_rows", self.min_rows, 1)
-        whole("seed", self.seed, 0)
+        check_integer("min_rows", self.min_rows, 1)
+        check_integer("seed", self.seed, 0)
 
 
 def compare_all(sums: LogSums, settings: AuditSettings) -> tuple[Comparison, ...]:

@@ -1,4 +1,4 @@
-"""The command `fairbandits`: parses, calls, prints."""
+"""The command `fairbandits`: one module per subcommand, which parses, calls and prints."""
 
 from fairbandits.cli.app import main
 

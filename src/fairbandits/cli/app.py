@@ -1,4 +1,4 @@
-"""The commands put together, and how they end: a status, and one line for every error."""
+"""The command line application: all commands, error messages in one line, and exit statuses."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import typer
 from fairbandits import __version__
 from fairbandits.cli.audit import audit
 from fairbandits.cli.compare import compare
-from fairbandits.cli.console import say
+from fairbandits.cli.console import echo
 from fairbandits.cli.data import data
 from fairbandits.cli.evaluate import evaluate
 from fairbandits.cli.export import export
@@ -28,21 +28,21 @@ for command in (reproduce, compare, simulate, data, sample, fit, audit, evaluate
     app.command()(command)
 app.add_typer(keys, name="keys")
 
-# Whatever is wrong with what somebody typed: no command, no such option, a word for a number.
-# Typer shows its own class for it, but not under a public name.
+# The base class of all usage errors (unknown command, unknown option, wrong type); typer does not export it.
 _UsageError: type[Exception] = typer.BadParameter.__bases__[0]
 
-# What the command ends with where it is at fault itself. Python's own 1 would be a verdict: unfair.
+# The status of an unexpected error (EX_SOFTWARE). Python's default, 1, means that an audit found unfairness.
 _BROKEN = 70
 
-# Some versions of typer turn an interrupt into this status, others into typer.Abort.
+# Some versions of typer turn an interrupt into this status, others raise typer.Abort.
 _INTERRUPTED = 130
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the command; every error is one line, and status 2. Another status is a command's own verdict.
+    """Run the command and return its exit status.
 
-    What nobody thought of is told with all lines, and status 70.
+    An error is printed in one line, with status 2. An unexpected error is printed with its traceback, with status
+    70. Any other status is the result of the command.
     """
     try:
         status = app((sys.argv[1:] if arguments is None else arguments) or ["--help"], standalone_mode=False)
@@ -54,13 +54,13 @@ def main(arguments: list[str] | None = None) -> int:
     except (ValueError, DataError, OSError, ImportError) as error:
         return _fail(str(error))
     except MemoryError as error:
-        return _fail(f"{error}; take fewer arms or rounds")
-    except Exception:  # whatever it is, it must not look like a verdict
+        return _fail(f"{error}; use fewer arms or rounds")
+    except Exception:  # any unexpected error must not look like the result of a command
         traceback.print_exc()
-        return _fail("this should not happen, whatever came; please report it with the lines above", _BROKEN)
+        return _fail("unexpected error; please report it with the traceback above", _BROKEN)
     if status == _INTERRUPTED:
         return _fail(
-            "interrupted; nothing is half written; reproduce and compare go on from what is done",
+            "interrupted; all written files are complete, and reproduce and compare resume from finished runs",
             _INTERRUPTED,
         )
     return status if isinstance(status, int) else 0
@@ -68,11 +68,11 @@ def main(arguments: list[str] | None = None) -> int:
 
 @app.callback(invoke_without_command=True)
 def version(
-    show: Annotated[bool, typer.Option("--version", help="Say which version this is.")] = False,
+    show: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
 ) -> None:
     """Contextual bandits that treat their users fairly."""
     if show:
-        say(f"fairbandits {__version__}")
+        echo(f"fairbandits {__version__}")
 
 
 def _fail(message: str, status: int = 2) -> int:

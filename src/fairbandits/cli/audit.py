@@ -10,7 +10,7 @@ import typer
 from fairbandits.audit import Audit
 from fairbandits.audit import audit as audit_log
 from fairbandits.audit.results import Comparison, GapAnalysis
-from fairbandits.cli.console import console, make_folder, say, table
+from fairbandits.cli.console import echo, make_folder, new_table, print_table
 from fairbandits.cli.log_options import reads_log
 from fairbandits.cli.options import ClusterOption, OutOption
 from fairbandits.logs import Log
@@ -40,7 +40,7 @@ def audit(
     out: OutOption = Path("results/audit"),
 ) -> int:
     """Audit a log: compare the mean rewards of groups, with confidence intervals and a decomposition over arms."""
-    figure_style.need_matplotlib()
+    figure_style.require_matplotlib()
     make_folder(out)
     result = audit_log(
         log,
@@ -53,7 +53,7 @@ def audit(
     )
     page = result.write(out)
     _print_audit(result)
-    say(f"written: {page} and {page.with_name('audit.json').name}")
+    echo(f"written: {page} and {page.with_name('audit.json').name}")
     return result.status
 
 
@@ -66,41 +66,41 @@ def _parse_range(text: str) -> tuple[float, float]:
 
 
 def _print_audit(audit: Audit) -> None:
-    say(audit.sentence)
+    echo(audit.sentence)
     if audit.verdict is not None:
-        say(audit.verdict)
+        echo(audit.verdict)
     for comparison in audit.comparisons:
-        say(f"\nBy {comparison.name}")
+        echo(f"\nBy {comparison.name}")
         if comparison is not audit.headline:
-            say(audit.sentences.summary(comparison))
+            echo(audit.sentences.summary(comparison))
         _print_groups(audit, comparison)
         if (too_small := audit.sentences.too_small(comparison)) is not None:
-            say(too_small)
+            echo(too_small)
         if comparison.analysis is not None:
             _print_decomposition(audit, comparison.analysis)
 
 
 def _print_groups(audit: Audit, comparison: Comparison) -> None:
     number = audit.sentences.comparison_formatter(comparison)
-    rows = table("", "rewards", "mean reward", audit.sentences.interval_name, "missing")
+    rows = new_table("", "rewards", "mean reward", audit.sentences.interval_name, "missing")
     for group in comparison.groups[:_MAX_GROUPS]:
         interval = f"{number(group.low)} to {number(group.high)}" if group.is_large_enough else "too small"
         missing = percent(group.missing_share.value)
         rows.add_row(group.name, f"{group.rewards:,}", number(group.mean), interval, missing)
-    console().print(rows)
+    print_table(rows)
     if len(comparison.groups) > _MAX_GROUPS:
-        say(f"and {len(comparison.groups) - _MAX_GROUPS:,} more groups, in the report")
+        echo(f"and {len(comparison.groups) - _MAX_GROUPS:,} more groups, in the report")
 
 
 def _print_decomposition(audit: Audit, analysis: GapAnalysis) -> None:
     sentences = audit.sentences
     number = sentences.formatter(analysis, extra_digits=1)
-    say(sentences.effects(analysis))
-    rows = table("arm", "contribution", "exposure effect", "within-arm effect")
+    echo(sentences.effects(analysis))
+    rows = new_table("arm", "contribution", "exposure effect", "within-arm effect")
     for part in analysis.decomposition.arms[:_MAX_ARMS]:
         effects = (part.total.value, part.exposure_effect, part.within_arm_effect)
         rows.add_row(str(part.arm), *map(number, effects))
-    console().print(rows)
+    print_table(rows)
     if (warning := sentences.one_sided(analysis)) is not None:
-        say(warning)
-    say(sentences.missing(analysis))
+        echo(warning)
+    echo(sentences.missing(analysis))

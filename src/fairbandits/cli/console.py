@@ -1,4 +1,4 @@
-"""What the commands share: how they print, and where they write."""
+"""Output of the commands, and the folders they write to."""
 
 from __future__ import annotations
 
@@ -10,27 +10,26 @@ from rich.console import Console
 from rich.table import Column, Table
 
 
-def say(text: str) -> None:
+def echo(text: str) -> None:
     """Print a line."""
     typer.echo(text)
 
 
-def table(*heads: str) -> Table:
-    """Make a table for the terminal."""
-    # Without a frame it fits into eighty columns.
-    return Table(
-        *(Column(head, overflow="fold") for head in heads), box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False
-    )
+def new_table(*titles: str) -> Table:
+    """Return an empty table with the given column titles."""
+    # Without a frame, tables fit into eighty columns.
+    columns = (Column(title, overflow="fold") for title in titles)
+    return Table(*columns, box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
 
 
-def console() -> Console:
-    """Where tables are printed."""
-    return Console(highlight=False, emoji=False, markup=False)
+def print_table(table: Table) -> None:
+    """Print a table; names in it are printed literally."""
+    Console(highlight=False, emoji=False, markup=False).print(table)
 
 
 def make_folder(folder: Path) -> None:
-    """Make the folder to write to: better now than when all is done."""
+    """Create the output folder; commands call this before any long computation."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise ValueError(f"--out {folder}: no folder can be made there ({error.strerror}); name another") from None
+        raise ValueError(f"--out must be a folder, got {folder} ({error.strerror})") from None

@@ -1,4 +1,4 @@
-"""`fairbandits data`: which datasets are here."""
+"""`fairbandits data`: verify and download the datasets."""
 
 from __future__ import annotations
 
@@ -8,27 +8,27 @@ from typing import Annotated
 import typer
 
 from fairbandits import worlds
-from fairbandits.cli.console import say
+from fairbandits.cli.console import echo
 from fairbandits.worlds import DataError
 
 
 def data(
-    folder: Annotated[Path | None, typer.Option("--data", help="A folder that holds the data.")] = None,
-    fetch: Annotated[bool, typer.Option("--fetch", help="Download what is missing into the cache.")] = False,
+    folder: Annotated[Path | None, typer.Option("--data", help="A folder that contains the data.")] = None,
+    fetch: Annotated[bool, typer.Option("--fetch", help="Download missing datasets into the cache.")] = False,
 ) -> None:
-    """Say which datasets are on this machine, verify them, and fetch those that are not."""
+    """Show which datasets are on this machine, verify them, and download the missing ones."""
     if folder is not None and not folder.is_dir():
-        raise DataError(f"{folder}: the folder is not there")
+        raise DataError(f"--data must be an existing folder, got {folder}")
     if fetch:
-        for record in worlds.status(folder):
-            if record.state == "missing":
-                say(f"fetched: {worlds.fetch(record.name)}")
-    records = worlds.status(folder)
-    for record in records:
-        rows = f", {record.rows:,} rows, sha256 as published" if record.state == "ok" else ""
-        say(f"{record.title} ({record.name}): {record.state}{rows}\n  {record.where}")
-    damaged = [record.where for record in records if record.state == "damaged"]
+        for status in worlds.dataset_status(folder):
+            if status.state == "missing":
+                echo(f"downloaded: {worlds.fetch_dataset(status.name)}")
+    statuses = worlds.dataset_status(folder)
+    for status in statuses:
+        rows = f", {status.rows:,} rows, sha256 as published" if status.state == "ok" else ""
+        echo(f"{status.title} ({status.name}): {status.state}{rows}\n  {status.where}")
+    damaged = [status.where for status in statuses if status.state == "damaged"]
     if damaged:
         raise DataError(damaged[0])
-    if any(record.state == "missing" for record in records):
-        say("What is missing: fairbandits data --fetch. Until then, a stand-in serves.")
+    if any(status.state == "missing" for status in statuses):
+        echo("Download missing datasets with: fairbandits data --fetch. Until then, a stand-in is used.")

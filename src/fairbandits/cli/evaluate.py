@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.table import Table
 
-from fairbandits.cli.console import console, make_folder, say, table
+from fairbandits.cli.console import echo, make_folder, new_table, print_table
 from fairbandits.cli.log_options import reads_log
 from fairbandits.cli.options import CatalogueOption, OutOption
 from fairbandits.logs import Log, read_arms
@@ -16,7 +17,7 @@ from fairbandits.ope import Evaluation
 from fairbandits.ope import evaluate as evaluate_policies
 from fairbandits.ope.report.sentences import EvaluationSentences
 from fairbandits.ope.results import ESTIMATOR_NAMES, PolicyEvaluation
-from fairbandits.registry import split_outside
+from fairbandits.registry import split_list
 from fairbandits.report import figure_style
 
 
@@ -53,12 +54,12 @@ def evaluate(
     out: OutOption = Path("results/evaluation"),
 ) -> None:
     """Estimate the value of policies from a log, overall and by group, and the gaps between groups."""
-    figure_style.need_matplotlib()
+    figure_style.require_matplotlib()
     make_folder(out)
     start = time.perf_counter()
     evaluation = evaluate_policies(
         log,
-        [text for texts in policy for text in split_outside(texts)],
+        [text for texts in policy for text in split_list(texts)],
         table=None if catalogue is None else read_arms(catalogue, log),
         train=train,
         learning=learning,
@@ -70,28 +71,28 @@ def evaluate(
     seconds = time.perf_counter() - start
     page = evaluation.write(out)
     _print_evaluation(evaluation)
-    say(f"{evaluation.rows_read:,} rows in {seconds:.1f} s, {evaluation.rows_read / seconds:,.0f} rows/s")
-    say(f"written: {page} and {page.with_suffix('.json').name}")
+    echo(f"{evaluation.rows_read:,} rows in {seconds:.1f} s, {evaluation.rows_read / seconds:,.0f} rows/s")
+    echo(f"written: {page} and {page.with_suffix('.json').name}")
 
 
 def _print_evaluation(evaluation: Evaluation) -> None:
     sentences = EvaluationSentences(evaluation)
     if len(evaluation.policies) > 1:
-        say(f"{sentences.headline()}\n")
+        echo(f"{sentences.headline()}\n")
     for policy in evaluation.policies:
         for sentence in sentences.summary(policy):
-            say(sentence)
-        console().print(_estimate_table(sentences, policy))
-        say(f"{sentences.method(policy)}\n")
+            echo(sentence)
+        print_table(_estimate_table(sentences, policy))
+        echo(f"{sentences.method(policy)}\n")
     if evaluation.warnings:
-        say("Warnings:")
+        echo("Warnings:")
     for warning in evaluation.warnings:
-        say(f"- {warning}")
+        echo(f"- {warning}")
 
 
-def _estimate_table(sentences: EvaluationSentences, policy: PolicyEvaluation) -> object:
+def _estimate_table(sentences: EvaluationSentences, policy: PolicyEvaluation) -> Table:
     attributes = list(policy.effective_rows.by_group)
-    rows = table("", "value", sentences.interval_name, *(f"gap by {attribute}" for attribute in attributes))
+    rows = new_table("", "value", sentences.interval_name, *(f"gap by {attribute}" for attribute in attributes))
     for name in (name for name in ESTIMATOR_NAMES if name in policy.estimates):
         result = policy.estimates[name]
         value = result.value.overall

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from fairbandits.cli.console import say
+from fairbandits.cli.console import echo
 from fairbandits.cli.serve import require_service_extra
 
 
@@ -23,4 +23,4 @@ def export(
     from fairbandits.service.export import export as write  # noqa: PLC0415
 
     n_rows = write(load_config_or_demo(config), out)
-    say(f"{out}: {n_rows:,} row(s)")
+    echo(f"{out}: {n_rows:,} row(s)")

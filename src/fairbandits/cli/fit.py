@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from fairbandits import registry
-from fairbandits.cli.console import say
+from fairbandits.cli.console import echo
 from fairbandits.cli.log_options import reads_log
 from fairbandits.cli.options import CatalogueOption, ClusterOption
 from fairbandits.logs import Log, read_arms
@@ -28,7 +28,7 @@ def fit(
     cluster: ClusterOption = None,
 ) -> None:
     """Train a policy on a log and write it to a file."""
-    untrained = registry.as_policy(policy, seed)
+    untrained = registry.make_policy(policy, seed)
     if not out.parent.is_dir():
         raise ValueError(f"--out must be in an existing folder, got {out}; create the folder first")
     if out.is_dir():
@@ -39,8 +39,8 @@ def fit(
     seconds = time.perf_counter() - start
     fitted.policy.save(out)
     rows = fitted.learned + fitted.skipped
-    say(f"{log.name}: {fitted.learned:,} decisions learned, {fitted.skipped:,} skipped (no reward)")
-    say(f"{rows:,} rows in {seconds:.2f} s, {rows / seconds:,.0f} rows/s")
+    echo(f"{log.name}: {fitted.learned:,} decisions learned, {fitted.skipped:,} skipped (no reward)")
+    echo(f"{rows:,} rows in {seconds:.2f} s, {rows / seconds:,.0f} rows/s")
     if log.roles.groups:
-        say(str(fitted.policy.groups))
-    say(f"written: {out}, {out.stat().st_size:,} bytes")
+        echo(str(fitted.policy.groups))
+    echo(f"written: {out}, {out.stat().st_size:,} bytes")

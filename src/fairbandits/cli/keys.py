@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fairbandits.cli.console import console, say, table
+from fairbandits.cli.console import echo, new_table, print_table
 from fairbandits.cli.serve import require_service_extra
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def create(
 
         key, token = make_key(name, [part.strip() for part in scope.split(",")], time.time())
         key_store.save_key(store, key)
-    say(token)
+    echo(token)
     typer.echo(f"key {key.id} for {name}: store it now, it is not shown again", err=True)
 
 
@@ -49,12 +49,14 @@ def show(config: _Config = None) -> None:
 
         found = [key for key in key_store.read_keys(store) if key.parent is None]
     if not found:
-        say("There are no keys: everything is allowed from the service's own machine, and nothing from elsewhere.")
+        echo(
+            "There are no keys: everything is allowed from the service's own machine, and nothing from elsewhere."
+        )
         return
-    listed = table("id", "name", "scopes", "created", "revoked")
+    listed = new_table("id", "name", "scopes", "created", "revoked")
     for key in found:
         listed.add_row(key.id, key.name, ", ".join(sorted(key.scopes)), _day(key.created), _day(key.revoked))
-    console().print(listed)
+    print_table(listed)
 
 
 @keys.command()
@@ -71,7 +73,7 @@ def revoke(
         raise ValueError(
             f"ID must be that of an active key, got {key_id!r}; `fairbandits keys list` shows the keys"
         )
-    say(f"revoked: {key_id}")
+    echo(f"revoked: {key_id}")
 
 
 @contextmanager

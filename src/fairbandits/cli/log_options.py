@@ -9,8 +9,8 @@ from typing import Annotated, Any, Concatenate, ParamSpec, TypeVar
 
 import typer
 
-from fairbandits.cli.console import say
-from fairbandits.cli.options import by_comma
+from fairbandits.cli.console import echo
+from fairbandits.cli.options import split_commas
 from fairbandits.logs import Log
 from fairbandits.logs.roles import read_roles, validate_roles
 
@@ -52,9 +52,9 @@ def open_log(
     named = {
         "arm": arm,
         "reward": reward,
-        "groups": by_comma(group) or None,
+        "groups": split_commas(group) or None,
         "propensity": propensity,
-        "contexts": by_comma(context) or None,
+        "contexts": split_commas(context) or None,
         "time": time,
         "decision": decision,
     }
@@ -62,7 +62,7 @@ def open_log(
     opened = Log.open(log, guess=not no_guess, **given)
     if opened.guessed:
         guesses = (f"{role}={_list_columns(column)}" for role, column in opened.guessed.items())
-        say(f"guessed by name: {', '.join(guesses)} (override with --arm, --group, ...; disable with --no-guess)")
+        echo(f"guessed by name: {', '.join(guesses)} (override with --arm, --group, ...; disable with --no-guess)")
     return opened
 
 

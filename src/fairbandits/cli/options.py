@@ -1,4 +1,4 @@
-"""Options that several commands have."""
+"""Options that several commands share."""
 
 from __future__ import annotations
 
@@ -8,38 +8,40 @@ from typing import Annotated
 
 import typer
 
-from fairbandits.cluster import runs_on
+from fairbandits.cluster import parallel_on
 
 DataOption = Annotated[
-    str, typer.Option(help="auto, local (no download), real, standin, or a folder that holds the data.")
+    str, typer.Option(help="auto, local (no download), real, stand-in, or a folder that contains the data.")
 ]
 OutOption = Annotated[Path, typer.Option(help="The folder to write to.")]
-SeedsOption = Annotated[int | None, typer.Option(help="How many seeds (default: 20; 3 with --quick).")]
-JobsOption = Annotated[int, typer.Option(help="How many processes; -1 for one per core.")]
-QuickOption = Annotated[bool, typer.Option("--quick", help="A tenth of the rounds, to see that all works.")]
+SeedsOption = Annotated[int | None, typer.Option(help="The number of seeds (default: 20; 3 with --quick).")]
+JobsOption = Annotated[int, typer.Option(help="The number of processes; -1 for one per core.")]
+QuickOption = Annotated[
+    bool, typer.Option("--quick", help="Run a tenth of the rounds, to check that everything works.")
+]
 ClusterOption = Annotated[
     str | None, typer.Option("--cluster", help="Run on Dask: local, or the address of a scheduler.")
 ]
 CatalogueOption = Annotated[
     Path | None,
-    typer.Option(help="What is known of arms: ids, features, and match:GROUP columns; a file as LOG is."),
+    typer.Option(help="The arms: a file like LOG with their ids, features, and match:GROUP columns."),
 ]
 
 
-def as_seeds(seeds: int | None, quick: bool) -> int:
-    """Say how many seeds are meant."""
+def default_seeds(seeds: int | None, quick: bool) -> int:
+    """Return the number of seeds: as given, or the default."""
     return seeds if seeds is not None else 3 if quick else 20
 
 
-def by_comma(texts: list[str] | None) -> list[str]:
-    """Split what was given once with commas, or several times without."""
+def split_commas(texts: list[str] | None) -> list[str]:
+    """Return the values of an option that may be repeated, or given once with commas."""
     return [name.strip() for names in texts or () for name in names.split(",")]
 
 
 def on_cluster(cluster: str | None, jobs: int) -> AbstractContextManager[None]:
-    """Let seeds run on a cluster, where one is named."""
+    """Return a context in which runs are distributed over the cluster, if one is given."""
     if cluster is not None and jobs != -1:
         raise ValueError(
-            f"--jobs {jobs} and --cluster {cluster} came; give one: a cluster uses all of its workers"
+            f"--jobs must not be given with --cluster, which uses all of its workers, got --jobs {jobs}"
         )
-    return runs_on(cluster)
+    return parallel_on(cluster)

@@ -1,4 +1,4 @@
-"""`fairbandits reproduce`: the paper, published beside measured."""
+"""`fairbandits reproduce`: reproduce the paper's tables and figures."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from fairbandits.cli.console import console, make_folder, say, table
+from fairbandits.cli.console import echo, make_folder, new_table, print_table
 from fairbandits.cli.options import (
     ClusterOption,
     DataOption,
@@ -15,21 +15,21 @@ from fairbandits.cli.options import (
     OutOption,
     QuickOption,
     SeedsOption,
-    as_seeds,
-    by_comma,
+    default_seeds,
     on_cluster,
+    split_commas,
 )
 from fairbandits.paper import theory
 from fairbandits.paper.experiments import EXPERIMENTS, TITLES, row_title
-from fairbandits.paper.reproduce import ReproductionResults
-from fairbandits.paper.reproduce import reproduce as reproduce_paper
-from fairbandits.paper.tables import METRIC_TITLES, lines, measured
+from fairbandits.paper.reproduction import ReproductionResults
+from fairbandits.paper.reproduction import reproduce as reproduce_paper
+from fairbandits.paper.tables import METRIC_TITLES, format_measured, labelled_entries
 
 
 def reproduce(
     seeds: SeedsOption = None,
     only: Annotated[
-        list[str] | None, typer.Option(help=f"Experiments, by comma: {', '.join(EXPERIMENTS)}.")
+        list[str] | None, typer.Option(help=f"Experiments, separated by commas: {', '.join(EXPERIMENTS)}.")
     ] = None,
     jobs: JobsOption = -1,
     cluster: ClusterOption = None,
@@ -37,13 +37,13 @@ def reproduce(
     data: DataOption = "auto",
     quick: QuickOption = False,
 ) -> None:
-    """Reproduce the paper: every table and figure, published beside measured, and a report."""
+    """Reproduce the paper: all tables and figures, with published and measured numbers, and a report."""
     make_folder(out)
     with on_cluster(cluster, jobs):
         results = reproduce_paper(
             out,
-            seeds=as_seeds(seeds, quick),
-            only=by_comma(only),
+            seeds=default_seeds(seeds, quick),
+            only=split_commas(only),
             jobs=jobs,
             data=data,
             quick=quick,
@@ -53,29 +53,34 @@ def reproduce(
 
 
 def _print_results(results: ReproductionResults) -> None:
-    for name, found in results.tables.items():
-        shown = table("", "published", "ours", "")
-        before = None
-        for line in lines(name, found, results.paper_sized):
-            if line.row != before:
-                shown.add_row(row_title(line.row))
-            before = line.row
-            if line.cell.published is not None or line.metric == "worst_off_reward":
-                published = "" if line.cell.published is None else f"{line.cell.published:.3f}"
-                shown.add_row(f"  {METRIC_TITLES[line.metric]}", published, measured(line.cell), line.verdict)
-        say(f"{results.data_source}\n{TITLES[name]}")
-        console().print(shown, "")
+    for name, entries in results.tables.items():
+        table = new_table("", "published", "measured", "")
+        previous = None
+        for item in labelled_entries(name, entries, results.paper_sized):
+            if item.row != previous:
+                table.add_row(row_title(item.row))
+            previous = item.row
+            entry = item.entry
+            if entry.published is not None or item.metric == "worst_off_reward":
+                published = "" if entry.published is None else f"{entry.published:.3f}"
+                title = f"  {METRIC_TITLES[item.metric]}"
+                table.add_row(title, published, format_measured(entry), item.agreement)
+        echo(f"{results.data_source}\n{TITLES[name]}")
+        print_table(table)
+        echo("")
     if results.theory:
         _print_theory(results)
     if not results.paper_sized:
-        say("These runs are shorter than the paper's: they show that all works, and compare with nothing.")
-    say(f"written: {results.folder / 'results.json'}, {results.folder / 'report.html'}, figures and CSVs")
+        echo("These runs are shorter than the paper's; do not compare the numbers.")
+    echo(f"written: {results.folder / 'results.json'}, {results.folder / 'report.html'}, figures and CSV files")
 
 
 def _print_theory(results: ReproductionResults) -> None:
-    shown = table("", "regret, mean", "largest", "bound", "kept")
-    for gamma, line in results.theory.items():
-        kept = "yes" if line.kept else "NO"
-        shown.add_row(f"gamma {gamma:g}", f"{line.mean:.1f}", f"{line.largest:.1f}", f"{line.bound:,.0f}", kept)
-    say(f"{theory.DATA_SOURCE}\n{TITLES['theory']}")
-    console().print(shown, "")
+    table = new_table("", "regret, mean", "largest", "bound", "bound holds")
+    for gamma, regret in results.theory.items():
+        holds = "yes" if regret.bound_holds else "NO"
+        numbers = (f"{regret.mean:.1f}", f"{regret.largest:.1f}", f"{regret.bound:,.0f}")
+        table.add_row(f"gamma {gamma:g}", *numbers, holds)
+    echo(f"{theory.DATA_SOURCE}\n{TITLES['theory']}")
+    print_table(table)
+    echo("")

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from fairbandits.cli.console import say
+from fairbandits.cli.console import echo
 from fairbandits.logs.sample import ROLES, sample_arms, sample_log
 from fairbandits.logs.writing import write_log
 
@@ -22,7 +22,7 @@ def sample(
 ) -> None:
     """Write a synthetic log in which one group receives less reward, for known reasons."""
     written = write_log(out, sample_log(rows, seed), ROLES)
-    say(f"written: {out}, {written:,} decisions, {out.stat().st_size:,} bytes")
+    echo(f"written: {out}, {written:,} decisions, {out.stat().st_size:,} bytes")
     if catalogue is not None:
         write_log(catalogue, sample_arms())
-        say(f"written: {catalogue}, the features of the arms")
+        echo(f"written: {catalogue}, the features of the arms")

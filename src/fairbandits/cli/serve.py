@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from fairbandits.cli.console import say
+from fairbandits.cli.console import echo
 
 _EXTRA = ("pydantic", "fastapi", "uvicorn", "sqlalchemy", "alembic", "prometheus_client")
 
@@ -34,7 +34,7 @@ def serve(
     from fairbandits.service.config import example_config  # noqa: PLC0415
 
     if example:
-        say(example_config())
+        echo(example_config())
         return
     server.serve(config, host, port, workers, demo)
 

@@ -1,1 +1,1 @@
-"""Policies beside each other over a suite of worlds, and beside what an oracle could do."""
+"""Compare policies over a suite of worlds, with an oracle as the reference."""

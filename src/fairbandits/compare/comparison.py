@@ -1,4 +1,4 @@
-"""All of a comparison, from the data to the report."""
+"""Run a comparison: simulate, summarise, and write tables, figures and the report."""
 
 from __future__ import annotations
 
@@ -9,32 +9,32 @@ from pathlib import Path
 from typing import Any
 
 from fairbandits.compare import figures, tables
-from fairbandits.compare.cell_sums import sum_up
-from fairbandits.compare.contenders import DEFAULT, POLICIES, Contender, as_contenders
+from fairbandits.compare.policy_specs import DEFAULT, POLICIES, PolicySpec, parse_policies
 from fairbandits.compare.report import write_report
+from fairbandits.compare.subgroups import summarise_trace
 from fairbandits.compare.suite import WORLDS, as_worlds
 from fairbandits.compare.summary import Seeds, WorldSummary, summarise_world
 from fairbandits.report import figure_style
-from fairbandits.report.data_source import about_data, check_source
+from fairbandits.report.data_source import check_same_source, load_and_describe_data
 from fairbandits.simulate import summarise_many
-from fairbandits.worlds.checks import between, whole
+from fairbandits.validation import check_integer, check_number
 
-#: By world and policy, what all seeds came to.
+#: The subgroup means of all seeds, by world and policy.
 Runs = dict[str, dict[str, Seeds]]
 
 
 @dataclass(frozen=True)
 class ComparisonResults:
-    """What was found, and where it was written.
+    """The results of a comparison, and the folder they were written to.
 
     Attributes
     ----------
     data_source : str
-        Which data it shows.
+        One line that names the data.
     worlds : dict
-        By world, what was found.
+        The summary of each world.
     folder : Path
-        Where `results.json`, `compare.csv`, `compare.md`, the figures and `report.html` are.
+        The folder of `results.json`, `compare.csv`, `compare.md`, the figures and `report.html`.
     """
 
     data_source: str
@@ -54,46 +54,47 @@ def compare(
     quick: bool = False,
     progress: bool = False,
 ) -> ComparisonResults:
-    """Run policies over worlds, and write down what comes out beside what an oracle could do.
+    """Compare policies over worlds with an oracle, and write tables, figures and a report.
 
-    The same seeds give the same `results.json` to the bit, whatever `jobs` is. Finished runs are kept in the
-    folder, so that what was interrupted goes on where it stopped.
+    The same seeds give a bitwise identical `results.json` for every value of `jobs`. Finished runs are cached in
+    the folder, so that an interrupted comparison resumes where it stopped.
 
     Parameters
     ----------
     folder : path
-        Where to write.
+        The folder to write to.
     worlds : iterable of str
-        Worlds of `fairbandits.compare.suite.WORLDS`, or the words "paper", "short", "long", "all"; none means
-        the short ones.
+        Worlds of `fairbandits.compare.suite.WORLDS`, or "paper", "short", "long" or "all"; by default the short
+        ones.
     policies : iterable of str
-        Policies, as `fairbandits.compare.contenders.as_contenders` reads them.
+        Policies, as `fairbandits.compare.policy_specs.parse_policies` takes them.
     seeds : int
-        How many seeds, from 0.
+        The number of seeds.
     jobs : int
-        How many processes; -1 for one per core.
+        The number of processes; -1 for one per core.
     tolerance : float
-        How large a difference between groups is tolerated.
-    data : {"auto", "local", "real", "standin"} or a folder
-        Where the students and videos come from.
+        The tolerated reward gap.
+    data : {"auto", "local", "real", "stand-in"} or a folder
+        The source of the students and videos.
     quick : bool
-        A tenth of the rounds: to see that all works.
+        Whether to run a tenth of the rounds only, to check that everything works.
     progress : bool
-        Show a progress bar, where somebody sees it.
+        Whether to show a progress bar on a terminal.
     """
-    names, contenders = as_worlds(worlds), as_contenders(policies)
-    whole("seeds", seeds, 1)
-    between("tolerance", tolerance, 0, 1)
-    figure_style.need_matplotlib()
-    data, about = about_data(data)
+    names, specs = as_worlds(worlds), parse_policies(policies)
+    check_integer("seeds", seeds, 1)
+    check_number("tolerance", tolerance, 0, 1)
+    figure_style.require_matplotlib()
+    data, description = load_and_describe_data(data)
+    source = description["source"]
     out = Path(folder)
     out.mkdir(parents=True, exist_ok=True)
-    how = {"jobs": jobs, "cache": out / "cache", "progress": progress}
-    runs = _simulate(names, contenders, seeds, {"data": data}, quick, about["source"], how)
+    execution = {"jobs": jobs, "cache": out / "cache", "progress": progress}
+    runs = _simulate(names, specs, seeds, {"data": data}, quick, source, execution)
 
-    found = {name: summarise_world(WORLDS[name], runs[name], tolerance) for name in names}
-    results = ComparisonResults(about["source"], found, out)
-    titles = [contender.title for contender in contenders]
+    summaries = {name: summarise_world(WORLDS[name], runs[name], tolerance) for name in names}
+    results = ComparisonResults(source, summaries, out)
+    titles = [spec.title for spec in specs]
     settings = {
         "worlds": list(names),
         "policies": titles,
@@ -102,54 +103,52 @@ def compare(
         "tolerance": tolerance,
         "quick": quick,
     }
-    _write_numbers(results, {"data": about, "settings": settings}, seeds)
-    drawn = _draw(results, tolerance, seeds)
-    write_report(out / "report.html", results.data_source, found, drawn, settings)
+    _write_tables(results, {"data": description, "settings": settings}, seeds)
+    paths = _write_figures(results, tolerance, seeds)
+    write_report(out / "report.html", source, summaries, paths, settings)
     return results
 
 
 def _simulate(
     names: Sequence[str],
-    contenders: Sequence[Contender],
+    specs: Sequence[PolicySpec],
     seeds: int,
-    where: dict[str, Any],
+    data_params: dict[str, Any],
     quick: bool,
     source: str,
-    how: Mapping[str, Any],
+    execution: Mapping[str, Any],
 ) -> Runs:
-    """Simulate all runs in one go, and hand what they came to back by world and policy."""
+    """Simulate all runs, and return their summaries by world and policy."""
     runs = [
-        contender.run(seed, WORLDS[name].world_params(quick) | where)
+        spec.run(seed, WORLDS[name].world_params(quick) | data_params)
         for name in names
-        for contender in contenders
+        for spec in specs
         for seed in range(seeds)
     ]
-    done = summarise_many(runs, sum_up, **how)
-    check_source((shown for shown, _ in done), source)
-    cells = (parts for _, parts in done)
-    return {
-        name: {contender.title: [next(cells) for _ in range(seeds)] for contender in contenders} for name in names
-    }
+    summaries = summarise_many(runs, summarise_trace, **execution)
+    check_same_source((run_source for run_source, _ in summaries), source)
+    parts = (means_by_part for _, means_by_part in summaries)
+    return {name: {spec.title: [next(parts) for _ in range(seeds)] for spec in specs} for name in names}
 
 
-def _write_numbers(results: ComparisonResults, head: dict[str, Any], seeds: int) -> None:
-    plain = head | {"worlds": {name: tables.plain(found) for name, found in results.worlds.items()}}
-    text = json.dumps(plain, indent=1, allow_nan=False, ensure_ascii=False)
+def _write_tables(results: ComparisonResults, header: dict[str, Any], seeds: int) -> None:
+    content = header | {"worlds": {name: tables.to_dict(summary) for name, summary in results.worlds.items()}}
+    text = json.dumps(content, indent=1, allow_nan=False, ensure_ascii=False)
     (results.folder / "results.json").write_text(text + "\n", encoding="utf-8")
-    numbers = tables.to_csv(results.worlds, results.data_source, seeds)
-    (results.folder / "compare.csv").write_text(numbers, encoding="utf-8")
-    readable = tables.to_markdown(results.worlds, results.data_source)
-    (results.folder / "compare.md").write_text(readable, encoding="utf-8")
+    csv = tables.to_csv(results.worlds, results.data_source, seeds)
+    (results.folder / "compare.csv").write_text(csv, encoding="utf-8")
+    markdown = tables.to_markdown(results.worlds, results.data_source)
+    (results.folder / "compare.md").write_text(markdown, encoding="utf-8")
 
 
-def _draw(results: ComparisonResults, tolerance: float, seeds: int) -> dict[str, Path]:
-    """Draw every world, in place of what an earlier call drew, and say where the figures are."""
+def _write_figures(results: ComparisonResults, tolerance: float, seeds: int) -> dict[str, Path]:
+    """Draw the figure of every world, delete those of an earlier call, and return the paths."""
     folder = results.folder / "figures"
     for path in folder.glob("world_*.p[nd][gf]"):
         path.unlink()
     return {
-        name: figure_style.save(
-            figures.world_figure(name, found, tolerance, results.data_source, seeds), folder, f"world_{name}"
+        name: figure_style.save_figure(
+            figures.world_figure(name, summary, tolerance, results.data_source, seeds), folder, f"world_{name}"
         )
-        for name, found in results.worlds.items()
+        for name, summary in results.worlds.items()
     }

@@ -1,4 +1,4 @@
-"""One figure for each world: the plane of loss and difference, who is worse off, and each group's regret."""
+"""The figure of a world: loss against gap, the worst-off group's reward, and each group's regret."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fairbandits.compare.cell_sums import label
+from fairbandits.compare.subgroups import group_label
 from fairbandits.compare.suite import PART_TITLES
 from fairbandits.compare.summary import PolicySummary, Spread, WorldSummary
 from fairbandits.report import figure_style
@@ -17,128 +17,128 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-WIDTH = 7.2  # inches: both columns of a paper
-_MARKERS = "osD^vP*X<>hp"
-# A policy that loses this many times what most do is written at the edge, or it would press the rest flat.
-_FAR = 3.0
-# Letters of a policy's name that leave room for the axes; what is longer is broken.
-_LONGEST = 32
+WIDTH = 7.2  # inches: two columns of a paper
+_MARKERS = "osD^vP*X<>hpd"
+# A policy whose loss exceeds this many times the median is listed at the edge; as a point, it would compress the
+# scale of all others.
+_OUTLIER_FACTOR = 3.0
+# The longest line of a policy's name, in characters.
+_LABEL_WIDTH = 32
 
 
-def world_figure(name: str, found: WorldSummary, tolerance: float, data_source: str, seeds: int) -> Figure:
-    """Draw a world.
+def world_figure(name: str, summary: WorldSummary, tolerance: float, data_source: str, seeds: int) -> Figure:
+    """Draw the results in a world.
 
     Parameters
     ----------
     name : str
         The name of the world.
-    found : WorldSummary
-        What was found in it.
+    summary : WorldSummary
+        The results.
     tolerance : float
-        How large a difference is tolerated.
+        The tolerated reward gap.
     data_source : str
-        Which data it shows.
+        One line that names the data.
     seeds : int
-        How many seeds.
+        The number of seeds.
     """
-    with figure_style.style():
-        figure = figure_style.blank(WIDTH, 2.4 + 0.12 * len(found.rows))
-        plane, worse, regret = figure.subplots(1, 3, width_ratios=[1.5, 1, 1])
-        looks = {title: _look(number) for number, title in enumerate(found.rows)}
-        _plane(plane, found, looks, tolerance)
-        _worse_off(worse, found, looks)
-        _regret(regret, found)
-        band = f"mean ± sd of {seeds} seeds" if seeds > 1 else "one seed"
-        remark = f"{name}: {PART_TITLES[found.world.measured]}, {band}; filled: on or next to the measured front"
-        figure_style.head(figure, data_source, remark)
+    with figure_style.style_context():
+        figure = figure_style.new_figure(WIDTH, 2.4 + 0.12 * len(summary.policies))
+        trade_off, worst_off, regret = figure.subplots(1, 3, width_ratios=[1.5, 1, 1])
+        markers = {title: _marker(index) for index, title in enumerate(summary.policies)}
+        _draw_trade_off(trade_off, summary, markers, tolerance)
+        _draw_worst_off(worst_off, summary, markers)
+        _draw_regret(regret, summary)
+        spread = f"mean ± sd of {seeds} seeds" if seeds > 1 else "one seed"
+        remark = f"{name}: {PART_TITLES[summary.world.measured]}, {spread}; filled: on or near the measured front"
+        figure_style.add_header(figure, data_source, remark)
     return figure
 
 
-def _look(number: int) -> dict[str, Any]:
-    return {"color": figure_style.style_of(number)[0], "marker": _MARKERS[number % len(_MARKERS)]}
+def _marker(index: int) -> dict[str, Any]:
+    return {"color": figure_style.line_style(index)[0], "marker": _MARKERS[index % len(_MARKERS)]}
 
 
-def _plane(ax: Axes, found: WorldSummary, looks: dict[str, Any], tolerance: float) -> None:
-    points = {title: row.numbers for title, row in found.rows.items()}
-    limit = _FAR * float(np.median([numbers["utility_loss"][0] for numbers in points.values()])) + 0.01
-    far = {title: numbers for title, numbers in points.items() if numbers["utility_loss"][0] > limit}
-    tops, rights = [max((loss for _, loss in found.frontier), default=0.0)], [2 * tolerance]
-    for title in (title for title in points if title not in far):
-        (loss, loss_sd), (gap, gap_sd) = points[title]["utility_loss"], points[title]["reward_difference"]
-        _point(ax, (gap, gap_sd), (loss, loss_sd), found.rows[title], looks[title])
+def _draw_trade_off(ax: Axes, summary: WorldSummary, markers: dict[str, Any], tolerance: float) -> None:
+    metrics = {title: policy.metrics for title, policy in summary.policies.items()}
+    limit = _OUTLIER_FACTOR * float(np.median([values["utility_loss"][0] for values in metrics.values()])) + 0.01
+    outliers = {title: values for title, values in metrics.items() if values["utility_loss"][0] > limit}
+    tops, rights = [max((loss for _, loss in summary.frontier), default=0.0)], [2 * tolerance]
+    for title in (title for title in metrics if title not in outliers):
+        (loss, loss_sd), (gap, gap_sd) = metrics[title]["utility_loss"], metrics[title]["reward_gap"]
+        _draw_point(ax, (gap, gap_sd), (loss, loss_sd), summary.policies[title], markers[title])
         tops.append(loss + (loss_sd or 0.0))
         rights.append(gap + (gap_sd or 0.0))
-    # With room above for the lines about those that are far off.
-    top, right = (1.1 + 0.07 * len(far)) * max(tops) + 0.002, 1.08 * max(rights)
-    _frontier(ax, found, right)
+    # Leave space at the top for the list of outliers.
+    top, right = (1.1 + 0.07 * len(outliers)) * max(tops) + 0.002, 1.08 * max(rights)
+    _draw_frontier(ax, summary, right)
     ax.axvline(tolerance, color="0.6", linewidth=0.7, linestyle=(0, (2, 2)))
-    _beside(ax, "tolerated", (tolerance, top), va="top")
-    _far_off(ax, far, top, right)
+    _annotate(ax, "tolerance", (tolerance, top), va="top")
+    _list_outliers(ax, outliers, top, right)
     ax.set_xlim(-0.02 * right, right)
     ax.set_ylim(-0.03 * top, top)
-    ax.set_xlabel("reward difference")
+    ax.set_xlabel("reward gap")
     ax.set_ylabel("utility loss")
 
 
-def _point(ax: Axes, x: Spread, y: Spread, row: PolicySummary, look: dict[str, Any]) -> None:
-    """Draw a policy: filled where it is on or next to the front."""
-    fill = "white" if row.front == "off" else look["color"]
+def _draw_point(ax: Axes, x: Spread, y: Spread, policy: PolicySummary, marker: dict[str, Any]) -> None:
+    """Draw a policy, filled if it is on or near the front."""
+    face = "white" if policy.front == "off" else marker["color"]
     bars: dict[str, Any] = {"xerr": x[1] or 0.0, "yerr": y[1] or 0.0}
-    ax.errorbar(x[0], y[0], **bars, linestyle="", elinewidth=0.7, markersize=5, mfc=fill, **look)
+    ax.errorbar(x[0], y[0], **bars, linestyle="", elinewidth=0.7, markersize=5, mfc=face, **marker)
 
 
-def _beside(ax: Axes, text: str, place: tuple[float, float], va: str) -> None:
-    ax.annotate(text, place, fontsize=6.5, color="0.3", va=va, xytext=(3, 0), textcoords="offset points")
+def _annotate(ax: Axes, text: str, point: tuple[float, float], va: str) -> None:
+    ax.annotate(text, point, fontsize=6.5, color="0.3", va=va, xytext=(3, 0), textcoords="offset points")
 
 
-def _frontier(ax: Axes, found: WorldSummary, right: float) -> None:
-    """Draw what the oracle loses, and shade what nobody reaches."""
-    if not found.frontier:
+def _draw_frontier(ax: Axes, summary: WorldSummary, right: float) -> None:
+    """Draw the frontier of the oracle, and shade the region that no policy reaches."""
+    if not summary.frontier:
         return
-    gaps, losses = (list(side) for side in zip(*found.frontier, strict=True))
-    # What is tolerated beyond the last one costs no more.
+    gaps, losses = (list(values) for values in zip(*summary.frontier, strict=True))
+    # Beyond the last tolerance the loss stays the same.
     line = [*gaps, max(right, gaps[-1])], [*losses, losses[-1]]
     ax.plot(*line, color="black", linewidth=1.4, zorder=1)
     ax.fill_between(*line, -1.0, color="0.9", zorder=0, linewidth=0)
-    _beside(ax, "oracle", (gaps[0], losses[0]), va="bottom")
+    _annotate(ax, "oracle", (gaps[0], losses[0]), va="bottom")
 
 
-def _far_off(ax: Axes, far: dict[str, Any], top: float, right: float) -> None:
-    """Say at the edge where those are that the plane does not reach: loss and difference."""
+def _list_outliers(ax: Axes, outliers: dict[str, Any], top: float, right: float) -> None:
+    """List loss and gap of the policies outside the axes."""
     lines = (
-        f"↑ {title}: {numbers['utility_loss'][0]:.2f}, {numbers['reward_difference'][0]:.2f}"
-        for title, numbers in far.items()
+        f"↑ {title}: {values['utility_loss'][0]:.2f}, {values['reward_gap'][0]:.2f}"
+        for title, values in outliers.items()
     )
-    text = "\n".join(["", *lines])  # below what is written beside the tolerance
+    text = "\n".join(["", *lines])  # the first line is taken by the label of the tolerance
     ax.text(right, top, text, fontsize=6, ha="right", va="top", color="0.3")
 
 
-def _rows(ax: Axes, titles: Sequence[str], labelled: bool) -> None:
-    ax.set_yticks(range(len(titles)), [fill(title, _LONGEST) if labelled else "" for title in titles])
+def _set_policy_axis(ax: Axes, titles: Sequence[str], labelled: bool) -> None:
+    ax.set_yticks(range(len(titles)), [fill(title, _LABEL_WIDTH) if labelled else "" for title in titles])
     ax.set_ylim(len(titles) - 0.5, -0.5)
     ax.tick_params(axis="y", length=0)
-    for place in range(len(titles)):
-        ax.axhline(place, color="0.92", linewidth=0.6, zorder=0)
+    for row in range(len(titles)):
+        ax.axhline(row, color="0.92", linewidth=0.6, zorder=0)
 
 
-def _worse_off(ax: Axes, found: WorldSummary, looks: dict[str, Any]) -> None:
-    for place, (title, row) in enumerate(found.rows.items()):
-        _point(ax, row.numbers["worst_off_reward"], (place, None), row, looks[title])
-    if found.oracle:
-        ax.axvline(min(found.oracle.values()), color="black", linewidth=1.0)
-    _rows(ax, list(found.rows), labelled=True)
-    ax.set_xlabel("worse-off group's reward\n(line: oracle at the tolerance)")
+def _draw_worst_off(ax: Axes, summary: WorldSummary, markers: dict[str, Any]) -> None:
+    for row, (title, policy) in enumerate(summary.policies.items()):
+        _draw_point(ax, policy.metrics["worst_off_reward"], (row, None), policy, markers[title])
+    if summary.oracle:
+        ax.axvline(min(summary.oracle.values()), color="black", linewidth=1.0)
+    _set_policy_axis(ax, list(summary.policies), labelled=True)
+    ax.set_xlabel("worst-off group's reward\n(line: oracle at the tolerance)")
 
 
-def _regret(ax: Axes, found: WorldSummary) -> None:
-    for number, group in enumerate(found.groups):
-        means = [row.numbers[f"regret_{label(group)}"][0] for row in found.rows.values()]
-        ax.plot(
-            means, range(len(means)), linestyle="", markersize=4, mfc="none", label=label(group), **_look(number)
-        )
-    _rows(ax, list(found.rows), labelled=False)
+def _draw_regret(ax: Axes, summary: WorldSummary) -> None:
+    for index, group in enumerate(summary.groups):
+        label = group_label(group)
+        means = [policy.metrics[f"regret_{label}"][0] for policy in summary.policies.values()]
+        ax.plot(means, range(len(means)), linestyle="", markersize=4, mfc="none", label=label, **_marker(index))
+    _set_policy_axis(ax, list(summary.policies), labelled=False)
     ax.set_xlim(left=0.0)
-    ax.set_xlabel("each group's own regret")
+    ax.set_xlabel("regret of each group")
     ax.legend(
         loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2, fontsize=6, frameon=False,
         handletextpad=0.1, columnspacing=0.8,

@@ -1,18 +1,16 @@
-"""The oracle: the best mean reward of any policy that knows the true rewards, at each tolerated difference.
+"""The oracle: the highest mean reward of any policy that knows the true rewards, for each tolerated gap.
 
-A policy that knows the rewards may pick any arm of a round, or draw one by any probabilities. Only the
-expected reward of its pick counts, for the mean and for the difference alike, and by mixing the best and the
-worst arm of the round it can have any value between theirs. Nothing but cell means enters the objective and the
-constraints, and the mean of a cell can be anything between the mean of its worst arms and the mean of its best.
-So the linear programme with one variable for each round and arm has the same optimum as one with a single
-variable for each cell:
+Such a policy may choose any arm of a round, or randomise between arms. By mixing the best and the worst arm it
+reaches every expected reward between theirs. Objective and constraints depend on subgroup means only, and the
+mean of a subgroup can be anything between the means of its worst and of its best arms. So the linear programme
+with one variable per round and arm has the same optimum as one with a single variable per subgroup:
 
-    maximise    sum over cells of share * mean
-    subject to  worst <= mean <= best                        for each cell
-                floor <= mean of group <= floor + tolerance  for each counted group, one floor per attribute
+    maximise    sum over subgroups of share * mean
+    subject to  worst <= mean <= best                        for each subgroup
+                floor <= mean of group <= floor + tolerance  for each assessed group, one floor per attribute
 
-The floor says that all groups of an attribute lie in a window as wide as the tolerance, which is what a
-constraint for each pair of them would say.
+The last line keeps all groups of an attribute within a window of the tolerance's width. That is equivalent to
+one constraint per pair of groups.
 """
 
 from __future__ import annotations
@@ -22,91 +20,93 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fairbandits.compare.cell_sums import CellSums, Floats, Group, difference
+from fairbandits.compare.subgroups import Floats, Group, SubgroupMeans, reward_gap
 
-#: At how many tolerances the frontier is computed.
-POINTS = 25
+#: The number of tolerances at which the frontier is computed.
+FRONTIER_POINTS = 25
 
 
 @dataclass(frozen=True)
 class Optimum:
-    """What the oracle reaches.
+    """The rewards of the oracle.
 
     Attributes
     ----------
     reward : float
         The mean reward.
     groups : dict
-        By group, its mean reward.
+        The mean reward of each group.
     """
 
     reward: float
     groups: dict[Group, float]
 
 
-def optimum(cells: CellSums, tolerance: float, counted: Collection[Group]) -> Optimum | None:
-    """Solve the programme; None where no policy at all keeps the tolerance.
+def optimum(means: SubgroupMeans, tolerance: float, groups: Collection[Group]) -> Optimum | None:
+    """Solve the linear programme; return None if no policy can meet the tolerance.
 
     Parameters
     ----------
-    cells : CellSums
-        The rounds of one seed.
+    means : SubgroupMeans
+        The subgroup means of one seed.
     tolerance : float
-        How far apart the groups of an attribute may be.
-    counted : collection of groups
-        The groups that the tolerance is about.
+        The largest reward gap allowed between the groups of an attribute.
+    groups : collection of groups
+        The groups that the tolerance applies to.
 
     Examples
     --------
     >>> groups = ((("sex", "male"),), (("sex", "female"),))
-    >>> half, best = np.array([50.0, 50.0]), np.array([0.6, 0.9])
-    >>> found = optimum(CellSums(groups, half, best, best, 0 * best), 0.1, [group for group, in groups])
-    >>> round(found.reward, 6), {group[1]: round(mean, 6) for group, mean in found.groups.items()}
+    >>> count, best = np.array([50.0, 50.0]), np.array([0.6, 0.9])
+    >>> oracle = optimum(SubgroupMeans(groups, count, best, best, 0 * best), 0.1, [group for group, in groups])
+    >>> round(oracle.reward, 6), {group[1]: round(mean, 6) for group, mean in oracle.groups.items()}
     (0.65, {'male': 0.6, 'female': 0.7})
     """
     from scipy.optimize import linprog  # noqa: PLC0415 - slow to import
 
-    window, limits = _windows(cells, tolerance, counted)
-    floors = window.shape[1] - len(cells.count)
-    solved = linprog(
-        np.append(-cells.count / cells.count.sum(), np.zeros(floors)),
-        A_ub=window,
+    constraints, limits = _window_constraints(means, tolerance, groups)
+    n_floors = constraints.shape[1] - len(means.count)
+    solution = linprog(
+        np.append(-means.count / means.count.sum(), np.zeros(n_floors)),
+        A_ub=constraints,
         b_ub=limits,
-        bounds=[*zip(cells.worst, cells.best, strict=True), *[(None, None)] * floors],
+        bounds=[*zip(means.worst, means.best, strict=True), *[(None, None)] * n_floors],
         method="highs",
     )
-    if solved.x is None:
+    if solution.x is None:
         return None
-    means = solved.x[: len(cells.count)]
-    return Optimum(cells.total(means), cells.by_group(means, counted))
+    optimal = solution.x[: len(means.count)]
+    return Optimum(means.overall_mean(optimal), means.group_means(optimal, groups))
 
 
-def _windows(cells: CellSums, tolerance: float, counted: Collection[Group]) -> tuple[Floats, Floats]:
-    """Write the constraints of the windows as `window @ (means, floors) <= limits`."""
-    came = cells.rounds()
-    groups = [group for group in counted if group in came]
-    attributes = list(dict.fromkeys(attribute for attribute, _ in groups))
-    member = np.array([cells.member(group) for group in groups]).reshape(len(groups), len(cells.count))
-    floor = np.array([[attribute == name for name in attributes] for attribute, _ in groups], dtype=np.float64)
-    below = np.hstack([member, -floor.reshape(len(groups), len(attributes))])
-    return np.vstack([below, -below]), np.repeat([tolerance, 0.0], len(groups))
+def _window_constraints(
+    means: SubgroupMeans, tolerance: float, groups: Collection[Group]
+) -> tuple[Floats, Floats]:
+    """Return the matrix and the limits in `matrix @ (subgroup means, floors) <= limits`."""
+    rounds = means.rounds_by_group()
+    present = [group for group in groups if group in rounds]
+    attributes = list(dict.fromkeys(attribute for attribute, _ in present))
+    weights = np.array([means.weights(group) for group in present]).reshape(len(present), len(means.count))
+    floor = np.array([[attribute == name for name in attributes] for attribute, _ in present], dtype=np.float64)
+    above_floor = np.hstack([weights, -floor.reshape(len(present), len(attributes))])
+    return np.vstack([above_floor, -above_floor]), np.repeat([tolerance, 0.0], len(present))
 
 
-def frontier(seeds: Sequence[CellSums], counted: Collection[Group]) -> list[tuple[float, float]]:
-    """Give the utility loss that each tolerance costs, as a mean over seeds; where every seed can keep it.
+def frontier(seeds: Sequence[SubgroupMeans], groups: Collection[Group]) -> list[tuple[float, float]]:
+    """Compute the utility loss of the oracle at each tolerance, as a mean over seeds.
 
-    The tolerances go from 0 to where none of the seeds has anything left to lose: the difference that is
-    there if everybody gets the best.
+    The tolerances run from 0 to the gap that remains if every user gets the best arm, where the oracle loses
+    nothing. A tolerance that cannot be met with every seed is omitted.
     """
-    most = max(difference(cells.by_group(cells.best, counted)) for cells in seeds)
-    line = []
-    for tolerance in np.linspace(0.0, most, POINTS).round(9).tolist():
-        found = [optimum(cells, tolerance, counted) for cells in seeds]
+    largest = max(reward_gap(means.group_means(means.best, groups)) for means in seeds)
+    points = []
+    for tolerance in np.linspace(0.0, largest, FRONTIER_POINTS).round(9).tolist():
+        optima = [optimum(means, tolerance, groups) for means in seeds]
         losses = [
-            cells.total(cells.best) - best.reward
-            for cells, best in zip(seeds, found, strict=True)
-            if best is not None
+            means.overall_mean(means.best) - oracle.reward
+            for means, oracle in zip(seeds, optima, strict=True)
+            if oracle is not None
         ]
         if len(losses) == len(seeds):
-            line.append((tolerance, round(max(float(np.mean(losses)), 0.0), 9)))
-    return line
+            points.append((tolerance, round(max(float(np.mean(losses)), 0.0), 9)))
+    return points

@@ -1,4 +1,4 @@
-"""The report of a comparison."""
+"""The HTML report of a comparison."""
 
 from __future__ import annotations
 
@@ -9,83 +9,87 @@ from typing import Any
 
 from fairbandits.compare import sentences, tables
 from fairbandits.compare.summary import WorldSummary
-from fairbandits.report.page import image, page, table
+from fairbandits.report.page import html_table, png_image, render_page
 
-_TITLE = "Policies compared: what is lost, and who is left behind"
-_FRONT_MARKS = {"on": ("&#9679;", "within"), "next to": ("&#9680;", "far"), "off": ("&#9675;", "not")}
+_TITLE = "Comparison of policies: utility loss and reward gap"
+# The symbol and the CSS class of each position relative to the front.
+_FRONT_MARKS = {"on": ("&#9679;", "within"), "near": ("&#9680;", "far"), "off": ("&#9675;", "not")}
 
 
 def write_report(
     path: Path,
     data_source: str,
     worlds: Mapping[str, WorldSummary],
-    drawn: Mapping[str, Path],
+    figures: Mapping[str, Path],
     settings: Mapping[str, Any],
 ) -> None:
-    """Write the page.
+    """Write the report.
 
     Parameters
     ----------
     path : Path
-        Where.
+        The file to write.
     data_source : str
-        Which data it shows: its first line.
+        The first line of the page, which names the data.
     worlds : mapping
-        By world, what was found.
-    drawn : mapping
-        By world, its figure.
+        The summary of each world.
+    figures : mapping
+        The path of each world's figure.
     settings : mapping
-        What the runs have in common.
+        The settings that all runs share.
     """
-    sections = (_section(name, found, drawn[name], settings["tolerance"]) for name, found in worlds.items())
-    body = f"{_summary(worlds, settings)}\n{_overview(worlds)}\n{''.join(sections)}"
-    path.write_text(page(_TITLE, data_source, body), encoding="utf-8")
+    sections = (_section(name, summary, figures[name], settings["tolerance"]) for name, summary in worlds.items())
+    body = f"{_introduction(worlds, settings)}\n{_overview(worlds)}\n{''.join(sections)}"
+    path.write_text(render_page(_TITLE, data_source, body), encoding="utf-8")
 
 
-def _summary(worlds: Mapping[str, WorldSummary], settings: Mapping[str, Any]) -> str:
-    lines = sentences.about_default(worlds, settings["default"]) if settings["default"] else []
-    lines.append(
-        f"{settings['seeds']} seed(s), one setting per policy for all worlds. Losses and differences are of the "
-        "true mean rewards of the arms that were picked, whatever noise the policies saw. Tolerated difference: "
+def _introduction(worlds: Mapping[str, WorldSummary], settings: Mapping[str, Any]) -> str:
+    paragraphs = sentences.describe_policy(worlds, settings["default"]) if settings["default"] else []
+    seeds = f"{settings['seeds']} seeds" if settings["seeds"] > 1 else "One seed"
+    paragraphs.append(
+        f"{seeds}; every policy has the same parameters in all worlds. Losses and gaps are computed from the true "
+        "mean rewards of the chosen arms, without the noise that policies saw. Tolerated reward gap: "
         f"{settings['tolerance']:g}."
     )
-    text = "".join(f"<p>{escape(line)}</p>\n" for line in lines)
+    text = "".join(f"<p>{escape(paragraph)}</p>\n" for paragraph in paragraphs)
     if settings["quick"]:
-        text += "<p><b>These runs are a tenth as long as they should be: they show that all works.</b></p>\n"
+        text += (
+            "<p><b>Quick run with a tenth of the rounds: it shows that everything works, nothing more.</b></p>\n"
+        )
     return text
 
 
 def _overview(worlds: Mapping[str, WorldSummary]) -> str:
-    """Show every policy in every world at a glance."""
-    titles = list(next(iter(worlds.values())).rows)
-    rows = ((name, [_glance(found, title) for title in titles]) for name, found in worlds.items())
+    """Return a table of every policy in every world."""
+    titles = list(next(iter(worlds.values())).policies)
+    rows = ((name, [_overview_cell(summary, title) for title in titles]) for name, summary in worlds.items())
     return (
-        "<h2>At a glance</h2>\n<p>Utility loss / reward difference; "
-        "&#9679; on the measured front, &#9680; next to it, &#9675; off it.</p>\n"
-        f'<div class="scroll">{table(titles, rows)}</div>\n'
+        "<h2>Overview</h2>\n<p>Utility loss / reward gap; "
+        "&#9679; on the measured Pareto front, &#9680; near it, &#9675; off it.</p>\n"
+        f'<div class="scroll">{html_table(titles, rows)}</div>\n'
     )
 
 
-def _glance(found: WorldSummary, title: str) -> str:
-    row = found.rows[title]
-    loss, gap = row.numbers["utility_loss"][0], row.numbers["reward_difference"][0]
-    return f"{loss:.3f} / {gap:.3f} {_mark(row.front)}"
+def _overview_cell(summary: WorldSummary, title: str) -> str:
+    policy = summary.policies[title]
+    loss, gap = policy.metrics["utility_loss"][0], policy.metrics["reward_gap"][0]
+    return f"{loss:.3f} / {gap:.3f} {_front_mark(policy.front)}"
 
 
-def _mark(front: str) -> str:
-    sign, kind = _FRONT_MARKS[front]
-    return f'<span class="mark {kind}" title="{front} the front" aria-label="{front} the front">{sign}</span>'
+def _front_mark(front: str) -> str:
+    symbol, kind = _FRONT_MARKS[front]
+    return f'<span class="mark {kind}" title="{front} the front" aria-label="{front} the front">{symbol}</span>'
 
 
-def _section(name: str, found: WorldSummary, picture: Path, tolerance: float) -> str:
-    text = "".join(f"<p>{escape(line)}</p>\n" for line in sentences.about_world(found, tolerance))
-    heads = tables.columns(found)
+def _section(name: str, summary: WorldSummary, figure: Path, tolerance: float) -> str:
+    text = "".join(f"<p>{escape(line)}</p>\n" for line in sentences.describe_world(summary, tolerance))
+    titles = tables.columns(summary)
     rows = (
-        (title, [_mark(row.front), *(tables.cell(row, metric) for metric in heads)])
-        for title, row in found.rows.items()
+        (title, [_front_mark(policy.front), *(tables.format_metric(policy, metric) for metric in titles)])
+        for title, policy in summary.policies.items()
     )
     return (
         f'<h2 id="{escape(name)}">{escape(name)}</h2>\n{text}'
-        f'<div class="figures wide">{image(picture, name)}</div>\n'
-        f'<div class="scroll">{table(["front", *heads.values()], rows)}</div>\n'
+        f'<div class="figures wide">{png_image(figure, name)}</div>\n'
+        f'<div class="scroll">{html_table(["front", *titles.values()], rows)}</div>\n'
     )

@@ -1,60 +1,63 @@
-"""What a comparison found, in sentences."""
+"""The results of a comparison, in sentences."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from fairbandits.compare.cell_sums import difference, label
-from fairbandits.compare.contenders import BASELINE
+from fairbandits.compare.policy_specs import BASELINE
+from fairbandits.compare.subgroups import group_label, reward_gap
 from fairbandits.compare.suite import PART_TITLES
-from fairbandits.compare.summary import NEXT_TO, SLACK, WorldSummary, lowered
+from fairbandits.compare.summary import NEAR, SLACK, WorldSummary, levelled_down
 
 
-def about_default(worlds: Mapping[str, WorldSummary], default: str) -> list[str]:
-    """Say of one policy where it stands in all worlds."""
-    places = {
-        place: [name for name, found in worlds.items() if found.rows[default].front == place]
-        for place in ("on", "next to", "off")
+def describe_policy(worlds: Mapping[str, WorldSummary], policy: str) -> list[str]:
+    """Describe one policy over all worlds: its place relative to the front, and its worst-off groups."""
+    names = {
+        position: [name for name, summary in worlds.items() if summary.policies[policy].front == position]
+        for position in ("on", "near", "off")
     }
-    text = (
-        f"{default} is on the measured front of utility loss and reward difference in {len(places['on'])} of "
-        f"{len(worlds)} world(s), next to it (beaten by no more than {NEXT_TO:g} either way) in "
-        f"{len(places['next to'])}, and off it in {len(places['off'])}{_named(places['off'])}."
+    front = (
+        f"{policy} is on the measured Pareto front of utility loss and reward gap in {len(names['on'])} of "
+        f"{_count(len(worlds))}, near it (dominated by at most {NEAR:g}) in {len(names['near'])}, and off it in "
+        f"{len(names['off'])}{_listed(names['off'])}."
     )
-    short = [name for name, found in worlds.items() if found.rows[default].worse_off]
-    where = f"In {len(short)} world(s) it leaves" if short else "Nowhere does it leave"
-    below = f"the worse-off group more than {SLACK:g} below what {BASELINE} gives the worse-off group"
-    return [text, f"{where} {below}{_named(short)}."]
+    lower = [name for name, summary in worlds.items() if summary.policies[policy].worst_off_note]
+    where = f"In {_count(len(lower))} it leaves" if lower else "In no world does it leave"
+    worst_off = f"{where} the worst-off group more than {SLACK:g} below the worst-off group of {BASELINE}"
+    return [front, f"{worst_off}{_listed(lower)}."]
 
 
-def about_world(found: WorldSummary, tolerance: float) -> list[str]:
-    """Say what a world is, what an oracle could do in it, and who is worse off with which policy."""
-    groups = ", ".join(f"{label(group)} {rounds:,.0f}" for group, rounds in found.groups.items())
-    lines = [
-        f"{found.world.about} Measured: {PART_TITLES[found.world.measured]}, {found.rounds:,.0f} rounds; "
-        f"the groups that have enough of them to count: {groups}.",
-        _about_oracle(found, tolerance),
+def describe_world(summary: WorldSummary, tolerance: float) -> list[str]:
+    """Describe a world, the oracle in it, and the policies that lower the worst-off group."""
+    groups = ", ".join(f"{group_label(group)} {rounds:,.0f}" for group, rounds in summary.groups.items())
+    sentences = [
+        f"{summary.world.description} Measured: {PART_TITLES[summary.world.measured]}, {summary.rounds:,.0f} "
+        f"rounds. Groups with enough rounds to be assessed: {groups}.",
+        _describe_oracle(summary, tolerance),
         *(
-            f"A difference of {tolerance:g} forces {label(group)} down, from {before:.3f} with {BASELINE} to "
+            f"A tolerance of {tolerance:g} levels {group_label(group)} down, from {before:.3f} with {BASELINE} to "
             f"{after:.3f} with the oracle."
-            for group, (before, after) in lowered(found).items()
+            for group, (before, after) in levelled_down(summary).items()
         ),
-        *(f"{title}: {row.worse_off}" for title, row in found.rows.items() if row.worse_off),
+        *(f"{title}: {row.worst_off_note}" for title, row in summary.policies.items() if row.worst_off_note),
     ]
-    on = [title for title, row in found.rows.items() if row.front == "on"]
-    return [*lines, f"On the measured front: {', '.join(on)}."]
+    on = [title for title, row in summary.policies.items() if row.front == "on"]
+    return [*sentences, f"On the measured front: {', '.join(on)}."]
 
 
-def _about_oracle(found: WorldSummary, tolerance: float) -> str:
-    apart = difference(found.best)
-    if found.oracle is None or found.oracle_reward is None:
-        return f"No policy at all keeps a difference of {tolerance:g} here."
+def _describe_oracle(summary: WorldSummary, tolerance: float) -> str:
+    if summary.oracle is None or summary.oracle_reward is None:
+        return f"No policy can keep the gap within {tolerance:g} here."
     return (
-        f"If everybody got the best, groups would be {apart:.3f} apart; within {tolerance:g} an oracle "
-        f"reaches a mean reward of {found.oracle_reward:.3f}."
+        f"If every user got the best arm, the reward gap would be {reward_gap(summary.best):.3f}. With a gap of "
+        f"at most {tolerance:g}, an oracle reaches a mean reward of {summary.oracle_reward:.3f}."
     )
 
 
-def _named(names: Iterable[str]) -> str:
+def _count(n: int) -> str:
+    return f"{n} world" if n == 1 else f"{n} worlds"
+
+
+def _listed(names: Iterable[str]) -> str:
     listed = ", ".join(names)
-    return f": {listed}" if listed else ""
+    return f" ({listed})" if listed else ""

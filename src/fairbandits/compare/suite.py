@@ -1,4 +1,4 @@
-"""The suite: the worlds that policies are compared in."""
+"""The suite of worlds in which policies are compared."""
 
 from __future__ import annotations
 
@@ -9,14 +9,15 @@ from typing import Any
 
 #: The test part of the paper: the last two fifths.
 TEST_PART = Fraction(2, 5)
-#: What has settled: the last fifth.
+#: The last fifth, when policies have settled.
 LAST_FIFTH = Fraction(1, 5)
-#: How the two are called.
+#: The display names of the parts.
 PART_TITLES = {TEST_PART: "the test part", LAST_FIFTH: "the last fifth"}
 
 _SHORT = {"train": 3000, "test": 2000}
-# Without a training part nothing starts anew on the way.
+# Without a training part, the means of groups are never reset.
 _LONG = {"train": 0, "test": 100_000}
+# Quick runs have the number of rounds divided by this.
 _QUICK = 10
 
 
@@ -27,84 +28,87 @@ class SuiteWorld:
     Parameters
     ----------
     kind : {"paper", "other", "long"}
-        Which words of the command line mean it.
-    about : str
-        What it is, in one sentence.
+        The set of worlds it belongs to; see `as_worlds`.
+    description : str
+        A description in one sentence.
     params : mapping
         The parameters of `fairbandits.worlds.StudentsAndVideos`.
     measured : Fraction
-        The share of the rounds, the last ones, that count.
+        The share of rounds, at the end of the run, that is measured.
     """
 
     kind: str
-    about: str
+    description: str
     params: Mapping[str, Any]
     measured: Fraction = TEST_PART
 
     def world_params(self, quick: bool = False) -> dict[str, Any]:
-        """Give the parameters; for a tenth of the rounds where it should be quick."""
+        """Return the parameters of the world, with a tenth of the rounds if `quick` is set."""
         params = {**_SHORT, **self.params}
         return params | {part: params[part] // _QUICK for part in _SHORT} if quick else params
 
 
 WORLDS: dict[str, SuiteWorld] = {
-    "3:7": SuiteWorld("paper", "The paper's first world: 30 videos by male speakers, 70 by female ones.", {}),
+    "3:7": SuiteWorld("paper", "The paper's first world: 30 videos by male and 70 by female speakers.", {}),
     "1:1": SuiteWorld(
-        "paper", "As many videos by male as by female speakers.", {"male_videos": 50, "female_videos": 50}
+        "paper", "50 videos by male and 50 by female speakers.", {"male_videos": 50, "female_videos": 50}
     ),
     "7:3": SuiteWorld(
         "paper",
-        "70 videos by male speakers, 30 by female ones.",
+        "70 videos by male and 30 by female speakers.",
         {"male_videos": 70, "female_videos": 30},
     ),
-    "r2": SuiteWorld("paper", "The first world with a reward that knows no match.", {"reward": "r2"}),
+    "r2": SuiteWorld(
+        "paper", "The first world with a reward that does not depend on the match.", {"reward": "r2"}
+    ),
     "females_first": SuiteWorld(
         "paper",
-        "7:3 videos; in training all female students come before all male ones.",
+        "7:3 videos; in training, all female students arrive before all male students.",
         {"male_videos": 70, "female_videos": 30, "order": "females_first"},
     ),
     "males_first": SuiteWorld(
         "paper",
-        "7:3 videos; in training all male students come before all female ones.",
+        "7:3 videos; in training, all male students arrive before all female students.",
         {"male_videos": 70, "female_videos": 30, "order": "males_first"},
     ),
     "scarce": SuiteWorld(
         "other",
-        "No video by a male speaker is rated above 0.5, so the best for everybody is itself unfair.",
+        "No video by a male speaker is rated above 0.5, so giving every user the best arm is unfair.",
         {"scarce": "male"},
         LAST_FIFTH,
     ),
     "noisy": SuiteWorld(
-        "other", "The first world with Gaussian noise on the rewards, standard deviation 0.1.", {"noise": 0.1}
+        "other", "The first world with Gaussian noise of standard deviation 0.1 on the rewards.", {"noise": 0.1}
     ),
-    "bernoulli": SuiteWorld(
-        "other", "The first world with rewards that are 0 or 1, by their probability.", {"noise": "bernoulli"}
+    "bernoulli": SuiteWorld("other", "The first world with Bernoulli rewards.", {"noise": "bernoulli"}),
+    "minority": SuiteWorld("other", "5% of the students are male, and 30% of the speakers.", {"male_share": 0.05}),
+    "race": SuiteWorld(
+        "other", "The groups are five races, in the proportions of the data.", {"sensitive": "race"}
     ),
-    "minority": SuiteWorld(
-        "other", "Of 100 students 5 are male, and so are the speakers of 30 of 100 videos.", {"male_share": 0.05}
-    ),
-    "race": SuiteWorld("other", "The groups are five races, in the shares of the data.", {"sensitive": "race"}),
     "sex_x_race": SuiteWorld(
         "other", "The groups are the ten combinations of sex and race.", {"sensitive": "sex x race"}
     ),
     "curved": SuiteWorld(
         "other",
-        "Students gain most from videos whose rating is near their education level; no linear model holds that.",
+        "The reward is highest where rating and education level agree, which no linear model can represent.",
         {"reward": "curved"},
     ),
     "drift": SuiteWorld(
         "other",
-        "Half-way, students turn to like speakers of the other sex; what is measured comes after.",
-        {"turns": True},
+        "Half-way through, students start to prefer speakers of the other sex; measured after that.",
+        {"drift": True},
     ),
-    "long": SuiteWorld("long", "The first world for 100,000 rounds without a break.", _LONG, LAST_FIFTH),
+    "long": SuiteWorld("long", "The first world for 100,000 rounds, without a training part.", _LONG, LAST_FIFTH),
     "long_scarce": SuiteWorld(
-        "long", "The scarce world for 100,000 rounds without a break.", {"scarce": "male", **_LONG}, LAST_FIFTH
+        "long",
+        "The scarce world for 100,000 rounds, without a training part.",
+        {"scarce": "male", **_LONG},
+        LAST_FIFTH,
     ),
 }
 
-#: Words that mean several worlds at once.
-_WORDS = {
+#: Names of sets of worlds, and the kinds that they contain.
+_WORLD_SETS = {
     "paper": {"paper"},
     "short": {"paper", "other"},
     "long": {"long"},
@@ -113,9 +117,9 @@ _WORDS = {
 
 
 def as_worlds(names: Iterable[str]) -> tuple[str, ...]:
-    """Check the names of worlds, and bring them into the order of the suite; none means the short ones.
+    """Return the named worlds in the order of the suite; by default the short ones.
 
-    The words "paper", "short" and "all" mean several; "long" means the world of that name and its like.
+    The names "paper", "short", "long" and "all" stand for sets of worlds.
 
     Examples
     --------
@@ -124,13 +128,12 @@ def as_worlds(names: Iterable[str]) -> tuple[str, ...]:
     """
     wanted: set[str] = set()
     for name in list(names) or ["short"]:
-        if name in _WORDS:
-            wanted |= {world for world, entry in WORLDS.items() if entry.kind in _WORDS[name]}
+        if name in _WORLD_SETS:
+            wanted |= {title for title, world in WORLDS.items() if world.kind in _WORLD_SETS[name]}
         elif name in WORLDS:
             wanted.add(name)
         else:
             raise ValueError(
-                f"there is no world {name!r} in the suite; expected some of {', '.join(WORLDS)}, "
-                "or one of the words paper, short, long, all"
+                f"worlds must be some of {', '.join(WORLDS)}, or one of {', '.join(_WORLD_SETS)}, got {name!r}"
             )
     return tuple(name for name in WORLDS if name in wanted)

@@ -1,4 +1,4 @@
-"""What a comparison says: the numbers of each policy in a world, the measured front, and who is worse off."""
+"""Summarise the runs of a world: metrics of each policy, its place relative to the Pareto front, the oracle."""
 
 from __future__ import annotations
 
@@ -8,72 +8,72 @@ from fractions import Fraction
 
 import numpy as np
 
-from fairbandits.compare.cell_sums import CellSums, Group, counted_groups, difference, label
-from fairbandits.compare.contenders import BASELINE
 from fairbandits.compare.oracle import Optimum, frontier, optimum
+from fairbandits.compare.policy_specs import BASELINE
+from fairbandits.compare.subgroups import Group, SubgroupMeans, assessed_groups, group_label, reward_gap
 from fairbandits.compare.suite import LAST_FIFTH, SuiteWorld
 from fairbandits.report.number_formats import mean_and_sd
 
-#: A policy is next to the front if whoever beats it does so by no more than this, in loss and in difference.
-NEXT_TO = 0.002
-#: The worse-off group's mean reward may be this far below what LinUCB gives.
+#: A policy is near the front if no policy dominates it by more than this, in loss or in gap.
+NEAR = 0.002
+#: The worst-off group's mean reward may be this far below that of LinUCB without a remark.
 SLACK = 0.005
 
-#: The cells of every seed, by part of the run.
-Seeds = Sequence[Mapping[Fraction, CellSums]]
+#: The subgroup means of every seed, by part of the run.
+Seeds = Sequence[Mapping[Fraction, SubgroupMeans]]
 #: Mean and standard deviation over seeds.
 Spread = tuple[float, float | None]
 
 
 @dataclass(frozen=True)
 class PolicySummary:
-    """What a policy came to in a world.
+    """The results of a policy in a world.
 
     Attributes
     ----------
-    numbers : dict
-        By metric, mean and standard deviation over seeds: `utility_loss`, `reward_difference`,
-        `late_difference` (over the last fifth), `worst_off_reward`, `reward`, `below_oracle` (how much less
-        reward than the oracle at the tolerance), and `reward_<group>`, `regret_<group>` for each group.
-    front : {"on", "next to", "off"}
-        Where it stands to the measured Pareto front of loss and difference.
-    worse_off : str
-        A sentence, where the worse-off group gets less than LinUCB gives; otherwise empty.
+    metrics : dict
+        Mean and standard deviation over seeds of each metric: `utility_loss`, `reward_gap`, `late_gap` (the gap
+        over the last fifth), `worst_off_reward`, `reward`, `below_oracle` (how much less reward than the oracle
+        at the tolerance), and `reward_<group>` and `regret_<group>` of each group.
+    front : {"on", "near", "off"}
+        Its place relative to the measured Pareto front of loss and gap.
+    worst_off_note : str
+        A sentence if the worst-off group receives less than with LinUCB; otherwise empty.
     """
 
-    numbers: dict[str, Spread]
+    metrics: dict[str, Spread]
     front: str
-    worse_off: str
+    worst_off_note: str
 
 
 @dataclass(frozen=True)
 class WorldSummary:
-    """What was found in a world.
+    """The results of all policies in a world.
 
     Attributes
     ----------
     world : SuiteWorld
         The world.
     rounds : float
-        How many rounds were measured.
+        The number of rounds measured.
     groups : dict
-        The groups that count, and how many of those rounds each had, as a mean over seeds.
-    rows : dict
-        By policy, its row.
+        The assessed groups, and the number of measured rounds of each, as a mean over seeds.
+    policies : dict
+        The results of each policy.
     best : dict
-        By group, the mean reward if everybody got the best.
+        The mean reward of each group if every user got the best arm.
     oracle : dict or None
-        By group, the mean reward that the oracle gives at the tolerance; None if no policy can keep it.
+        The mean reward that the oracle gives each group at the tolerance; None if no policy can meet it.
     oracle_reward : float or None
-        Its mean reward.
+        The mean reward of the oracle.
     frontier : list of pairs
-        Tolerances, and the utility loss that each costs.
+        Tolerances, and the utility loss of the oracle at each.
     """
 
     world: SuiteWorld
     rounds: float
     groups: dict[Group, float]
-    rows: dict[str, PolicySummary]
+    policies: dict[str, PolicySummary]
     best: dict[Group, float]
     oracle: dict[Group, float] | None
     oracle_reward: float | None
@@ -81,128 +81,137 @@ class WorldSummary:
 
 
 def summarise_world(world: SuiteWorld, runs: Mapping[str, Seeds], tolerance: float) -> WorldSummary:
-    """Compare the policies in one world.
+    """Summarise the runs of all policies in one world.
 
     Parameters
     ----------
     world : SuiteWorld
         The world.
     runs : mapping
-        By policy, the cells of all seeds.
+        The subgroup means of all seeds, by policy.
     tolerance : float
-        How large a difference is tolerated.
+        The tolerated reward gap.
     """
-    # Who comes and what the arms give is the same for every policy.
+    # Visitors and rewards of arms are the same for every policy.
     seeds = [parts[world.measured] for parts in next(iter(runs.values()))]
-    groups = counted_groups(seeds)
-    optima = [optimum(cells, tolerance, groups) for cells in seeds]
-    kept = [best for best in optima if best is not None]
-    feasible = len(kept) == len(optima)
-    values = {title: _values(world, of_policy, groups, optima) for title, of_policy in runs.items()}
-    oracle = _mean_by_group([best.groups for best in kept]) if feasible else None
+    groups = assessed_groups(seeds)
+    optima = [optimum(means, tolerance, groups) for means in seeds]
+    feasible = [oracle for oracle in optima if oracle is not None]
+    all_feasible = len(feasible) == len(optima)
+    values = {title: _metric_values(world, of_policy, groups, optima) for title, of_policy in runs.items()}
+    oracle_means = _mean_by_group([oracle.groups for oracle in feasible]) if all_feasible else None
     return WorldSummary(
         world,
-        float(np.mean([cells.count.sum() for cells in seeds])),
+        float(np.mean([means.count.sum() for means in seeds])),
         groups,
-        _rows(values, oracle, tolerance),
-        _mean_by_group([cells.by_group(cells.best, groups) for cells in seeds]),
-        oracle,
-        float(np.mean([best.reward for best in kept])) if feasible else None,
+        _policy_summaries(values, oracle_means, tolerance),
+        _mean_by_group([means.group_means(means.best, groups) for means in seeds]),
+        oracle_means,
+        float(np.mean([oracle.reward for oracle in feasible])) if all_feasible else None,
         frontier(seeds, groups),
     )
 
 
-def _values(
+def _metric_values(
     world: SuiteWorld, seeds: Seeds, groups: Mapping[Group, float], optima: Sequence[Optimum | None]
 ) -> dict[str, list[float]]:
-    """Give every metric of a policy, seed by seed; a group that a seed did not see has nothing there."""
+    """Return the values of every metric of a policy, one per seed; a group absent from a seed has none for it."""
     values: dict[str, list[float]] = {}
-    for parts, best in zip(seeds, optima, strict=True):
-        cells = parts[world.measured]
-        rewards = cells.by_group(cells.mean, groups)
-        found = {
-            "utility_loss": cells.total(cells.best - cells.mean),
-            "reward_difference": difference(rewards),
-            "late_difference": difference(parts[LAST_FIFTH].by_group(parts[LAST_FIFTH].mean, groups)),
-            "worst_off_reward": min(rewards.values(), default=cells.total(cells.mean)),
-            "reward": cells.total(cells.mean),
+    for parts, oracle in zip(seeds, optima, strict=True):
+        means, late = parts[world.measured], parts[LAST_FIFTH]
+        rewards = means.group_means(means.mean, groups)
+        of_seed = {
+            "utility_loss": means.overall_mean(means.best - means.mean),
+            "reward_gap": reward_gap(rewards),
+            "late_gap": reward_gap(late.group_means(late.mean, groups)),
+            "worst_off_reward": min(rewards.values(), default=means.overall_mean(means.mean)),
+            "reward": means.overall_mean(means.mean),
         }
-        if best is not None:
-            found["below_oracle"] = best.reward - found["reward"]
-        regrets = cells.by_group(cells.best - cells.mean, groups)
-        found |= {f"reward_{label(group)}": reward for group, reward in rewards.items()}
-        found |= {f"regret_{label(group)}": regret for group, regret in regrets.items()}
-        for metric, value in found.items():
+        if oracle is not None:
+            of_seed["below_oracle"] = oracle.reward - of_seed["reward"]
+        regrets = means.group_means(means.best - means.mean, groups)
+        of_seed |= {f"reward_{group_label(group)}": reward for group, reward in rewards.items()}
+        of_seed |= {f"regret_{group_label(group)}": regret for group, regret in regrets.items()}
+        for metric, value in of_seed.items():
             values.setdefault(metric, []).append(value)
     return values
 
 
-def _rows(
+def _policy_summaries(
     values: Mapping[str, Mapping[str, list[float]]], oracle: dict[Group, float] | None, tolerance: float
 ) -> dict[str, PolicySummary]:
-    numbers = {
-        title: {metric: mean_and_sd(found) for metric, found in of_policy.items()}
+    metrics = {
+        title: {metric: mean_and_sd(of_seeds) for metric, of_seeds in of_policy.items()}
         for title, of_policy in values.items()
     }
-    points = {title: (of["utility_loss"][0], of["reward_difference"][0]) for title, of in numbers.items()}
-    places = fronts(points)
-    baseline = numbers.get(BASELINE)
+    points = {title: (of["utility_loss"][0], of["reward_gap"][0]) for title, of in metrics.items()}
+    positions = front_positions(points)
+    baseline = metrics.get(BASELINE)
     return {
-        title: PolicySummary(of_policy, places[title], _worse_off(of_policy, baseline, oracle, tolerance))
-        for title, of_policy in numbers.items()
+        title: PolicySummary(of_policy, positions[title], _worst_off_note(of_policy, baseline, oracle, tolerance))
+        for title, of_policy in metrics.items()
     }
 
 
-def fronts(points: Mapping[str, tuple[float, float]]) -> dict[str, str]:
-    """Say of each point whether no other beats it, or none by much, where smaller is better in both directions.
+def front_positions(points: Mapping[str, tuple[float, float]]) -> dict[str, str]:
+    """Return whether each point is "on" the Pareto front, "near" it or "off" it; lower is better in both values.
 
     Examples
     --------
-    >>> fronts({"a": (0.05, 0.01), "b": (0.051, 0.011), "c": (0.09, 0.01), "d": (0.2, 0.0)})
-    {'a': 'on', 'b': 'next to', 'c': 'off', 'd': 'on'}
+    >>> front_positions({"a": (0.05, 0.01), "b": (0.051, 0.011), "c": (0.09, 0.01), "d": (0.2, 0.0)})
+    {'a': 'on', 'b': 'near', 'c': 'off', 'd': 'on'}
     """
-    return {title: _front(point, points) for title, point in points.items()}
+    return {title: _front_position(point, points) for title, point in points.items()}
 
 
-def _front(point: tuple[float, float], points: Mapping[str, tuple[float, float]]) -> str:
-    ahead = [
+def _front_position(point: tuple[float, float], points: Mapping[str, tuple[float, float]]) -> str:
+    margins = [
         max(point[0] - other[0], point[1] - other[1])
         for other in points.values()
         if other[0] <= point[0] and other[1] <= point[1] and other != point
     ]
-    if not ahead:
+    if not margins:
         return "on"
-    return "next to" if max(ahead) <= NEXT_TO else "off"
+    return "near" if max(margins) <= NEAR else "off"
 
 
-def _worse_off(
-    mine: Mapping[str, Spread],
+def _worst_off_note(
+    metrics: Mapping[str, Spread],
     baseline: Mapping[str, Spread] | None,
     oracle: dict[Group, float] | None,
     tolerance: float,
 ) -> str:
-    """Say in words where the worse-off group gets less than LinUCB's, and whether the tolerance forces that."""
+    """Return a note if the worst-off group receives less than with LinUCB, and whether the tolerance forces it."""
     if baseline is None:
         return ""
-    got, before = mine["worst_off_reward"][0], baseline["worst_off_reward"][0]
-    if got >= before - SLACK:
+    reward, reference = metrics["worst_off_reward"][0], baseline["worst_off_reward"][0]
+    if reward >= reference - SLACK:
         return ""
-    text = f"The worse-off group gets {got:.3f}, {before - got:.3f} less than with {BASELINE} ({before:.3f}); "
+    text = (
+        f"The worst-off group receives {reward:.3f}, {reference - reward:.3f} less than with {BASELINE} "
+        f"({reference:.3f})."
+    )
     if oracle is None:
-        return f"{text}no policy at all keeps a difference of {tolerance:g} here."
-    least = min(oracle.values(), default=before)
-    if least < before - SLACK:
-        return f"{text}a tolerance of {tolerance:g} forces that: the oracle itself gives it {least:.3f}."
-    return f"{text}nothing forces that: within {tolerance:g} the oracle gives every group at least {least:.3f}."
+        return f"{text} No policy can keep the gap within {tolerance:g} here."
+    lowest = min(oracle.values(), default=reference)
+    if lowest < reference - SLACK:
+        return f"{text} The tolerance of {tolerance:g} forces this: the oracle gives the group {lowest:.3f}."
+    return (
+        f"{text} The tolerance does not force this: with a gap of at most {tolerance:g}, the oracle gives every "
+        f"group at least {lowest:.3f}."
+    )
 
 
-def lowered(found: WorldSummary) -> dict[Group, tuple[float, float]]:
-    """Give the groups that the oracle at the tolerance gives less than LinUCB does: by group, both rewards."""
-    if found.oracle is None or BASELINE not in found.rows:
+def levelled_down(summary: WorldSummary) -> dict[Group, tuple[float, float]]:
+    """Return the groups that receive less from the oracle at the tolerance than from LinUCB, with both rewards."""
+    if summary.oracle is None or BASELINE not in summary.policies:
         return {}
-    before = {group: found.rows[BASELINE].numbers[f"reward_{label(group)}"][0] for group in found.oracle}
+    metrics = summary.policies[BASELINE].metrics
+    reference = {group: metrics[f"reward_{group_label(group)}"][0] for group in summary.oracle}
     return {
-        group: (before[group], reward) for group, reward in found.oracle.items() if reward < before[group] - SLACK
+        group: (reference[group], reward)
+        for group, reward in summary.oracle.items()
+        if reward < reference[group] - SLACK
     }
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairbandits.categorical import Categorical
-from fairbandits.cluster import Cluster, connected, map_reduce
+from fairbandits.cluster import Cluster, connect, map_reduce
 from fairbandits.logs.chunk import Chunk
 from fairbandits.logs.encoder import ContextEncoder
 from fairbandits.logs.errors import LogError
@@ -75,7 +75,7 @@ def fit(log: Log, policy: Policy, *, table: ArmTable | None = None, cluster: Clu
     known = ContextEncoder.of(policy) if before else None
     if known is not None:
         _check_compatible(log, policy, known, table)
-    with connected(cluster) as client:
+    with connect(cluster) as client:
         split = cache(log.split)  # counting the rows of CSV files takes as long as reading them
         # A policy fitted before keeps its features; categories that are new since have none.
         encoder = map_reduce(split, Log.encoder, or_, client) if known is None else known

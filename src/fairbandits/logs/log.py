@@ -19,7 +19,7 @@ from fairbandits.logs.frames import open_frame
 from fairbandits.logs.parquet_files import open_parquet
 from fairbandits.logs.reader import BATCH_ROWS, ChunkReader, fit_encoder
 from fairbandits.logs.roles import Roles, resolve_roles, validate_roles
-from fairbandits.worlds.checks import whole
+from fairbandits.validation import check_integer
 
 _OPENERS = {"Parquet": open_parquet, "CSV": open_csv}
 
@@ -103,7 +103,7 @@ class Log:
         columns : collection of str, optional
             The columns to read in addition to arm and reward; by default all that have a role.
         """
-        whole("rows", rows, 1)
+        check_integer("rows", rows, 1)
         reader = ChunkReader(self.roles, self.kinds, columns, self.encoder() if contexts else None)
         return self._chunks(reader, rows)
 
@@ -135,7 +135,7 @@ class Log:
 
     def split(self, n: int) -> list[Log]:
         """Split into at most n consecutive logs of similar size that can be read independently."""
-        if whole("n", n, 1) == 1:
+        if check_integer("n", n, 1) == 1:
             return [self]
         fragments = _split_fragments(self.fragments)
         total = sum(fragment.size for fragment in fragments)

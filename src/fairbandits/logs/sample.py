@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from fairbandits.categorical import Categorical
 from fairbandits.logs.roles import Roles
-from fairbandits.worlds.checks import whole
+from fairbandits.validation import check_integer
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -67,8 +67,8 @@ def sample_log(rows: int = 20_000, seed: int = 0) -> Iterator[dict[str, Any]]:
     >>> list(columns)[:5], columns["decision"].tolist()
     (['decision', 'time', 'arm', 'reward', 'propensity'], [0, 1, 2])
     """
-    whole("rows", rows, 1)
-    whole("seed", seed, 0)
+    check_integer("rows", rows, 1)
+    check_integer("seed", seed, 0)
     return (
         _draw_block(start, min(_BLOCK_ROWS, rows - start), rows, np.random.default_rng([seed, start]))
         for start in range(0, rows, _BLOCK_ROWS)

@@ -19,7 +19,7 @@ from fairbandits.logs.fragments import FORMATS
 from fairbandits.logs.parquet_files import ROLES_KEY
 from fairbandits.logs.roles import Roles
 from fairbandits.simulate import Trace
-from fairbandits.storage import whole_file
+from fairbandits.storage import atomic_file
 
 Columns = Mapping[str, Any]
 
@@ -70,7 +70,7 @@ def write_log(
     blocks = iter([log] if isinstance(log, Mapping) else log)
     first = _as_table(next(blocks), roles)
     n_rows = 0
-    with whole_file(target) as temporary, _writer(file_format, temporary, first.schema) as write:
+    with atomic_file(target) as temporary, _writer(file_format, temporary, first.schema) as write:
         for table in chain([first], (_as_table(columns, roles) for columns in blocks)):
             write(table)
             n_rows += len(table)

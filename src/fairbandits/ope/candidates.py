@@ -89,4 +89,4 @@ def _candidate(policy: Any, seed: int) -> Candidate:
         )
     if isinstance(policy, Path) or Path(policy).suffix == ".safetensors" or Path(policy).is_file():
         return Candidate(str(policy), Policy.load(policy), is_trained=True)
-    return Candidate(policy.strip(), registry.as_policy(policy, seed), is_trained=False)
+    return Candidate(policy.strip(), registry.make_policy(policy, seed), is_trained=False)

@@ -10,7 +10,7 @@ from typing import Any, Generic, TypeVar
 from fairbandits.categorical import Label
 from fairbandits.ope.group_index import OVERALL, GroupIndex
 from fairbandits.ope.value_estimate import ValueEstimate
-from fairbandits.report.number_formats import or_none
+from fairbandits.report.number_formats import nan_to_none
 from fairbandits.report.page import write_report
 
 T = TypeVar("T")
@@ -168,7 +168,7 @@ class PolicyEvaluation:
             "preferred_estimator": self.preferred_estimator,
             "estimates": {name: result.to_dict() for name, result in self.estimates.items()},
             "effective_rows": self.effective_rows.to_dict(float),
-            "mean_weight": None if self.mean_weight is None else self.mean_weight.to_dict(or_none),
+            "mean_weight": None if self.mean_weight is None else self.mean_weight.to_dict(nan_to_none),
             "unsupported": self.unsupported.to_dict(float),
         }
 

@@ -1,1 +1,1 @@
-"""The paper's experiments: published beside measured, figures, report."""
+"""The paper's experiments: published and measured numbers side by side, figures, and a report."""

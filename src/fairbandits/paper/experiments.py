@@ -1,4 +1,4 @@
-"""What each table of the paper runs."""
+"""The experiments behind each table of the paper."""
 
 from __future__ import annotations
 
@@ -14,52 +14,46 @@ from fairbandits.worlds import PAPER_NAIVE_COLUMNS, StudentsAndVideos
 ALPHA = 0.5
 RIDGE = 1.0
 
-#: How many videos by male and by female speakers each ratio means.
+#: The numbers of videos by male and by female speakers.
 RATIOS = {"3:7": (30, 70), "1:1": (50, 50), "7:3": (70, 30)}
 
 
-#: The ratio of the experiments on the order of arrival.
+#: The ratio in the experiments on the order of arrival.
 ORDER_RATIO = "7:3"
 
 
 @dataclass(frozen=True)
-class Size:
-    """How long a run is.
-
-    Parameters
-    ----------
-    train, test : int
-        Rounds of each part.
-    """
+class RunLength:
+    """The number of rounds of each part of a run."""
 
     train: int = 3000
     test: int = 2000
 
 
-PAPER_SIZE = Size()
-QUICK_SIZE = Size(train=300, test=200)
+PAPER_LENGTH = RunLength()
+QUICK_LENGTH = RunLength(train=300, test=200)
 
 
 @dataclass(frozen=True)
 class ExperimentSetting:
-    """What the paper varies between its rows. Equal settings are one and the same run.
+    """The parameters that the paper varies. Rows with equal settings share their runs.
 
     Parameters
     ----------
     policy : {"linucb", "fair_linucb", "naive"}
         The policy.
     gamma : float
-        How much fairness counts; Fair-LinUCB alone looks at it.
+        The weight of fairness, for Fair-LinUCB only.
     ratio : {"3:7", "1:1", "7:3"}
-        Videos by male and by female speakers.
+        The ratio of videos by male and by female speakers.
     reward : {"r", "r2"}
-        The reward.
+        The reward function.
     order : {"shuffled", "females_first", "males_first"}
-        The order of the training students.
+        The order of the students in the training part.
 
     Examples
     --------
-    >>> run = ExperimentSetting("fair_linucb", gamma=3.0).run(seed=0, data="standin")
+    >>> run = ExperimentSetting("fair_linucb", gamma=3.0).run(seed=0, data="stand-in")
     >>> run.policy.__name__, run.world_params["male_videos"]
     ('FairLinUCB', 30)
     """
@@ -70,20 +64,20 @@ class ExperimentSetting:
     reward: str = "r"
     order: str = "shuffled"
 
-    def run(self, seed: int, size: Size = PAPER_SIZE, data: str | Path = "auto") -> Run:
-        """Say what to simulate for one seed."""
-        kind, params = self._policy()
+    def run(self, seed: int, length: RunLength = PAPER_LENGTH, data: str | Path = "auto") -> Run:
+        """Return the run with one seed."""
+        policy, params = self._policy()
         male, female = RATIOS[self.ratio]
         world = {
             "male_videos": male,
             "female_videos": female,
             "reward": self.reward,
             "order": self.order,
-            "train": size.train,
-            "test": size.test,
+            "train": length.train,
+            "test": length.test,
             "data": data,
         }
-        return Run(kind, StudentsAndVideos, seed, {"alpha": ALPHA, "ridge": RIDGE, **params}, world)
+        return Run(policy, StudentsAndVideos, seed, {"alpha": ALPHA, "ridge": RIDGE, **params}, world)
 
     def _policy(self) -> tuple[type[Policy], dict[str, Any]]:
         if self.policy == "fair_linucb":
@@ -97,7 +91,7 @@ LINUCB = ExperimentSetting("linucb")
 FAIR = ExperimentSetting("fair_linucb", gamma=3.0)
 _BOTH = {"linucb": LINUCB, "fair_linucb_gamma_3": FAIR}
 
-#: By table, the setting of every row; a row is named as in `published`, by policy first where that is.
+#: The setting of every row of every table; rows are named as in `published`, with the policy first if it varies.
 TABLES: dict[str, dict[tuple[str, ...], ExperimentSetting]] = {
     "table_comparison": {
         ("fair_linucb_gamma_3",): FAIR,
@@ -105,7 +99,7 @@ TABLES: dict[str, dict[tuple[str, ...], ExperimentSetting]] = {
         ("naive",): ExperimentSetting("naive"),
     },
     "reward_r2": {(name,): replace(setting, reward="r2") for name, setting in _BOTH.items()},
-    # With gamma = 0 Fair-LinUCB is LinUCB, to the bit.
+    # With gamma = 0, Fair-LinUCB is bitwise identical to LinUCB.
     "table_gamma": {
         ("0",): LINUCB,
         **{(str(gamma),): replace(FAIR, gamma=float(gamma)) for gamma in (1, 2, 3, 4)},
@@ -122,14 +116,14 @@ TABLES: dict[str, dict[tuple[str, ...], ExperimentSetting]] = {
     },
 }
 
-#: What can be asked for: the tables, and the theory.
+#: All experiments: the tables and the theory.
 EXPERIMENTS = (*TABLES, "theory")
 
 TITLES = {
     "table_comparison": "Fair-LinUCB, LinUCB and Naive",
-    "reward_r2": "Reward r2, which knows no match",
-    "table_gamma": "How much fairness counts: gamma",
-    "table_arm_ratio": "Videos by male : female speakers",
+    "reward_r2": "Reward r2, without a preference for matching speakers",
+    "table_gamma": "The weight of fairness, gamma",
+    "table_arm_ratio": "Ratio of videos by male and female speakers",
     "figure_order": "Order of arrival (7:3 videos)",
     "theory": "Measured regret and the bound of Theorem 1",
 }
@@ -138,19 +132,19 @@ POLICY_TITLES = {"linucb": "LinUCB", "fair_linucb_gamma_3": "Fair-LinUCB, gamma 
 
 
 def row_title(path: tuple[str, ...]) -> str:
-    """Write a row's name for a person to read.
+    """Return the display name of a row.
 
     Examples
     --------
     >>> row_title(("linucb", "females_first")), row_title(("4",))
     ('LinUCB, females first', 'gamma 4')
     """
-    words = [POLICY_TITLES.get(name, name.replace("_", " ")) for name in path]
-    return f"gamma {words[0]}" if words[0].isdigit() else ", ".join(words)
+    names = [POLICY_TITLES.get(name, name.replace("_", " ")) for name in path]
+    return f"gamma {names[0]}" if names[0].isdigit() else ", ".join(names)
 
 
 def as_experiments(only: Iterable[str]) -> tuple[str, ...]:
-    """Check the names of experiments, and bring them into the order of the paper; none means all.
+    """Return the named experiments in the order of the paper; by default all.
 
     Examples
     --------
@@ -160,12 +154,12 @@ def as_experiments(only: Iterable[str]) -> tuple[str, ...]:
     wanted = list(only)
     for name in wanted:
         if name not in EXPERIMENTS:
-            raise ValueError(f"there is no experiment {name!r}; expected one of {', '.join(EXPERIMENTS)}")
+            raise ValueError(f"experiments must be some of {', '.join(EXPERIMENTS)}, got {name!r}")
     return tuple(name for name in EXPERIMENTS if name in wanted or not wanted)
 
 
 def settings_of(experiments: Iterable[str]) -> tuple[ExperimentSetting, ...]:
-    """Give the settings that the experiments need, each one once.
+    """Return the settings of the experiments, without duplicates.
 
     Examples
     --------

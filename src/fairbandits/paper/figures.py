@@ -19,27 +19,27 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
-_PART_TITLES = {"train": "training", "test": "testing"}
+_PART_TITLES = {"train": "training", "test": "test"}
 
 
 def cumulative_rewards(panels: Mapping[str, Sequence[Trace]], attribute: str | None = None) -> Figure:
-    """Draw the cumulative mean reward of each group: training left, testing right, a row for each panel.
+    """Draw the cumulative mean reward of each group: training left, testing right, one row per panel.
 
     Parameters
     ----------
     panels : mapping of str to traces
-        By title, the traces of all seeds. With several, the line is their mean and the band one standard
-        deviation to either side.
+        The traces of all seeds, by the title of the panel. Lines are means over seeds, and bands are one standard
+        deviation on either side.
     attribute : str, optional
-        The attribute whose groups to show; left out, the first one.
+        The attribute that defines the groups; by default the first one.
     """
     first = next(iter(panels.values()))[0]
     parts = first.parts
-    with figure_style.style():
+    with figure_style.style_context():
         styles = _styles(panels, attribute)
         figure, axes = figure_style.subplots(len(panels), len(parts), 1.45)
         lows, highs = [], []
-        names: dict[str, Any] = {}
+        legend: dict[str, Any] = {}
         for row, (title, traces) in enumerate(panels.items()):
             for column, part in enumerate(parts):
                 ax = axes[row, column]
@@ -47,55 +47,55 @@ def cumulative_rewards(panels: Mapping[str, Sequence[Trace]], attribute: str | N
                 lows.append(low)
                 highs.append(high)
                 ax.set_xlabel(f"{_PART_TITLES[part]} round" if row == len(panels) - 1 else "")
-                names |= {str(line.get_label()): line for line in ax.get_lines()}
-            # To the left, over both columns: most titles are longer than one.
+                legend |= {str(line.get_label()): line for line in ax.get_lines()}
+            # Left-aligned over both columns, because most titles are wider than one.
             axes[row, 0].set_title(title, loc="left")
-            axes[row, 0].set_ylabel("mean reward so far")
+            axes[row, 0].set_ylabel("mean reward")
         if np.isfinite(max(highs)):
             margin = 0.08 * (max(highs) - min(lows)) + 1e-3
             for ax in axes.flat:
                 ax.set_ylim(min(lows) - margin, max(highs) + margin)
-        figure_style.head(figure, first.data_source, _seeds(panels))
-        figure_style.legend(figure, names)
+        figure_style.add_header(figure, first.data_source, _spread(panels))
+        figure_style.add_legend(figure, legend)
     return figure
 
 
 def gamma_trade_off(table: Table, data_source: str) -> Figure:
-    """Draw what gamma buys and what it costs: difference and loss, measured and published."""
+    """Draw utility loss and reward gap against gamma, measured and published."""
     gammas = [float(path[0]) for path in table]
-    with figure_style.style():
+    with figure_style.style_context():
         figure, axes = figure_style.subplots(1, 1, 2.1)
         ax = axes[0, 0]
-        for number, metric in enumerate(("utility_loss", "reward_difference")):
-            cells = [cells[metric] for cells in table.values()]
-            colour, style = figure_style.STYLES[number]
-            look: dict[str, Any] = {"color": colour, "marker": "os"[number], "markersize": 4}
+        for number, metric in enumerate(("utility_loss", "reward_gap")):
+            entries = [row[metric] for row in table.values()]
+            colour, style = figure_style.LINE_STYLES[number]
+            marker: dict[str, Any] = {"color": colour, "marker": "os"[number], "markersize": 4}
             label = metric.replace("_", " ")
-            means, sds = [cell.mean for cell in cells], [cell.sd or 0.0 for cell in cells]
-            ax.errorbar(gammas, means, sds, linestyle=style, capsize=2, label=label, **look)
-            # A little to the right, so that neither hides the other.
-            beside, published = [gamma + 0.12 for gamma in gammas], [cell.published for cell in cells]
-            ax.plot(beside, published, linestyle="", mfc="white", label=f"{label}, published", **look)
+            means, sds = [entry.mean for entry in entries], [entry.sd or 0.0 for entry in entries]
+            ax.errorbar(gammas, means, sds, linestyle=style, capsize=2, label=label, **marker)
+            # Shifted to the right, so that the published number does not hide the measured one.
+            shifted, published = [gamma + 0.12 for gamma in gammas], [entry.published for entry in entries]
+            ax.plot(shifted, published, linestyle="", mfc="white", label=f"{label}, published", **marker)
         ax.set_xticks(gammas)
         ax.set_xlabel("gamma")
         ax.set_ylabel("per round, test part")
         ax.set_ylim(bottom=-0.004)
         n = next(iter(table.values()))["utility_loss"].n
-        figure_style.head(figure, data_source, f"mean ± sd of {n} seeds")
-        figure_style.legend(figure, _sorted_lines(ax, "published"))
+        figure_style.add_header(figure, data_source, f"mean ± sd of {n} seeds")
+        figure_style.add_legend(figure, _legend_order(ax, "published"))
     return figure
 
 
 def regret_and_bound(traces: Mapping[float, Sequence[Trace]]) -> Figure:
-    """Draw the regret of every gamma, and the bound of Theorem 1 above it, on logarithmic axes."""
-    with figure_style.style():
+    """Draw the regret and the bound of Theorem 1 for every gamma, on logarithmic axes."""
+    with figure_style.style_context():
         figure, axes = figure_style.subplots(1, 1, 2.3)
         ax = axes[0, 0]
         rounds = len(next(iter(traces.values()))[0])
         at = np.unique(np.geomspace(1, rounds, 60).astype(np.int64))
-        for (gamma, of_gamma), (colour, style) in zip(traces.items(), figure_style.STYLES, strict=False):
-            measured = np.array([theory.regret(trace) for trace in of_gamma])[:, at - 1]
-            mean, low, high = measured.mean(axis=0), measured.min(axis=0), measured.max(axis=0)
+        for (gamma, of_gamma), (colour, style) in zip(traces.items(), figure_style.LINE_STYLES, strict=False):
+            regret = np.array([theory.cumulative_regret(trace) for trace in of_gamma])[:, at - 1]
+            mean, low, high = regret.mean(axis=0), regret.min(axis=0), regret.max(axis=0)
             ax.plot(at, mean, color=colour, linestyle=style, label=f"regret, gamma {gamma:g}")
             ax.fill_between(at, np.maximum(low, 1e-2), high, color=colour, alpha=0.15, linewidth=0)
             ax.plot(
@@ -106,15 +106,17 @@ def regret_and_bound(traces: Mapping[float, Sequence[Trace]]) -> Figure:
         ax.set_yscale("log")
         ax.set_ylim(bottom=0.05)
         ax.set_xlabel("round")
-        ax.set_ylabel("regret so far")
+        ax.set_ylabel("cumulative regret")
         seeds = len(next(iter(traces.values())))
-        figure_style.head(figure, theory.DATA_SOURCE, f"band: lowest to highest of {seeds} seeds")
-        figure_style.legend(figure, _sorted_lines(ax, "bound"))
+        figure_style.add_header(
+            figure, theory.DATA_SOURCE, f"line: mean of {seeds} seeds; band: minimum to maximum"
+        )
+        figure_style.add_legend(figure, _legend_order(ax, "bound"))
     return figure
 
 
 def _draw_part(ax: Axes, curves: Sequence[Mapping[Any, Floats]], styles: Mapping[Any, Any]) -> tuple[float, float]:
-    """Draw one part, and return between which values its lines run once they have settled."""
+    """Draw one part, and return the lowest and the highest value after the first tenth of the rounds."""
     low, high = np.inf, -np.inf
     for name, (colour, style) in styles.items():
         of_seeds = [curve[name] for curve in curves if name in curve]
@@ -123,7 +125,7 @@ def _draw_part(ax: Axes, curves: Sequence[Mapping[Any, Floats]], styles: Mapping
         rounds, mean, sd = _mean_and_sd(of_seeds)
         ax.plot(rounds, mean, color=colour, linestyle=style, label=str(name))
         ax.fill_between(rounds, mean - sd, mean + sd, color=colour, alpha=0.18, linewidth=0)
-        # The first few rounds swing widely, and would press the rest of the figure flat.
+        # The first means vary widely, and would compress the scale of the rest.
         settled = slice(len(mean) // 10, None)
         low = min(low, float((mean - sd)[settled].min()))
         high = max(high, float((mean + sd)[settled].max()))
@@ -134,26 +136,27 @@ def _draw_part(ax: Axes, curves: Sequence[Mapping[Any, Floats]], styles: Mapping
 
 
 def _styles(panels: Mapping[str, Sequence[Trace]], attribute: str | None) -> dict[Any, tuple[str, Any]]:
-    """Give each group its line, the same in every panel and part."""
+    """Return the line style of each group, the same in every panel and part."""
     traces = [trace for traces in panels.values() for trace in traces]
     names = {name for trace in traces for part in trace.parts for name in trace.running_means(part, attribute)}
-    return {name: figure_style.style_of(number) for number, name in enumerate(sorted(names, key=str))}
+    return {name: figure_style.line_style(index) for index, name in enumerate(sorted(names, key=str))}
 
 
 def _mean_and_sd(curves: Sequence[Floats]) -> tuple[NDArray[np.int64], Floats, Floats]:
-    """Give the mean and the standard deviation of the seeds, from where each of them has seen the group."""
+    """Return rounds, mean and standard deviation over seeds, for the rounds where every seed has a mean."""
     stacked = np.array(curves)
-    there = np.flatnonzero(~np.isnan(stacked).any(axis=0))
-    stacked = stacked[:, there]
-    return there + 1, stacked.mean(axis=0), stacked.std(axis=0, ddof=1) if len(curves) > 1 else 0 * stacked[0]
+    defined = np.flatnonzero(~np.isnan(stacked).any(axis=0))
+    stacked = stacked[:, defined]
+    return defined + 1, stacked.mean(axis=0), stacked.std(axis=0, ddof=1) if len(curves) > 1 else 0 * stacked[0]
 
 
-def _seeds(panels: Mapping[str, Sequence[Trace]]) -> str:
+def _spread(panels: Mapping[str, Sequence[Trace]]) -> str:
     n = len(next(iter(panels.values())))
-    return f"mean of {n} seeds, band ± 1 sd" if n > 1 else "one run"
+    spread = f"mean of {n} seeds, band ± 1 sd" if n > 1 else "one run"
+    return f"cumulative mean reward; {spread}"
 
 
-def _sorted_lines(ax: Axes, word: str) -> dict[str, Any]:
-    """Give the lines by label, those with a word in it last: legends fill column by column."""
+def _legend_order(ax: Axes, last: str) -> dict[str, Any]:
+    """Return the lines by label, those whose label contains `last` at the end: legends fill column by column."""
     lines = dict(zip(*reversed(ax.get_legend_handles_labels()), strict=True))
-    return {label: lines[label] for label in sorted(lines, key=lambda label: word in label)}
+    return {label: lines[label] for label in sorted(lines, key=lambda label: last in label)}

@@ -1,10 +1,10 @@
-"""Every number that the paper reports, on its test part.
+"""The published numbers: all that the paper reports for its test part.
 
 Huang, Labille, Wu, Lee, Heffernan: Achieving User-Side Fairness in Contextual Bandits, arXiv 2010.12102.
 
-`calibration` says what a faithful run is expected to do: "near" where it comes within
-max(0.008, 2 standard deviations over seeds) of the loss and of the difference; "far in ..." where one of them
-did not, with the reading of what the paper leaves open that fits all of its tables best.
+`calibration` says whether a faithful run agrees with the published row: "near" if utility loss and reward gap are
+within max(0.008, 2 standard deviations over seeds); "far in ..." for a known deviation. The paper leaves some
+choices open; faithful means the choices that fit all of its tables best.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ Row = dict[str, float | str]
 
 def _row(
     utility_loss: float,
-    reward_difference: float,
+    reward_gap: float,
     cmr_male: float | None = None,
     cmr_female: float | None = None,
     calibration: str = "near",
 ) -> Row:
-    row: Row = {"utility_loss": utility_loss, "reward_difference": reward_difference}
+    row: Row = {"utility_loss": utility_loss, "reward_gap": reward_gap}
     if cmr_male is not None and cmr_female is not None:
         row |= {"cmr_male": cmr_male, "cmr_female": cmr_female}
     return row | {"calibration": calibration}
 
 
-#: By table, the rows; in the last two tables by policy first.
+#: The rows of each table; in the last two tables, by policy and row.
 PUBLISHED: dict[str, Any] = {
     "table_comparison": {
         "fair_linucb_gamma_3": _row(0.052, 0.000, 0.819, 0.819),
@@ -76,29 +76,29 @@ PUBLISHED: dict[str, Any] = {
 
 
 def published_row(table: str, path: tuple[str, ...]) -> Row:
-    """Give one row of the paper's tables.
+    """Return one row of the paper's tables.
 
     Examples
     --------
-    >>> published_row("table_arm_ratio", ("linucb", "1:1"))["reward_difference"]
+    >>> published_row("table_arm_ratio", ("linucb", "1:1"))["reward_gap"]
     0.012
     """
-    found: Any = PUBLISHED[table]
+    node: Any = PUBLISHED[table]
     for name in path:
-        found = found[name]
-    row: Row = found
+        node = node[name]
+    row: Row = node
     return row
 
 
-def is_far(row: Row, metric: str) -> bool:
-    """Say whether a faithful run is expected to miss this number.
+def is_known_deviation(row: Row, metric: str) -> bool:
+    """Return whether a faithful run is expected to deviate from the published number.
 
     Examples
     --------
     >>> row = published_row("table_arm_ratio", ("linucb", "1:1"))
-    >>> is_far(row, "utility_loss"), is_far(row, "reward_difference")
+    >>> is_known_deviation(row, "utility_loss"), is_known_deviation(row, "reward_gap")
     (True, False)
     """
-    # A mean reward is off by as much as the loss is.
-    source = "utility_loss" if metric.startswith("cmr_") else metric
-    return str(row["calibration"]).startswith(f"far in {source} ")
+    # A deviation of the loss is a deviation of the mean rewards.
+    deviating = "utility_loss" if metric.startswith("cmr_") else metric
+    return str(row["calibration"]).startswith(f"far in {deviating} ")

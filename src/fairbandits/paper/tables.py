@@ -1,4 +1,4 @@
-"""Published beside measured: cells, rows and tables."""
+"""The tables of the paper, with published and measured numbers."""
 
 from __future__ import annotations
 
@@ -9,40 +9,40 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from fairbandits.paper.experiments import ORDER_RATIO, TABLES, ExperimentSetting, row_title
-from fairbandits.paper.published import is_far, published_row
+from fairbandits.paper.published import is_known_deviation, published_row
 from fairbandits.report.number_formats import mean_and_sd, plus_minus
 from fairbandits.simulate import Trace
 
-Metrics = Sequence[Mapping[str, float]]
-
 METRIC_TITLES = {
     "utility_loss": "utility loss",
-    "reward_difference": "reward difference",
+    "reward_gap": "reward gap",
     "cmr_male": "reward, male",
     "cmr_female": "reward, female",
-    "worst_off_reward": "worse-off group's reward",
+    "worst_off_reward": "worst-off group's reward",
     "regret_male": "regret, male",
     "regret_female": "regret, female",
 }
 
-#: A measured mean may be this far from the published one, or two standard deviations if that is more.
+#: A number is reproduced if it is within this distance, or within two standard deviations if that is more.
 TOLERANCE = 0.008
+
+REPRODUCED, KNOWN_DEVIATION, NOT_REPRODUCED = "reproduced", "known deviation", "NOT reproduced"
 
 
 @dataclass(frozen=True)
-class Cell:
-    """One number of a table: measured over seeds, and published where the paper has it.
+class TableEntry:
+    """One number of a table, measured and published.
 
     Parameters
     ----------
     mean, sd : float
-        Over the seeds; there is no standard deviation of a single one.
+        Mean and standard deviation over seeds; a single seed has no standard deviation.
     n : int
-        How many seeds.
+        The number of seeds.
     published : float or None
-        What the paper says.
+        The published number, if the paper has it.
     within : bool or None
-        Whether the mean is within max(0.008, 2 sd) of it.
+        Whether the mean is within max(0.008, 2 sd) of the published number.
     """
 
     mean: float
@@ -53,102 +53,105 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class Line:
-    """A cell, with its place and what to say of it."""
+class LabelledEntry:
+    """An entry with its row, its metric, and its agreement with the paper."""
 
     row: tuple[str, ...]
     metric: str
-    cell: Cell
-    verdict: str
+    entry: TableEntry
+    agreement: str
 
 
-Table = dict[tuple[str, ...], dict[str, Cell]]
+#: The entries of each row, by metric.
+Table = dict[tuple[str, ...], dict[str, TableEntry]]
 
 
-def as_cell(values: Sequence[float], published: float | None) -> Cell:
-    """Sum up what the seeds gave.
+def as_entry(values: Sequence[float], published: float | None) -> TableEntry:
+    """Summarise the values of all seeds.
 
     Examples
     --------
-    >>> as_cell([0.05, 0.06, 0.07], published=0.052)
-    Cell(mean=0.06, sd=0.01, n=3, published=0.052, within=True)
+    >>> as_entry([0.05, 0.06, 0.07], published=0.052)
+    TableEntry(mean=0.06, sd=0.01, n=3, published=0.052, within=True)
     """
     mean, sd = mean_and_sd(values)
     within = None if published is None else abs(mean - published) <= max(TOLERANCE, 2 * (sd or 0.0))
-    return Cell(mean, sd, len(values), published, within)
+    return TableEntry(mean, sd, len(values), published, within)
 
 
 def as_table(name: str, traces: Mapping[ExperimentSetting, Sequence[Trace]]) -> Table:
-    """Assemble a table of the paper out of the traces of all seeds."""
+    """Return a table of the paper, computed from the traces of all seeds."""
     return {
         path: _row(name, path, [trace.metrics() for trace in traces[setting]])
         for path, setting in TABLES[name].items()
     }
 
 
-def _row(table: str, path: tuple[str, ...], metrics: Metrics) -> dict[str, Cell]:
+def _row(table: str, path: tuple[str, ...], seeds: Sequence[Mapping[str, float]]) -> dict[str, TableEntry]:
     published = published_row(table, path)
-    cells = {}
+    entries = {}
     for metric in METRIC_TITLES:
         number = published.get(metric)
-        cells[metric] = as_cell([found[metric] for found in metrics], None if number is None else float(number))
-    return cells
+        entries[metric] = as_entry(
+            [metrics[metric] for metrics in seeds], None if number is None else float(number)
+        )
+    return entries
 
 
-def nested(name: str, table: Table) -> dict[str, Any]:
-    """Give a table as plain mappings, nested and named as the published one."""
-    plain: dict[str, Any] = {"arm_ratio": ORDER_RATIO} if name == "figure_order" else {}
-    for path, cells in table.items():
-        place = plain
+def to_dict(name: str, table: Table) -> dict[str, Any]:
+    """Return a table as dictionaries, nested and named as `PUBLISHED`."""
+    nested: dict[str, Any] = {"arm_ratio": ORDER_RATIO} if name == "figure_order" else {}
+    for path, entries in table.items():
+        node = nested
         for level in path:
-            place = place.setdefault(level, {})
-        place.update({metric: asdict(cell) for metric, cell in cells.items()})
-    return plain
+            node = node.setdefault(level, {})
+        node.update({metric: asdict(entry) for metric, entry in entries.items()})
+    return nested
 
 
-def lines(name: str, table: Table, compare: bool = True) -> Iterator[Line]:
-    """Go through the cells of a table, row by row; without verdicts where there is nothing to compare with."""
-    for path, cells in table.items():
-        for metric, cell in cells.items():
-            far = is_far(published_row(name, path), metric)
-            yield Line(path, metric, cell, verdict(cell, far) if compare else "")
+def labelled_entries(name: str, table: Table, compare: bool = True) -> Iterator[LabelledEntry]:
+    """Iterate over the entries of a table, row by row; `compare=False` leaves the agreement empty."""
+    for path, entries in table.items():
+        for metric, entry in entries.items():
+            known = is_known_deviation(published_row(name, path), metric)
+            yield LabelledEntry(path, metric, entry, agreement(entry, known) if compare else "")
 
 
-def verdict(cell: Cell, far: bool) -> str:
-    """Say in words how a cell compares with the paper.
+def agreement(entry: TableEntry, known_deviation: bool) -> str:
+    """Return how an entry agrees with the paper; empty if nothing was published.
 
     Examples
     --------
-    >>> verdict(as_cell([0.042, 0.044], 0.053), far=True)
-    'far, as known'
+    >>> agreement(as_entry([0.042, 0.044], 0.053), known_deviation=True)
+    'known deviation'
     """
-    if cell.within is None:
+    if entry.within is None:
         return ""
-    if cell.within:
-        return "within"
-    # Some numbers do not come out with the reading that fits best; they are shown, not tuned away.
-    return "far, as known" if far else "NOT within"
+    if entry.within:
+        return REPRODUCED
+    # Some numbers deviate under the reading that fits the paper best; they are reported, not tuned away.
+    return KNOWN_DEVIATION if known_deviation else NOT_REPRODUCED
 
 
 def to_csv(name: str, table: Table, data_source: str, compare: bool = True) -> str:
-    """Write a table as CSV; the first line is a remark that says which data it shows."""
+    """Return a table as CSV; the first line is a comment that names the data."""
     file = io.StringIO()
     file.write(f"# {data_source}\n")
     writer = csv.writer(file, lineterminator="\n")
-    writer.writerow(["row", "metric", "mean", "sd", "n", "published", "within", "verdict"])
-    for line in lines(name, table, compare):
-        cell = line.cell
-        numbers = [cell.mean, cell.sd, cell.n, cell.published, cell.within]
-        writer.writerow([row_title(line.row), line.metric, *numbers, line.verdict])
+    writer.writerow(["row", "metric", "mean", "sd", "n", "published", "within", "agreement"])
+    for item in labelled_entries(name, table, compare):
+        entry = item.entry
+        numbers = [entry.mean, entry.sd, entry.n, entry.published, entry.within]
+        writer.writerow([row_title(item.row), item.metric, *numbers, item.agreement])
     return file.getvalue()
 
 
-def measured(cell: Cell) -> str:
-    """Write what was measured, for a person to read.
+def format_measured(entry: TableEntry) -> str:
+    """Format the measured number.
 
     Examples
     --------
-    >>> measured(as_cell([0.05, 0.06, 0.07], published=None))
+    >>> format_measured(as_entry([0.05, 0.06, 0.07], published=None))
     '0.060 ± 0.010'
     """
-    return plus_minus(cell.mean, cell.sd)
+    return plus_minus(entry.mean, entry.sd)

@@ -1,8 +1,8 @@
 """Measured regret against the bound of Theorem 1.
 
-The theorem speaks of rewards that are linear in the contexts, one model shared by all arms, the alpha of
-Lemma 1, and a ridge of at least max(1, L^2). A `LinearWorld` meets all of it: its contexts lie in [0, 1]^d, so
-L^2 = d, and its coefficients are not negative and sum to 1, so M = 1.
+The theorem assumes rewards that are linear in the contexts, one model shared by all arms, the alpha of Lemma 1,
+and a ridge of at least max(1, L^2). A `LinearWorld` meets these assumptions: its contexts lie in [0, 1]^d, so
+L^2 = d, and its coefficients are non-negative and sum to 1, so M = 1.
 """
 
 from __future__ import annotations
@@ -32,30 +32,30 @@ DATA_SOURCE = f"synthetic data: LinearWorld, {N_ARMS} arms, {N_FEATURES} feature
 
 
 @dataclass(frozen=True)
-class Regret:
-    """What one gamma came to at the end of the run.
+class RegretSummary:
+    """Regret and bound of one gamma at the end of the run.
 
     Parameters
     ----------
     mean, largest : float
-        The regret, over the seeds.
+        Mean and maximum of the regret over seeds.
     bound : float
-        What Theorem 1 allows.
+        The bound of Theorem 1.
     n : int
-        How many seeds.
-    kept : bool
-        Whether every seed stayed below the bound at every round.
+        The number of seeds.
+    bound_holds : bool
+        Whether every seed stayed below the bound in every round.
     """
 
     mean: float
     largest: float
     bound: float
     n: int
-    kept: bool
+    bound_holds: bool
 
 
 def runs(seeds: int, rounds: int) -> dict[float, list[Run]]:
-    """Say what to simulate, by gamma."""
+    """Return the runs of each gamma."""
     world = {"n_arms": N_ARMS, "n_features": N_FEATURES, "rounds": rounds, "noise": NOISE}
     policy = {"alpha": "theory", "ridge": RIDGE, "model": "shared", "delta": DELTA, "theta_norm": 1.0}
     return {
@@ -64,47 +64,47 @@ def runs(seeds: int, rounds: int) -> dict[float, list[Run]]:
     }
 
 
-def regret(trace: Trace) -> NDArray[np.float64]:
-    """Give the regret after each round."""
+def cumulative_regret(trace: Trace) -> NDArray[np.float64]:
+    """Return the regret after each round."""
     return np.cumsum(trace.best - trace.expected)
 
 
 def bound(rounds: NDArray[np.int64], gamma: float) -> NDArray[np.float64]:
-    """Give the bound of Theorem 1 after each of some numbers of rounds.
+    """Compute the bound of Theorem 1 after each of the given numbers of rounds.
 
     Examples
     --------
     >>> bound(np.array([100, 1000]), gamma=0.0).round()
     array([ 650., 3070.])
     """
-    setting = {"ridge": RIDGE, "delta": DELTA, "context_norm": N_FEATURES**0.5, "theta_norm": 1.0}
-    found = [fair_linucb_regret_bound(int(t), N_FEATURES, gamma=gamma, **setting) for t in rounds]
-    return np.array(found)
+    constants = {"ridge": RIDGE, "delta": DELTA, "context_norm": N_FEATURES**0.5, "theta_norm": 1.0}
+    return np.array([fair_linucb_regret_bound(int(t), N_FEATURES, gamma=gamma, **constants) for t in rounds])
 
 
-def sum_up(traces: Mapping[float, Sequence[Trace]]) -> dict[float, Regret]:
-    """Compare the regret of every seed with the bound, by gamma."""
-    found = {}
+def summarise(traces: Mapping[float, Sequence[Trace]]) -> dict[float, RegretSummary]:
+    """Compare the regret of every seed with the bound, for each gamma."""
+    summaries = {}
     for gamma, of_gamma in traces.items():
-        measured = np.array([regret(trace) for trace in of_gamma])
-        allowed = bound(np.arange(1, measured.shape[1] + 1), gamma)
-        last = measured[:, -1]
-        kept = bool((measured <= allowed).all())
-        found[gamma] = Regret(float(last.mean()), float(last.max()), float(allowed[-1]), len(last), kept)
-    return found
+        regret = np.array([cumulative_regret(trace) for trace in of_gamma])
+        limit = bound(np.arange(1, regret.shape[1] + 1), gamma)
+        last = regret[:, -1]
+        holds = bool((regret <= limit).all())
+        summaries[gamma] = RegretSummary(float(last.mean()), float(last.max()), float(limit[-1]), len(last), holds)
+    return summaries
 
 
-def plain(found: Mapping[float, Regret]) -> dict[str, Any]:
-    """Give the comparison as plain mappings."""
-    return {f"{gamma:g}": asdict(line) for gamma, line in found.items()}
+def to_dict(summaries: Mapping[float, RegretSummary]) -> dict[str, Any]:
+    """Return the summaries as dictionaries, for JSON."""
+    return {f"{gamma:g}": asdict(summary) for gamma, summary in summaries.items()}
 
 
-def to_csv(found: Mapping[float, Regret]) -> str:
-    """Write the comparison as CSV; the first line is a remark that says which data it shows."""
+def to_csv(summaries: Mapping[float, RegretSummary]) -> str:
+    """Return the summaries as CSV; the first line is a comment that names the data."""
     file = io.StringIO()
     file.write(f"# {DATA_SOURCE}\n")
     writer = csv.writer(file, lineterminator="\n")
-    writer.writerow(["gamma", "regret_mean", "regret_largest", "bound", "n", "kept"])
-    for gamma, line in found.items():
-        writer.writerow([f"{gamma:g}", line.mean, line.largest, line.bound, line.n, line.kept])
+    writer.writerow(["gamma", "regret_mean", "regret_largest", "bound", "n", "bound_holds"])
+    for gamma, summary in summaries.items():
+        numbers = [summary.mean, summary.largest, summary.bound, summary.n, summary.bound_holds]
+        writer.writerow([f"{gamma:g}", *numbers])
     return file.getvalue()

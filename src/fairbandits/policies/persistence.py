@@ -23,7 +23,7 @@ from fairbandits.policies.serialisation import (
     rng_to_dict,
     with_prefix,
 )
-from fairbandits.storage import write_whole
+from fairbandits.storage import atomic_write
 
 if TYPE_CHECKING:
     from fairbandits.policies.policy import Policy
@@ -119,7 +119,7 @@ def write(path: str | os.PathLike[str], state: PolicyState) -> None:
     target = Path(path)
     if not target.parent.is_dir():
         raise PolicyFileError(f"{path}: its folder must exist; create it first")
-    write_whole(target, state.to_bytes())
+    atomic_write(target, state.to_bytes())
 
 
 def read(path: str | os.PathLike[str]) -> PolicyState:

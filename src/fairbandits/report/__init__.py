@@ -1,1 +1,1 @@
-"""What all reports have in common: the page, the look of figures, numbers over seeds, which data they show."""
+"""Shared components of all reports: the HTML page, figures, number formats, and the description of the data."""

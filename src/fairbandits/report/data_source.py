@@ -1,4 +1,4 @@
-"""Which data a report shows."""
+"""The description of the data that a report is about."""
 
 from __future__ import annotations
 
@@ -10,23 +10,26 @@ from fairbandits.worlds import StudentsAndVideos, load_students, load_videos
 from fairbandits.worlds.datasets.loading import DATASETS
 
 
-def about_data(data: str | Path) -> tuple[str | Path, dict[str, Any]]:
-    """Load the data once, to say what it is, and so that no other process has to look for it in vain."""
-    loaded = {"adult": load_students(data), "youtube": load_videos(data)}
+def load_and_describe_data(data: str | Path) -> tuple[str | Path, dict[str, Any]]:
+    """Load the data once, and return the source that runs should use and a description of the data.
+
+    After this, every dataset that can be downloaded is in the cache. So "auto" becomes "local", and no run waits
+    for a download that would fail.
+    """
+    tables = {"adult": load_students(data), "youtube": load_videos(data)}
     source = StudentsAndVideos(train=1, test=0, data=data).data_source
-    about: dict[str, Any] = {"source": source}
-    for name, table in loaded.items():
-        about[name] = {
+    description: dict[str, Any] = {"source": source}
+    for name, table in tables.items():
+        description[name] = {
             "real": table.real,
             "rows": len(table),
             "sha256": DATASETS[name].sha256 if table.real else None,
         }
-    # What could be had is in the cache by now: the runs need not look for the rest again.
-    return "local" if data == "auto" else data, about
+    return "local" if data == "auto" else data, description
 
 
-def check_source(sources: Iterable[str], expected: str) -> None:
-    """Refuse a mixture: somebody may have put other data in place while the runs went on."""
+def check_same_source(sources: Iterable[str], expected: str) -> None:
+    """Raise ValueError if a run used other data, because files were replaced meanwhile."""
     for source in sources:
         if source != expected:
             raise ValueError(f"the data changed during the runs, from {expected!r} to {source!r}; run again")

@@ -1,4 +1,4 @@
-"""The look of figures: made for a column of a page, and to be read without colour."""
+"""The style of figures: sized for one column of a page, and legible without colour."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 WIDTH = 3.5  # inches: one column of a paper
-# Okabe and Ito's colours, which the colour-blind tell apart, each with a line of its own.
-STYLES: tuple[tuple[str, Any], ...] = (
+# Colour and dashes of each line. The palette of Okabe and Ito is safe for colour-blind readers.
+LINE_STYLES: tuple[tuple[str, Any], ...] = (
     ("#0072B2", "-"),
     ("#D55E00", (0, (4, 1.5))),
     ("#009E73", (0, (1, 1))),
@@ -23,18 +23,18 @@ STYLES: tuple[tuple[str, Any], ...] = (
     ("#56B4E9", (0, (8, 2))),
     ("#000000", (0, (3, 1, 1, 1, 1, 1))),
 )
-# For more lines than that: colours and dashes are paired anew with every turn.
+# Dashes of further lines, which reuse the colours in new combinations.
 _EXTRA_DASHES: tuple[Any, ...] = ((0, (10, 1, 2, 1)), (0, (2, 3)), (0, (6, 1, 1, 1, 1, 1, 1, 1)))
-# What as_svg turns over; both are those of the page.
+# The text colour of the page. as_svg replaces it by a CSS variable, for dark screens.
 INK = "#1c1e21"
-# The reader's letters may be wider than those that were measured here, and stand out.
-_INKS = (
+# overflow:visible, because the reader's font may be wider than the one measured here.
+_SVG_STYLE = (
     f":root{{--ink:{INK}}}@media(prefers-color-scheme:dark){{:root{{--ink:#e7e9ec}}}}"
     "svg{overflow:visible}text{fill:var(--ink)}"
 )
-# Letters that no XML may hold, as a name in a log may.
-_NO_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
-_STYLE: Any = {  # older versions of matplotlib take names, newer ones a type of their own
+# Characters that XML forbids; names in a log may contain them.
+_NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
+_STYLE: Any = {  # the type of the keys differs between versions of matplotlib
     "font.size": 7.5,
     "axes.titlesize": 8,
     "axes.labelsize": 7.5,
@@ -46,20 +46,20 @@ _STYLE: Any = {  # older versions of matplotlib take names, newer ones a type of
     "axes.spines.top": False,
     "axes.spines.right": False,
     "pdf.fonttype": 42,
-    "text.parse_math": False,  # names come from logs, and a dollar in them is a dollar
+    "text.parse_math": False,  # names come from logs and may contain dollar signs
 }
 
 
-def need_matplotlib() -> None:
-    """Say what to install where there is no matplotlib: better before hours of work than after them."""
+def require_matplotlib() -> None:
+    """Raise ImportError if matplotlib is missing; call this before a long computation."""
     try:
         import matplotlib as mpl  # noqa: F401, PLC0415 - an extra
     except ImportError:
         raise ImportError("figures need matplotlib: pip install 'fairbandits[plot]'") from None
 
 
-def save(figure: Figure, folder: Path, name: str) -> Path:
-    """Write a figure as PNG and PDF, without dates, and return the path of the PNG."""
+def save_figure(figure: Figure, folder: Path, name: str) -> Path:
+    """Write a figure as PNG and PDF, without time stamps, and return the path of the PNG."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{re.sub(r'[^A-Za-z0-9_.-]+', '_', name)}.png"
     figure.savefig(path, dpi=200, metadata={"Software": None})
@@ -68,44 +68,44 @@ def save(figure: Figure, folder: Path, name: str) -> Path:
 
 
 def as_svg(figure: Figure) -> str:
-    """Give a figure as SVG whose lines and letters turn light where the reader has a dark screen.
+    """Return a figure as SVG that adapts to dark screens.
 
-    Its letters stay letters, in the reader's own font; there is no date in it, nor anything that chance decides.
+    Text stays text, in the reader's font. The result is deterministic: it has no time stamp and no random ids.
     """
     from matplotlib import rc_context  # noqa: PLC0415 - an extra
 
     file = io.BytesIO()
-    plain: Any = {"svg.fonttype": "none", "svg.hashsalt": "fairbandits", "font.family": "sans-serif"}
-    plain["text.parse_math"] = False  # some names are written when it is drawn
-    with rc_context(plain), warnings.catch_warnings():
-        # The reader's fonts draw the letters, not those that are here.
+    options: Any = {"svg.fonttype": "none", "svg.hashsalt": "fairbandits", "font.family": "sans-serif"}
+    options["text.parse_math"] = False  # some text is only laid out now
+    with rc_context(options), warnings.catch_warnings():
+        # The reader's fonts will draw the text, so missing glyphs here do not matter.
         warnings.filterwarnings("ignore", "Glyph .* missing from font")
         figure.savefig(file, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
-    svg = _NO_XML.sub("\N{REPLACEMENT CHARACTER}", file.getvalue().decode())
+    svg = _NOT_XML.sub("\N{REPLACEMENT CHARACTER}", file.getvalue().decode())
     svg = svg[svg.index("<svg") :].replace(INK, "var(--ink)").replace("#000000", "var(--ink)")
-    head, body = svg.split(">", 1)
-    return f"{head}><style>{_INKS}</style>{body}"
+    tag, content = svg.split(">", 1)
+    return f"{tag}><style>{_SVG_STYLE}</style>{content}"
 
 
-def style_of(number: int) -> tuple[str, Any]:
-    """Give the how-manieth line its colour and its dashes."""
-    if number < len(STYLES):
-        return STYLES[number]
-    turn, place = divmod(number, len(STYLES))
-    return STYLES[place][0], _EXTRA_DASHES[(turn + place) % len(_EXTRA_DASHES)]
+def line_style(index: int) -> tuple[str, Any]:
+    """Return the colour and the dashes of the line with this index."""
+    if index < len(LINE_STYLES):
+        return LINE_STYLES[index]
+    cycle, position = divmod(index, len(LINE_STYLES))
+    return LINE_STYLES[position][0], _EXTRA_DASHES[(cycle + position) % len(_EXTRA_DASHES)]
 
 
-def style() -> Any:
-    """Give the context in which figures are drawn."""
-    need_matplotlib()
+def style_context() -> Any:
+    """Return the context manager within which figures are drawn."""
+    require_matplotlib()
     from matplotlib import rc_context  # noqa: PLC0415
 
     return rc_context(_STYLE)
 
 
-def blank(width: float, height: float) -> Figure:
-    """Give an empty figure, in inches."""
-    # The classes rather than pyplot: no window, no state that figures share.
+def new_figure(width: float, height: float) -> Figure:
+    """Return an empty figure; the size is in inches."""
+    # The classes instead of pyplot: no window, and no state shared between figures.
     from matplotlib.backends.backend_agg import FigureCanvasAgg  # noqa: PLC0415
     from matplotlib.figure import Figure  # noqa: PLC0415
 
@@ -115,19 +115,19 @@ def blank(width: float, height: float) -> Figure:
 
 
 def subplots(rows: int, columns: int, height: float) -> tuple[Figure, Any]:
-    """Give a figure one column wide, and its panels."""
-    figure = blank(WIDTH, rows * height + 0.75)
+    """Return a figure as wide as one column, and its axes."""
+    figure = new_figure(WIDTH, rows * height + 0.75)
     return figure, figure.subplots(rows, columns, squeeze=False, sharey=True)
 
 
-def head(figure: Figure, data_source: str, remark: str) -> None:
-    """Write over a figure which data it shows, and below that what the lines are."""
+def add_header(figure: Figure, data_source: str, remark: str) -> None:
+    """Write the data source and a remark above a figure."""
     text = "\n".join([*textwrap.wrap(data_source, 74), remark])
     figure.suptitle(text, fontsize=6.5, color="0.25", linespacing=1.4)
 
 
-def legend(figure: Figure, lines: Mapping[str, Any], longest: int = 1000) -> None:
-    """Write below a figure what its lines are: one below the other where a name is longer than `longest`."""
+def add_legend(figure: Figure, lines: Mapping[str, Any], longest: int = 1000) -> None:
+    """Add a legend below a figure, in a single column if a label has more than `longest` characters."""
     columns = 2 if len(lines) in (2, 4, 6) else min(3, len(lines))
     if max(map(len, lines), default=0) > longest:
         columns = 1

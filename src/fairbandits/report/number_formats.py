@@ -1,4 +1,4 @@
-"""Numbers for people, and for files."""
+"""Number formats for tables and files."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import numpy as np
 
 
 def mean_and_sd(values: Sequence[float]) -> tuple[float, float | None]:
-    """Sum up what the seeds gave; there is no standard deviation of a single one.
+    """Compute mean and standard deviation over seeds; a single seed has no standard deviation.
 
-    Rounded to twelve digits, so that files do not depend on the order in which sums were added.
+    Both are rounded to twelve digits, so that files do not depend on the order of summation.
 
     Examples
     --------
@@ -23,7 +23,7 @@ def mean_and_sd(values: Sequence[float]) -> tuple[float, float | None]:
 
 
 def plus_minus(mean: float, sd: float | None) -> str:
-    """Write a number over seeds, for a person to read.
+    """Format a mean and its standard deviation.
 
     Examples
     --------
@@ -33,12 +33,12 @@ def plus_minus(mean: float, sd: float | None) -> str:
     return f"{mean:.3f}" if sd is None else f"{mean:.3f} ± {sd:.3f}"
 
 
-def or_none(value: float) -> float | None:
-    """Give a number as JSON can hold it: it has no NaN, which is the mean of nothing.
+def nan_to_none(value: float) -> float | None:
+    """Replace NaN, the mean of no values, by None, because JSON has no NaN.
 
     Examples
     --------
-    >>> or_none(0.5), or_none(float("nan"))
+    >>> nan_to_none(0.5), nan_to_none(float("nan"))
     (0.5, None)
     """
     return None if math.isnan(value) else value

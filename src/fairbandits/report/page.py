@@ -1,4 +1,4 @@
-"""One page to read and to pass on: everything is inside it."""
+"""Self-contained HTML pages: styles and figures are inside the file."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from fairbandits.storage import write_whole
+from fairbandits.storage import atomic_write
 
 _STYLE = """
 :root { color-scheme: light dark; --ink: #1c1e21; --soft: #5c636b; --line: #d9dde2; --page: #fff; --tint: #f5f7f9;
@@ -21,7 +21,7 @@ body { margin: 0 auto; max-width: 78rem; padding: 1.5rem 1.25rem 4rem; backgroun
   font: 16px/1.55 system-ui, -apple-system, "Segoe UI", sans-serif; }
 .data { margin: 0 0 1.5rem; padding: .5rem .8rem; border-left: 4px solid #0072b2; background: var(--tint);
   font-size: .9rem; }
-.data.standin { border-color: #d55e00; }
+.data.stand-in { border-color: #d55e00; }
 h1 { font-size: 1.7rem; line-height: 1.2; margin: 0 0 .4rem; }
 h2 { font-size: 1.2rem; margin: 2.8rem 0 .6rem; padding-top: .8rem; border-top: 1px solid var(--line); }
 p { max-width: 46rem; }
@@ -53,9 +53,9 @@ h3 { font-size: 1rem; margin: 1.8rem 0 .3rem; }
 """
 
 
-def page(title: str, data_source: str, body: str) -> str:
-    """Put a page together; its first line says which data it shows."""
-    kind = "data standin" if "STAND-IN" in data_source else "data"
+def render_page(title: str, data_source: str, body: str) -> str:
+    """Return a page; its first line names the data."""
+    kind = "data stand-in" if "STAND-IN" in data_source else "data"
     return f"""<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -73,40 +73,40 @@ def page(title: str, data_source: str, body: str) -> str:
 """
 
 
-def table(heads: Iterable[str], rows: Iterable[tuple[str, Sequence[str]]]) -> str:
-    """Write a table: heads and the title of each row are text, the other cells are HTML already.
+def html_table(columns: Iterable[str], rows: Iterable[tuple[str, Sequence[str]]]) -> str:
+    """Return a table; the titles of columns and rows are escaped, the cells are HTML already.
 
     Examples
     --------
-    >>> table(["loss"], [("LinUCB", ["<b>0.05</b>"])]).splitlines()[1]
+    >>> html_table(["loss"], [("LinUCB", ["<b>0.05</b>"])]).splitlines()[1]
     '<tbody><tr><th scope="row">LinUCB</th><td><b>0.05</b></td></tr>'
     """
-    top = "".join(f'<th scope="col">{escape(head)}</th>' for head in heads)
+    header = "".join(f'<th scope="col">{escape(title)}</th>' for title in columns)
     lines = "".join(
         f'<tr><th scope="row">{escape(title)}</th>{"".join(f"<td>{cell}</td>" for cell in cells)}</tr>\n'
         for title, cells in rows
     )
-    return f'<table><thead><tr><th scope="col"></th>{top}</tr></thead>\n<tbody>{lines}</tbody></table>'
+    return f'<table><thead><tr><th scope="col"></th>{header}</tr></thead>\n<tbody>{lines}</tbody></table>'
 
 
-def drawn(svg: str, alt: str, caption: str) -> str:
-    """Show a drawing, which travels inside the page; `alt` says the same in words, `caption` how to read it."""
+def svg_figure(svg: str, alt: str, caption: str) -> str:
+    """Return an embedded SVG image with alternative text and a caption."""
     content = base64.b64encode(svg.encode()).decode()
     source = f"data:image/svg+xml;base64,{content}"
     return f'<figure><img alt="{escape(alt)}" src="{source}"><figcaption>{escape(caption)}</figcaption></figure>'
 
 
-def image(picture: Path, title: str) -> str:
-    """Show a PNG, which travels inside the page."""
-    content = base64.b64encode(picture.read_bytes()).decode()
-    alt = escape(f"{title}: {picture.stem.replace('_', ' ')}")
+def png_image(path: Path, title: str) -> str:
+    """Return an embedded PNG image."""
+    content = base64.b64encode(path.read_bytes()).decode()
+    alt = escape(f"{title}: {path.stem.replace('_', ' ')}")
     return f'<img alt="{alt}" src="data:image/png;base64,{content}">'
 
 
-def write_report(folder: Path, name: str, page: str, plain: dict[str, Any]) -> Path:
-    """Write a page and the same for machines, each whole, when both are ready; give the path of the page."""
-    content = json.dumps(plain, indent=1, allow_nan=False, ensure_ascii=False)
+def write_report(folder: Path, name: str, page: str, results: dict[str, Any]) -> Path:
+    """Write a page and its results as JSON, each atomically, and return the path of the page."""
+    content = json.dumps(results, indent=1, allow_nan=False, ensure_ascii=False)
     folder.mkdir(parents=True, exist_ok=True)
-    write_whole(folder / f"{name}.html", page.encode())
-    write_whole(folder / f"{name}.json", content.encode() + b"\n")
+    atomic_write(folder / f"{name}.html", page.encode())
+    atomic_write(folder / f"{name}.json", content.encode() + b"\n")
     return folder / f"{name}.html"

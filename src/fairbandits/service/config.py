@@ -14,7 +14,7 @@ from typing import Annotated, Any, NotRequired, Self
 from pydantic import Field, FiniteFloat, IPvAnyNetwork, TypeAdapter, ValidationError, model_validator
 
 from fairbandits.policies import Policy
-from fairbandits.registry import as_policy
+from fairbandits.registry import make_policy
 from fairbandits.service.features import (
     CategoricalFeature,
     ConfigPart,
@@ -205,7 +205,7 @@ class Config(ConfigPart):
     def make_policy(self) -> Policy:
         """Create the policy, which has learned nothing yet."""
         known = {"reward_range": (self.reward.low, self.reward.high), "columns": self.columns}
-        policy = as_policy(self.policy, None, known)
+        policy = make_policy(self.policy, None, known)
         if tuple(policy.get_params()["reward_range"]) != known["reward_range"]:
             raise ValueError("policy must not set reward_range; set reward.low and reward.high instead")
         if policy.records():

@@ -1,4 +1,4 @@
-"""Policy + world with twins -> how differently users fare who differ in the sensitive attribute alone."""
+"""Individual fairness by simulation: rewards of users and of their counterfactual twins."""
 
 from __future__ import annotations
 
@@ -10,20 +10,19 @@ from fairbandits.worlds import TwinWorld, Visit
 
 
 def individual_gaps(policy: Policy, world: TwinWorld, part: str = "test") -> IndividualGaps:
-    """Measure by true rewards how differently a policy treats users and their twins.
+    """Measure the gaps in true reward between users and their twins, who differ only in the sensitive attribute.
 
-    The policy is asked as it stands, and learns nothing: a user's reward is the true mean of the arm with the
-    highest score for that user, and the twin's that of the arm with the highest score for the twin. A policy that
-    draws its scores, such as `LinTS`, is asked for one draw each.
+    The policy does not learn. A user's reward is the true mean reward of the arm with the highest score for that
+    user; the same holds for the twin. A policy with random scores, such as `LinTS`, makes one draw for each.
 
     Parameters
     ----------
     policy : Policy
-        One that has learned, in this world or another.
+        A policy that has learned, in this world or another.
     world : World with `twins()`
-        `StudentsAndVideos` and `LinearWorld` have them.
+        For example `StudentsAndVideos` or `LinearWorld`.
     part : str
-        The part of the world whose users are asked about, "train" or "test".
+        The part of the world whose users are measured, "train" or "test".
 
     Examples
     --------
@@ -37,13 +36,13 @@ def individual_gaps(policy: Policy, world: TwinWorld, part: str = "test") -> Ind
     (300, True)
     """
     if not isinstance(world, TwinWorld):
-        raise ValueError(f"a {type(world).__name__} came; expected a world with twins(), pairs of visits")
+        raise ValueError(f"world must have a method twins(), got a {type(world).__name__}")
     gaps = IndividualGaps(policy.reward_range)
     for visit, twin in world.twins():
         if visit.part == part:
             gaps.add(_true_reward(policy, visit), _true_reward(policy, twin))
     if not gaps.count:
-        raise ValueError(f"part={part!r} came; nobody visits {type(world).__name__} in that part")
+        raise ValueError(f"part must be a part in which {type(world).__name__} has visits, got {part!r}")
     return gaps
 
 

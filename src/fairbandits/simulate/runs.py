@@ -1,4 +1,4 @@
-"""Many runs at once, and none of them twice."""
+"""Simulate many runs in parallel, and cache their traces."""
 
 from __future__ import annotations
 
@@ -17,18 +17,19 @@ from typing import Any, TypeVar
 
 from fairbandits.models.threads import one_thread
 from fairbandits.policies import Policy
-from fairbandits.simulate.loop import shown, simulate
-from fairbandits.simulate.models import made
+from fairbandits.simulate.model_factory import build_model
+from fairbandits.simulate.progress import with_progress
+from fairbandits.simulate.simulation import simulate
 from fairbandits.simulate.trace import Trace
-from fairbandits.storage import write_whole
+from fairbandits.storage import atomic_write
 
-# So that the policy's draws do not repeat the world's.
+# Added to the seed for the policy, so that its draws are independent of the world's.
 _POLICY_SEED = 2**32
 
 Summary = TypeVar("Summary")
 
 _PACKAGE = Path(__file__).parents[1]
-# What a trace depends on: all of the package from here downwards.
+# The code that a trace depends on: this layer of the package and all layers below.
 _CODE = (
     "models",
     "statistics",
@@ -39,25 +40,30 @@ _CODE = (
     "simulate",
     "arms.py",
     "categorical.py",
+    "jit.py",
+    "parameters.py",
     "storage.py",
+    "validation.py",
 )
 
 
 @dataclass(frozen=True)
 class Run:
-    """All that determines a trace: a kind of policy, a kind of world, their parameters, and a seed.
+    """Everything that determines a trace: classes of policy and world, their parameters, and a seed.
 
     Parameters
     ----------
     policy : type
         A subclass of `Policy`.
     world : type
-        What makes a world of its parameters.
+        The class of the world.
     seed : int
-        Where the randomness of both comes from.
+        The seed of both.
     policy_params, world_params : mapping
-        Their parameters but for `random_state`: plain values, such as JSON knows. A `Model` is written as
+        Their parameters without `random_state`, as values that JSON can represent. A `Model` is written as
         `{"Model": {"kind": "shared", "feature_map": {"Nystroem": {"degree": 2}}}}`.
+    k : int, optional
+        The size of slates; by default the policy chooses single arms.
 
     Examples
     --------
@@ -76,22 +82,21 @@ class Run:
     k: int | None = None
 
     def make_world(self) -> Any:
-        """Make the world, from its start."""
-        # A world without randomness of its own is the same for every seed.
+        """Return a new world."""
+        # A world without random_state is the same for every seed.
         seed = {"random_state": self.seed} if "random_state" in inspect.signature(self.world).parameters else {}
         return self.world(**self.world_params, **seed)
 
     def make_policy(self, world: Any = None) -> Policy:
-        """Make the policy, which has learned nothing yet; in a world, with its feature map fitted there."""
-        # Any subclass of Policy names its parameters, and random_state is one of them.
-        params = {name: made(value, world, self.seed) for name, value in self.policy_params.items()}
+        """Return a new policy; if a world is given, its feature map is fitted to that world."""
+        params = {name: build_model(value, world, self.seed) for name, value in self.policy_params.items()}
         return self.policy(**params, random_state=self.seed + _POLICY_SEED)
 
     def simulate(self, cache: Path | None = None, *, progress: bool = False) -> Trace:
-        """Give the trace: out of the cache if it is there, and into the cache if not."""
-        from threadpoolctl import threadpool_limits  # noqa: PLC0415 - slow to import, and needed only here
+        """Return the trace, from the cache if possible; a new trace is written to the cache."""
+        from threadpoolctl import threadpool_limits  # noqa: PLC0415 - slow to import
 
-        # The number of threads can change the last digit of a sum; and cores are for other runs.
+        # The number of threads can change the last digit of a sum. Other cores are for other runs.
         with threadpool_limits(limits=1), one_thread():
             return self._simulate(cache, progress)
 
@@ -104,16 +109,16 @@ class Run:
             try:
                 return Trace.load(path)
             except ValueError:
-                pass  # damaged: what was computed once can be computed again, and is written over
+                pass  # a damaged file: simulate again and overwrite it
         trace = simulate(self.make_policy(world), world, k=self.k, progress=progress)
-        write_whole(path, trace.to_bytes())
+        atomic_write(path, trace.to_bytes())
         return trace
 
     def key(self, data_source: str | None) -> str:
-        """Give a hash of all that the trace depends on: this run, the data, and the code itself."""
+        """Return a hash of everything that the trace depends on: this run, the data, and the code."""
         world_params = dict(self.world_params)
         if data_source is not None:
-            # The world itself says which data it shows; where that lies makes no difference.
+            # The world's data_source identifies the data, wherever the files are.
             world_params.pop("data", None)
         parts = {
             "policy": [_name(self.policy), _source(self.policy), dict(self.policy_params)],
@@ -127,31 +132,33 @@ class Run:
         try:
             text = json.dumps(parts, sort_keys=True)
         except TypeError as error:
-            raise ValueError(f"the parameters of a run that is kept must be plain values: {error}") from None
+            raise ValueError(
+                f"the parameters of a cached run must be values that JSON can represent: {error}"
+            ) from None
         return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
 def simulate_many(
     runs: Sequence[Run], *, jobs: int = 1, cache: str | os.PathLike[str] | None = None, progress: bool = False
 ) -> list[Trace]:
-    """Simulate many runs, side by side; the traces are the same to the bit whatever `jobs` is.
+    """Simulate many runs in parallel; the traces are bitwise identical for every value of `jobs`.
 
     Parameters
     ----------
     runs : sequence of Run
-        What to simulate.
+        The runs.
     jobs : int
-        How many processes; -1 for one per core. More than one needs joblib.
+        The number of processes; -1 for one per core. More than one needs joblib.
     cache : folder, optional
-        Where finished runs are kept. A run that is there is not simulated again, so what was interrupted
-        goes on where it stopped.
+        The folder where traces are cached. A cached run is not simulated again, so that interrupted work
+        resumes where it stopped.
     progress : bool
-        Show a progress bar, where somebody sees it.
+        Whether to show a progress bar on a terminal.
 
     Returns
     -------
     list of Trace
-        One for each run, in their order.
+        One trace per run, in the same order.
 
     Examples
     --------
@@ -161,7 +168,7 @@ def simulate_many(
     >>> len(traces)
     3
     """
-    return summarise_many(runs, _whole, jobs=jobs, cache=cache, progress=progress)
+    return summarise_many(runs, _identity, jobs=jobs, cache=cache, progress=progress)
 
 
 def summarise_many(
@@ -172,9 +179,9 @@ def summarise_many(
     cache: str | os.PathLike[str] | None = None,
     progress: bool = False,
 ) -> list[Summary]:
-    """Simulate many runs as `simulate_many` does, and keep of each trace only what a function makes of it.
+    """Simulate many runs as `simulate_many` does, and return a summary of each trace.
 
-    The function is called where the run was, so that a thousand long traces need not be held or sent.
+    The function is called in the process of the run, so that long traces are neither kept nor sent.
 
     Examples
     --------
@@ -184,30 +191,31 @@ def summarise_many(
     [1000, 1000, 1000]
     """
     if isinstance(jobs, bool) or not isinstance(jobs, int) or (jobs < 1 and jobs != -1):
-        raise ValueError(f"jobs={jobs!r} came; expected a whole number of at least 1, or -1 for one per core")
-    folder = None if cache is None else Path(cache).absolute()  # for processes that stand elsewhere
+        raise ValueError(f"jobs must be an integer of at least 1, or -1 for one per core, got {jobs!r}")
+    # Absolute, because workers may have another working directory.
+    folder = None if cache is None else Path(cache).absolute()
     if folder is not None:
         folder.mkdir(parents=True, exist_ok=True)
     if jobs == 1:
-        return list(shown((summarise(run.simulate(folder)) for run in runs), len(runs), progress, "runs"))
+        return list(with_progress((summarise(run.simulate(folder)) for run in runs), len(runs), progress, "runs"))
     try:
         from joblib import Parallel, delayed  # noqa: PLC0415 - an extra
     except ImportError:
         raise ImportError(f"jobs={jobs} needs joblib: pip install 'fairbandits[cli]'") from None
     parallel = Parallel(n_jobs=jobs, return_as="generator")
-    found = parallel(delayed(_summarise_in_worker)(run, summarise, folder, os.getpid()) for run in runs)
-    return list(shown(found, len(runs), progress, "runs"))
+    summaries = parallel(delayed(_summarise_in_worker)(run, summarise, folder, os.getpid()) for run in runs)
+    return list(with_progress(summaries, len(runs), progress, "runs"))
 
 
-def _whole(trace: Trace) -> Trace:
+def _identity(trace: Trace) -> Trace:
     return trace
 
 
 def _summarise_in_worker(
     run: Run, summarise: Callable[[Trace], Summary], folder: Path | None, parent: int
 ) -> Summary:
-    # An interrupt from the keyboard reaches all processes; the first one answers it, and ends the others. Those
-    # of a cluster run this in a thread, which may not say who answers, and need not.
+    # Ctrl-C reaches all processes of the terminal: workers ignore it, and the parent stops them. Workers of a
+    # cluster run this in a thread, where a signal handler cannot be set and is not needed.
     if os.getpid() != parent and threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGINT, signal.SIG_IGN)
     return summarise(run.simulate(folder))
@@ -218,7 +226,7 @@ def _name(kind: type) -> str:
 
 
 def _source(kind: type) -> str:
-    """Give a hash of the files that define a class from outside the package, and its bases: they may change."""
+    """Return a hash of the files outside this package that define a class and its bases."""
     digest = hashlib.sha256()
     for base in kind.__mro__:
         if base.__module__.split(".")[0] in ("fairbandits", "builtins", "abc", "typing"):
@@ -227,8 +235,8 @@ def _source(kind: type) -> str:
             digest.update(Path(inspect.getfile(base)).read_bytes())
         except (OSError, TypeError):
             raise ValueError(
-                f"the source of {_name(base)} cannot be read, so nobody could tell when its kept runs are out of "
-                "date; put it into a file, or keep no runs"
+                f"the source of {_name(base)} cannot be read, so its cached runs could not be recognised as "
+                "outdated; define it in a file, or use no cache"
             ) from None
     return digest.hexdigest()
 
@@ -236,7 +244,7 @@ def _source(kind: type) -> str:
 @functools.cache
 def _package_source() -> str:
     digest = hashlib.sha256()
-    for place in (_PACKAGE / name for name in _CODE):
-        for path in sorted(place.rglob("*.py")) if place.is_dir() else [place]:
-            digest.update(path.read_bytes())
+    for path in (_PACKAGE / name for name in _CODE):
+        for file in sorted(path.rglob("*.py")) if path.is_dir() else [path]:
+            digest.update(file.read_bytes())
     return digest.hexdigest()

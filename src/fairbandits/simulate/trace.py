@@ -1,4 +1,4 @@
-"""What happened in a simulated run, round by round."""
+"""The record of a simulated run, round by round."""
 
 from __future__ import annotations
 
@@ -28,30 +28,30 @@ _FLOATS = ("reward", "expected", "best", "worst", "probability")
 
 @dataclass(frozen=True, eq=False)
 class Trace:
-    """A run, as arrays with one entry per round.
+    """A simulated run, as arrays with one entry per round.
 
-    Where the policy put k arms into a slate, `reward` and `expected` are means over the slate, `best` and
-    `worst` means over the k best and the k worst arms.
+    With slates of k arms, `reward` and `expected` are means over the slate, and `best` and `worst` are means over
+    the k best and the k worst arms.
 
     Attributes
     ----------
     reward : array of float
-        The reward of the arm that was picked.
+        The reward of the chosen arm.
     expected : array of float
-        Its true mean.
+        The true mean reward of the chosen arm.
     best, worst : arrays of float
-        The highest and the lowest true mean of any arm of the round.
+        The highest and the lowest true mean reward among the arms on offer.
     probability : array of float
-        The probability with which the arm was picked; NaN where it is not known.
+        The probability with which the arm was chosen; NaN where it is unknown.
     arm : array of object
-        The id of the arm that was picked; the ids in their order, a tuple, where slates were.
+        The id of the chosen arm; for a slate, the tuple of ids.
     part : array of object
         "train" or "test".
     group : mapping of str to arrays of object
-        By attribute, the user's group; None where it is not known. The attribute of groups that are given
-        as plain values is "group".
+        The users' groups, by attribute; None where a group is unknown. Groups without an attribute name are
+        under "group".
     data_source : str
-        A line that says which data the run shows.
+        One line that names the data.
 
     Examples
     --------
@@ -80,33 +80,33 @@ class Trace:
 
     @property
     def parts(self) -> tuple[str, ...]:
-        """The parts of the run, in the order in which they came."""
+        """The parts of the run, in order."""
         return tuple(dict.fromkeys(self.part.tolist()))
 
     def in_part(self, part: str) -> Trace:
-        """Give the rounds of one part alone."""
+        """Return the rounds of one part."""
         if part not in self.parts:
-            raise ValueError(f"part={part!r} came; this trace has {', '.join(map(repr, self.parts))}")
+            raise ValueError(f"part must be one of {', '.join(map(repr, self.parts))}, got {part!r}")
         return self._rounds(self.part == part)
 
     def last(self, rounds: int) -> Trace:
-        """Give the last rounds alone, whatever their parts."""
+        """Return the last rounds, of whichever parts."""
         return self._rounds(slice(max(len(self) - rounds, 0), None))
 
-    def _rounds(self, mine: NDArray[np.bool_] | slice) -> Trace:
-        columns = {name: getattr(self, name)[mine] for name in (*_FLOATS, "arm", "part")}
-        group = {attribute: values[mine] for attribute, values in self.group.items()}
+    def _rounds(self, selected: NDArray[np.bool_] | slice) -> Trace:
+        columns = {name: getattr(self, name)[selected] for name in (*_FLOATS, "arm", "part")}
+        group = {attribute: values[selected] for attribute, values in self.group.items()}
         return replace(self, group=group, **columns)
 
     def running_means(self, part: str, attribute: str | None = None) -> dict[Any, Floats]:
-        """Give the cumulative mean reward of each group after each round of a part, which starts anew there.
+        """Return the cumulative mean reward of each group after each round of a part.
 
         Parameters
         ----------
         part : str
-            "train" or "test".
+            "train" or "test"; the means start at the first round of the part.
         attribute : str, optional
-            The attribute whose groups to follow; left out, the first one.
+            The attribute that defines the groups; by default the first one.
         """
         rounds = self.in_part(part)
         groups = rounds._groups(attribute)
@@ -114,35 +114,35 @@ class Trace:
         return {name: metrics.cumulative_mean(rounds.reward, groups == name) for name in names}
 
     def metrics(self, part: str = "test") -> dict[str, float]:
-        """Give the figures of the paper's tables for one part, and what each group lost.
+        """Compute the metrics of the paper's tables for one part, and each group's regret.
 
         Returns
         -------
         dict
-            `utility_loss`, `reward_difference`, `worst_off_reward`, and for each group `cmr_<group>`, its
-            mean reward, and `regret_<group>`, its own mean regret. Where attributes are named, the names of
-            the groups are `<attribute>_<group>`, each attribute has its own
-            `reward_difference_<attribute>`, and `reward_difference` is the largest of them.
+            `utility_loss`, `reward_gap`, `worst_off_reward`, and for each group `cmr_<group>`, its cumulative
+            mean reward, and `regret_<group>`, its mean regret. If attributes are named, groups are written
+            `<attribute>_<group>`, each attribute has a `reward_gap_<attribute>`, and `reward_gap` is the largest
+            of these.
         """
         rounds = self.in_part(part)
-        found = {"utility_loss": metrics.utility_loss(rounds.best, rounds.reward)}
-        differences = {name: metrics.reward_gap(rounds.reward, groups) for name, groups in rounds.group.items()}
-        found["reward_difference"] = max(differences.values(), default=0.0)
-        worst = [metrics.worst_off_reward(rounds.reward, groups) for groups in rounds.group.values()]
-        # An attribute of which nobody's value is known says nothing.
-        found["worst_off_reward"] = min((w for w in worst if not np.isnan(w)), default=float("nan"))
+        values = {"utility_loss": metrics.utility_loss(rounds.best, rounds.reward)}
+        gaps = {name: metrics.reward_gap(rounds.reward, groups) for name, groups in rounds.group.items()}
+        values["reward_gap"] = max(gaps.values(), default=0.0)
+        lowest = [metrics.worst_off_reward(rounds.reward, groups) for groups in rounds.group.values()]
+        # NaN is the mean of an attribute whose values are all unknown.
+        values["worst_off_reward"] = min((mean for mean in lowest if not np.isnan(mean)), default=float("nan"))
         for attribute, groups in rounds.group.items():
-            label = "" if attribute == DEFAULT_ATTRIBUTE else f"{attribute}_"
-            if label:
-                found[f"reward_difference_{attribute}"] = differences[attribute]
+            prefix = "" if attribute == DEFAULT_ATTRIBUTE else f"{attribute}_"
+            if prefix:
+                values[f"reward_gap_{attribute}"] = gaps[attribute]
             means = metrics.group_means(rounds.reward, groups)
-            found |= {f"cmr_{label}{name}": mean for name, mean in means.items()}
+            values |= {f"cmr_{prefix}{name}": mean for name, mean in means.items()}
             regrets = metrics.group_regret(rounds.best, rounds.expected, groups)
-            found |= {f"regret_{label}{name}": regret for name, regret in regrets.items()}
-        return found
+            values |= {f"regret_{prefix}{name}": regret for name, regret in regrets.items()}
+        return values
 
     def to_frame(self) -> pd.DataFrame:
-        """Give the trace as a pandas DataFrame with one line per round, the groups in a column per attribute."""
+        """Return the trace as a pandas DataFrame: one row per round, one column per attribute of the groups."""
         try:
             import pandas as pd  # noqa: PLC0415 - an extra
         except ImportError:
@@ -151,22 +151,22 @@ class Trace:
         return pd.DataFrame({**columns, **self.group})
 
     def to_log(self) -> dict[str, Any]:
-        """Give the columns of a log: the number of each round, its arm and reward, how likely it was, the groups.
+        """Return the columns of a log: decision number, arm, reward, propensity and groups.
 
-        `fairbandits.logs.write_log` writes them to a file. Probabilities that are not known are left out.
+        `fairbandits.logs.write_log` writes them to a file. The propensity is omitted if any is unknown.
         """
         if any(isinstance(arm, tuple) for arm in self.arm[:1]):
-            raise ValueError("a log has one arm a row, and this trace has slates; simulate without k")
+            raise ValueError("a log has one arm per row, but this trace has slates; simulate without k")
         columns: dict[str, Any] = {"decision": np.arange(len(self)), "arm": self.arm, "reward": self.reward}
         if not np.isnan(self.probability).any():
             columns["propensity"] = self.probability
         return columns | dict(self.group)
 
     def to_bytes(self) -> bytes:
-        """Give the trace as the bytes of an npz file, without pickle: equal traces, equal bytes."""
+        """Return the trace as the bytes of an npz file without pickle; equal traces have equal bytes."""
         arrays: dict[str, Any] = {name: getattr(self, name) for name in _FLOATS}
         labels: dict[str, list[Any]] = {}
-        for name, values in self._words().items():
+        for name, values in self._categorical().items():
             labels[name] = list(dict.fromkeys(values.tolist()))
             code = {label: number for number, label in enumerate(labels[name])}
             arrays[f"code {name}"] = np.array([code[value] for value in values.tolist()], np.int32)
@@ -177,41 +177,40 @@ class Trace:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Trace:
-        """Read the file of what `to_bytes` gave."""
+        """Read a file that contains the bytes of `to_bytes`."""
         try:
-            # Read at once: numpy leaves files open that it cannot make out.
+            # Read first: numpy would leave a file open that it cannot parse.
             with np.load(io.BytesIO(Path(path).read_bytes()), allow_pickle=False) as arrays:
                 header = json.loads(str(arrays["header"]))
-                words = {
+                columns = {
                     name: as_objects([*map(_label, labels)])[arrays[f"code {name}"]]
                     for name, labels in header["labels"].items()
                 }
                 floats = {name: arrays[name] for name in _FLOATS}
             source = str(header["data_source"])
         except (KeyError, ValueError, TypeError, IndexError, EOFError, zipfile.BadZipFile, zlib.error) as error:
-            raise ValueError(f"{path}: not the file of a trace ({error}); remove it") from None
-        group = {name.removeprefix("group "): words[name] for name in words if name.startswith("group ")}
-        words = {name: words[name] for name in ("arm", "part")}
-        return cls(**floats, **words, group=group, data_source=source)
+            raise ValueError(f"{path} is not a trace file ({error}); delete it") from None
+        group = {name.removeprefix("group "): columns[name] for name in columns if name.startswith("group ")}
+        return cls(**floats, arm=columns["arm"], part=columns["part"], group=group, data_source=source)
 
-    def _words(self) -> dict[str, NDArray[Any]]:
+    def _categorical(self) -> dict[str, NDArray[Any]]:
         groups = {f"group {attribute}": values for attribute, values in self.group.items()}
         return {"arm": self.arm, "part": self.part, **groups}
 
     def _groups(self, attribute: str | None) -> NDArray[Any]:
         name = next(iter(self.group), None) if attribute is None else attribute
         if name is None:
-            raise ValueError("nobody's group is known in this trace; give the visits of the world groups")
+            raise ValueError("the trace has no groups; the visits of the world must have a group")
         if name not in self.group:
-            raise ValueError(f"attribute={attribute!r} came; this trace has {', '.join(self.group)}")
+            raise ValueError(f"attribute must be one of {', '.join(map(repr, self.group))}, got {attribute!r}")
         return self.group[name]
 
 
 def _label(label: Any) -> Any:
-    # JSON knows no tuples, and a slate is one.
+    # JSON turns the tuple of a slate into a list.
     return tuple(label) if isinstance(label, list) else label
 
 
 def as_objects(values: Sequence[Any]) -> NDArray[Any]:
-    """Make an array of the values as they are: numpy would turn numbers among words into words."""
+    """Return an array of the values as they are; numpy would convert numbers among strings to strings."""
     return np.fromiter(values, dtype=object, count=len(values))

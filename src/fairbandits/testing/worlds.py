@@ -1,4 +1,4 @@
-"""Is this a world? A check for those who write their own."""
+"""A check for custom worlds."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ _ENDED: Any = object()
 
 
 def check_world(world: World, *, reward_range: tuple[float, float] | None = (0.0, 1.0)) -> None:
-    """Read a world from start to end, twice at once, and say what is wrong with it, if anything is.
+    """Iterate over a world twice at the same time, and check every round.
 
     Parameters
     ----------
     world : World
         The world to check.
     reward_range : pair of floats or None
-        What rewards must lie between; None for anything finite.
+        The range of rewards; None for any finite rewards.
 
     Raises
     ------
     AssertionError
-        At the first thing that is wrong, saying which round, what it is and how to mend it.
+        For the first problem; the message names the round, the problem and the remedy.
 
     Examples
     --------
@@ -42,66 +42,65 @@ def check_world(world: World, *, reward_range: tuple[float, float] | None = (0.0
     >>> check_world([1, 2])
     Traceback (most recent call last):
         ...
-    AssertionError: list is not a World: give it the methods __len__() and visits()
+    AssertionError: a world must have the methods __len__() and visits(), got a list
     """
     assert isinstance(world, World), (
-        f"{type(world).__name__} is not a World: give it the methods __len__() and visits()"
+        f"a world must have the methods __len__() and visits(), got a {type(world).__name__}"
     )
     first: tuple[Visit, NDArray[Any]] | None = None
-    last: Visit | None = None
+    previous: Visit | None = None
     rounds = 0
-    # Both readings go on at the same time, so that a generator they share would show as a difference.
-    for visit, again in zip_longest(_reading(world), _reading(world), fillvalue=_ENDED):
+    # The iterations are interleaved, so that a random generator they share shows as a difference.
+    for visit, again in zip_longest(_iterate(world), _iterate(world), fillvalue=_ENDED):
         at = f"round {rounds}"
         assert visit is not _ENDED and again is not _ENDED, (  # noqa: PT018 - one fault, one message
-            f"{at}: one reading ended before the other; visits() must start afresh every time"
+            f"{at}: one iteration ended before the other; visits() must start from the beginning every time"
         )
         for each in (visit, again):
-            assert isinstance(each, Visit), f"{at}: visits() gave a {type(each).__name__}; yield Visit records"
+            assert isinstance(each, Visit), f"{at}: visits() must yield Visit objects, got a {type(each).__name__}"
         _check_visit(visit, at, reward_range)
         _check_same(visit, again, at)
-        if last is not None:
-            _check_follows(last, visit, at)
+        if previous is not None:
+            _check_consistent(previous, visit, at)
         if first is None:
             first = (visit, dense(visit.contexts).copy())
-        last = visit
+        previous = visit
         rounds += 1
-    came = f"more than {len(world)}" if rounds > len(world) else rounds
-    assert rounds == len(world), f"visits() gave {came} rounds but len() says {len(world)}; make them agree"
-    assert first is not None, "the world has no rounds; give it at least one"
+    yielded = f"more than {len(world)}" if rounds > len(world) else rounds
+    assert rounds == len(world), f"visits() must yield len(world) = {len(world)} rounds, got {yielded}"
+    assert first is not None, "a world must have at least one round, got none"
     assert np.array_equal(dense(first[0].contexts), first[1]), (
-        "the contexts of round 0 changed after they were handed out; yield a new array every round"
+        "the contexts of round 0 changed after they were yielded; yield a new array in every round"
     )
 
 
-def _reading(world: World) -> Iterator[Visit]:
-    """Start a reading that ends one round after the world should, for a world may not end by itself."""
+def _iterate(world: World) -> Iterator[Visit]:
+    """Return an iterator that ends at the latest one round after the world should; a world may be endless."""
     visits = world.visits()
     assert isinstance(visits, Iterator), (
-        f"visits() gave a {type(visits).__name__}; expected an iterator: yield the visits, or return iter(...)"
+        f"visits() must return an iterator, got a {type(visits).__name__}; yield the visits, or return iter(...)"
     )
     return islice(visits, len(world) + 1)
 
 
 def _check_visit(visit: Visit, at: str, reward_range: tuple[float, float] | None) -> None:
-    # As the policies check them; sparse ones that are complex would slip through there with a warning.
-    assert not np.iscomplexobj(visit.contexts), f"{at}: contexts are complex; expected real numbers"
-    if not isinstance(visit.contexts, Offer):  # which its catalogue has checked
-        _check_by(as_rows, visit.contexts, at)
+    # Policies check the rest of the contexts; complex sparse matrices would only lead to a warning there.
+    assert not np.iscomplexobj(visit.contexts), f"{at}: contexts must be real numbers, got complex ones"
+    if not isinstance(visit.contexts, Offer):  # the catalogue has checked an offer
+        _check_as_policies_do(as_rows, visit.contexts, at)
     count = np.shape(dense(visit.contexts))[0]
     for name, values in (("expected", visit.expected), ("rewards", visit.rewards)):
         _check_numbers(values, name, at, count)
         _check_range(values, name, at, reward_range)
     assert not isinstance(visit.group, Mapping) or visit.group, (
-        f"{at}: group is an empty mapping; name at least one attribute, or give None"
+        f"{at}: a mapping of groups must have at least one attribute, got none; use None for an unknown group"
     )
-    _check_by(as_group, visit.group, at)
-    _check_by(partial(ArmIndex().lookup, n=count), visit.arms, at)
-    assert visit.part in _PARTS, f"{at}: part is {visit.part!r}; expected 'train' or 'test'"
+    _check_as_policies_do(as_group, visit.group, at)
+    _check_as_policies_do(partial(ArmIndex().lookup, n=count), visit.arms, at)
+    assert visit.part in _PARTS, f"{at}: part must be 'train' or 'test', got {visit.part!r}"
 
 
-def _check_by(check: Callable[[Any], object], value: Any, at: str) -> None:
-    """Check a value as the policies do, who will be given it."""
+def _check_as_policies_do(check: Callable[[Any], object], value: Any, at: str) -> None:
     try:
         check(value)
     except (TypeError, ValueError) as error:
@@ -109,52 +108,54 @@ def _check_by(check: Callable[[Any], object], value: Any, at: str) -> None:
 
 
 def _check_numbers(values: Any, name: str, at: str, count: int) -> None:
-    assert isinstance(values, np.ndarray), f"{at}: {name} is a {type(values).__name__}; expected a numpy array"
+    assert isinstance(values, np.ndarray), f"{at}: {name} must be a numpy array, got a {type(values).__name__}"
     assert values.shape == (count,), (
-        f"{at}: {name} has shape {values.shape}; expected {(count,)}, one number per row of contexts"
+        f"{at}: {name} must have shape {(count,)}, one number per row of contexts, got {values.shape}"
     )
-    assert values.dtype.kind in "iuf", f"{at}: {name} are {values.dtype}; expected real numbers"
-    assert np.isfinite(values).all(), f"{at}: {name} hold NaN or infinity; every number must be finite"
+    assert values.dtype.kind in "iuf", f"{at}: {name} must be real numbers, got {values.dtype}"
+    assert np.isfinite(values).all(), f"{at}: {name} must be finite, got NaN or infinity"
 
 
-def _check_range(values: NDArray[Any], name: str, at: str, allowed: tuple[float, float] | None) -> None:
-    if allowed is None:
+def _check_range(values: NDArray[Any], name: str, at: str, reward_range: tuple[float, float] | None) -> None:
+    if reward_range is None:
         return
-    least, most = allowed
-    assert ((values >= least) & (values <= most)).all(), (
-        f"{at}: {name} run from {values.min():g} to {values.max():g}; expected {least:g} to {most:g} "
-        "(scale them, or say another reward_range)"
+    low, high = reward_range
+    assert ((values >= low) & (values <= high)).all(), (
+        f"{at}: {name} must be from {low:g} to {high:g}, got {values.min():g} to {values.max():g}; "
+        "scale them, or give another reward_range"
     )
 
 
 def _check_same(visit: Visit, again: Visit, at: str) -> None:
-    """Check that two readings agree on a round."""
-    mend = "reading a world twice must give the same; seed a new generator inside visits()"
+    """Check that both iterations yield the same round."""
+    remedy = "every iteration must yield the same visits; seed a new generator inside visits()"
     for name in ("contexts", "expected", "rewards"):
         one, other = dense(getattr(visit, name)), dense(getattr(again, name))
-        assert np.array_equal(one, other), f"{at}: {name} differ between two readings; {mend}"
+        assert np.array_equal(one, other), f"{at}: {name} differ between two iterations; {remedy}"
     for name in ("group", "part"):
         one, other = getattr(visit, name), getattr(again, name)
-        assert one == other, f"{at}: {name} is {one!r} in one reading and {other!r} in another; {mend}"
-    names, others = (None if arms is None else list(arms) for arms in (visit.arms, again.arms))
-    assert names == others, f"{at}: arms differ between two readings; {mend}"
+        assert one == other, f"{at}: {name} is {one!r} in one iteration and {other!r} in another; {remedy}"
+    arms, others = (None if arms is None else list(arms) for arms in (visit.arms, again.arms))
+    assert arms == others, f"{at}: arms differ between two iterations; {remedy}"
 
 
-def _check_follows(before: Visit, visit: Visit, at: str) -> None:
-    """Check what has to stay the same from one round to the next."""
-    width, was = dense(visit.contexts).shape[1], dense(before.contexts).shape[1]
-    assert width == was, f"{at}: contexts are {width} wide after {was}; every round needs the same columns"
-    assert (before.part, visit.part) != ("test", "train"), (
-        f"{at}: a 'train' round after a 'test' round; all training comes first"
+def _check_consistent(previous: Visit, visit: Visit, at: str) -> None:
+    """Check what must not change from one round to the next."""
+    width, expected = dense(visit.contexts).shape[1], dense(previous.contexts).shape[1]
+    assert width == expected, (
+        f"{at}: contexts must have the same columns in every round, got {width} after {expected}"
     )
-    named, were = (_attributes(each.group) for each in (visit, before))
-    assert named is None or were is None or named == were, (
-        f"{at}: the group names {named} after {were}; name the same attributes in every round"
+    assert (previous.part, visit.part) != ("test", "train"), (
+        f"{at}: a 'train' round follows a 'test' round; all training rounds must come first"
+    )
+    named, before = (_attributes(each.group) for each in (visit, previous))
+    assert named is None or before is None or named == before, (
+        f"{at}: groups must have the same attributes in every round, got {named} after {before}"
     )
 
 
 def _attributes(group: Any) -> list[str] | None:
-    """Return the attributes that a mapping names, an empty list for a plain group, None for none at all."""
+    """Return the attributes of a mapping; an empty list for a plain group, None for an unknown one."""
     if group is None:
         return None
     return sorted(group) if isinstance(group, Mapping) else []

@@ -1,8 +1,14 @@
-"""Where the true reward is known: students and videos, and synthetic worlds."""
+"""Environments with known rewards: students and videos, and synthetic worlds."""
 
-from fairbandits.worlds.datasets.loading import fetch, load_students, load_videos, locate, status
+from fairbandits.worlds.datasets.loading import (
+    dataset_status,
+    fetch_dataset,
+    find_dataset,
+    load_students,
+    load_videos,
+)
 from fairbandits.worlds.datasets.tables import DataError, DataMissingError
-from fairbandits.worlds.encode import PAPER_NAIVE_COLUMNS
+from fairbandits.worlds.features import PAPER_NAIVE_COLUMNS
 from fairbandits.worlds.students import StudentsAndVideos
 from fairbandits.worlds.synthetic import LinearWorld
 from fairbandits.worlds.world import TwinWorld, Visit, World
@@ -16,9 +22,9 @@ __all__ = [
     "TwinWorld",
     "Visit",
     "World",
-    "fetch",
+    "dataset_status",
+    "fetch_dataset",
+    "find_dataset",
     "load_students",
     "load_videos",
-    "locate",
-    "status",
 ]

@@ -1,4 +1,4 @@
-"""What students gain from videos."""
+"""Reward functions of the students-and-videos world."""
 
 from __future__ import annotations
 
@@ -9,20 +9,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
-#: From the video's rating, the student's education level, and whether the two are of one sex.
+#: The arguments are the video's rating, the student's education level, and whether student and speaker have
+#: the same sex (1) or not (0).
 Reward = Callable[[Floats, Floats, Floats], Floats]
 
 
-def _sum(of_rating: float, of_education: float, of_match: float, *parts: Floats) -> Floats:
-    rating, education, match = parts
-    return of_rating * rating + of_education * education + of_match * match
+def _weighted_sum(
+    rating_weight: float,
+    education_weight: float,
+    match_weight: float,
+    rating: Floats,
+    education: Floats,
+    match: Floats,
+) -> Floats:
+    return rating_weight * rating + education_weight * education + match_weight * match
 
 
 def curved(rating: Floats, education: Floats, match: Floats) -> Floats:
-    """Give the most where rating and education level are alike: what is too easy bores, what is too hard tires.
+    """Compute `(1 - |rating - education|) (0.7 + 0.3 match)`, highest where rating and education level agree.
 
-    The closeness is multiplied with what the match counts for, so that no linear model holds it: not one for
-    all videos, and not one for each video either, which would hold any function of the education level.
+    The interaction with the match makes the reward non-linear both for a shared model and for one model per
+    video. Without it, a model per video could represent any function of the education level.
 
     Examples
     --------
@@ -34,7 +41,7 @@ def curved(rating: Floats, education: Floats, match: Floats) -> Floats:
 
 
 REWARDS: dict[str, Reward] = {
-    "r": partial(_sum, 0.3, 0.4, 0.3),
-    "r2": partial(_sum, 0.5, 0.5, 0.0),
+    "r": partial(_weighted_sum, 0.3, 0.4, 0.3),
+    "r2": partial(_weighted_sum, 0.5, 0.5, 0.0),
     "curved": curved,
 }

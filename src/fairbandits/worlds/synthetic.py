@@ -1,4 +1,4 @@
-"""A small world with a known answer, and an example of how to write one."""
+"""A small synthetic world with a known optimum; also an example of how to write a world."""
 
 from __future__ import annotations
 
@@ -8,32 +8,33 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from fairbandits.worlds import checks
+from fairbandits.validation import check_integer, check_number, check_random_state
+from fairbandits.worlds.noise import with_noise
 from fairbandits.worlds.world import Visit
 
 
 @dataclass(eq=False)
 class LinearWorld:
-    """A world whose rewards are linear in the contexts, with arms that are partial to the first group.
+    """A world whose rewards are linear in the contexts, and whose arms favour the first group.
 
-    All columns of a context but the last are drawn uniformly from [0, 1], anew for each arm and round. The
-    last says how far the arm leans to the visitor's group: arm 0 treats all alike, and the last arm gives the
-    first group `gap` more than the last group, which no arm leans to. A policy can close the gap, at a price.
+    All columns of a context but the last are drawn uniformly from [0, 1], independently for each arm and round.
+    The last column is how much the arm favours the visitor's group: arm 0 treats all groups alike, and the last
+    arm gives the first group `gap` more than the last group. A policy can close the gap, at a cost in reward.
 
     Parameters
     ----------
     n_arms, n_features : int
         The shape of the contexts; at least two features.
     groups : sequence of hashables
-        The groups, all equally likely to come.
+        The groups; each visitor belongs to one of them, uniformly at random.
     rounds : int
-        How long the world lasts; all of it is the test part.
+        The number of rounds; all of them belong to the test part.
     noise : float
         The standard deviation of the noise on the rewards, which stay in [0, 1] and keep their means.
     gap : float
-        How much more the most partial arm gives the first group than the last, in [0, 1].
+        How much more the last arm gives the first group than the last group, in [0, 1].
     random_state : int, numpy Generator or None
-        Where all randomness comes from.
+        The seed, or the source of randomness.
 
     Attributes
     ----------
@@ -59,13 +60,13 @@ class LinearWorld:
 
     def __post_init__(self) -> None:
         for name, least in (("n_arms", 1), ("n_features", 2), ("rounds", 1)):
-            setattr(self, name, checks.whole(name, getattr(self, name), least))
+            setattr(self, name, check_integer(name, getattr(self, name), least))
         if isinstance(self.groups, str) or not isinstance(self.groups, Sequence) or not self.groups:
-            raise ValueError(f"groups={self.groups!r} came; expected a sequence of at least one group")
-        self.noise = checks.between("noise", self.noise, 0)
-        self.gap = checks.between("gap", self.gap, 0, 1)
-        rng = checks.generator(self.random_state)
-        # Weights that add up to 1 keep the rewards in [0, 1].
+            raise ValueError(f"groups must be a sequence of at least one group, got {self.groups!r}")
+        self.noise = check_number("noise", self.noise, 0)
+        self.gap = check_number("gap", self.gap, 0, 1)
+        rng = check_random_state(self.random_state)
+        # Coefficients that sum to 1 keep the rewards in [0, 1].
         self.theta = np.append((1 - self.gap) * rng.dirichlet(np.ones(self.n_features - 1)), self.gap)
         self._seed = int(rng.integers(2**63))
 
@@ -73,30 +74,30 @@ class LinearWorld:
         return self.rounds
 
     def visits(self) -> Iterator[Visit]:
-        """Go through the rounds from the start."""
+        """Iterate over the rounds from the start."""
         rng = np.random.default_rng(self._seed)
-        lean, ahead = self._leanings()
+        bias, advantage = self._favouritism()
         for _ in range(self.rounds):
-            number = int(rng.integers(len(self.groups)))
+            group = int(rng.integers(len(self.groups)))
             contexts = rng.random((self.n_arms, self.n_features))
-            contexts[:, -1] = lean * ahead[number]
+            contexts[:, -1] = bias * advantage[group]
             expected = contexts @ self.theta
-            rewards = checks.with_noise(expected, self.noise, rng)
-            yield Visit(contexts, self.groups[number], expected, rewards)
+            rewards = with_noise(expected, self.noise, rng)
+            yield Visit(contexts, self.groups[group], expected, rewards)
 
     def twins(self) -> Iterator[tuple[Visit, Visit]]:
-        """Go through the rounds, each beside that of a twin of the next group, the first after the last.
+        """Iterate over the rounds; the twin of a visitor belongs to the next group, cyclically.
 
-        Twins differ in the column that says how far an arm leans to them. Their rewards are without noise.
+        Twins differ only in the last column of their contexts. The rewards of twins have no noise.
         """
-        lean, ahead = self._leanings()
+        bias, advantage = self._favouritism()
         for visit in self.visits():
-            number = (self.groups.index(visit.group) + 1) % len(self.groups)
+            group = (self.groups.index(visit.group) + 1) % len(self.groups)
             contexts = visit.contexts.copy()
-            contexts[:, -1] = lean * ahead[number]
+            contexts[:, -1] = bias * advantage[group]
             expected = contexts @ self.theta
-            yield visit, Visit(contexts, self.groups[number], expected, expected)
+            yield visit, Visit(contexts, self.groups[group], expected, expected)
 
-    def _leanings(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Say how far each arm leans, and how much of that each group gets."""
+    def _favouritism(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return how biased each arm is, and the share of that bias which each group receives."""
         return np.linspace(0, 1, self.n_arms), np.linspace(1, 0, len(self.groups))

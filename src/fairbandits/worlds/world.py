@@ -1,4 +1,4 @@
-"""What a world is: somewhere a policy can be tried because the true rewards are known."""
+"""Worlds: environments whose true rewards are known, so that policies can be evaluated exactly."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Visit:
-    """One round before anyone has chosen: who comes, what is on offer, what each arm would give.
+    """One round before a choice: the visitor, the arms on offer, and the reward of each arm.
 
     Parameters
     ----------
     contexts : array of shape (n_arms, n_features), or Offer
-        One row per arm, as `choose` takes them: dense, scipy sparse, or what a catalogue offers.
+        One row per arm, as `choose` takes them: dense, scipy sparse, or an offer of a catalogue.
     group : hashable, mapping or None
         The visitor's group, as `choose` takes it.
     expected : array of shape (n_arms,)
         The true mean reward of each arm for this visitor. No policy sees it.
     rewards : array of shape (n_arms,)
-        What each arm would give this time: `expected` plus this round's noise. A policy sees the
-        entry of the arm that it picks, and no other.
+        The reward of each arm in this round: `expected` plus noise. A policy sees only the entry of the arm
+        that it picks.
     arms : sequence of ids, optional
-        The ids of the rows; left out, they are 0..n-1.
+        The ids of the rows; by default 0..n-1.
     part : str
         The part of the run that the round belongs to, "train" or "test".
     """
@@ -41,26 +41,26 @@ class Visit:
 
 @runtime_checkable
 class World(Protocol):
-    """A fixed sequence of visits; reading it twice gives the same one twice."""
+    """A fixed sequence of visits; every iteration yields the same sequence."""
 
     def __len__(self) -> int:
-        """How many rounds the world lasts."""
+        """Return the number of rounds."""
         ...
 
     def visits(self) -> Iterator[Visit]:
-        """Go through the rounds from the start."""
+        """Iterate over the rounds from the start."""
         ...
 
 
 @runtime_checkable
 class TwinWorld(World, Protocol):
-    """A world that also knows each visitor's twin: the same one with another value of the sensitive attribute."""
+    """A world with counterfactual twins: each visitor again, with another value of the sensitive attribute."""
 
     def twins(self) -> Iterator[tuple[Visit, Visit]]:
-        """Go through the rounds from the start, each visit beside that of the visitor's twin."""
+        """Iterate over the rounds from the start, as pairs of a visit and its twin's visit."""
         ...
 
 
 def dense(contexts: Any) -> NDArray[Any]:
-    """Return contexts as a plain array, whether they are dense, scipy sparse or an offer."""
+    """Return contexts as a dense array, whether they are dense, scipy sparse or an offer."""
     return np.asarray(contexts.toarray() if hasattr(contexts, "toarray") else contexts)

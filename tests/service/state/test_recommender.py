@@ -8,8 +8,8 @@ from fairbandits.service.demo import demo_config
 from fairbandits.service.log.events import ArmAdded, ArmChanged, ArmRetired, Entry, Rewarded
 from fairbandits.service.state.decider import EmptyCatalogueError, decide, new_id
 from fairbandits.service.state.recommender import ServedRecommender
-from fairbandits.worlds.datasets.stand_in import standin_students
-from fairbandits.worlds.encode import student_features, video_features
+from fairbandits.worlds.datasets.stand_in import stand_in_students
+from fairbandits.worlds.features import student_features, video_features
 from tests.service.small import USER, small_config, small_recommender
 
 FEATURES, GROUPS = USER["features"], USER["groups"]
@@ -69,7 +69,7 @@ def test_the_contexts_of_the_demo_are_those_of_the_paper(students):
     recommender = ServedRecommender(config)
     for seq, arm in enumerate(config.arms, start=1):
         recommender.apply(Entry(seq, ArmAdded(arm["arm"], 1, 0.0, arm["features"], arm["matches"])))
-    people = student_features(standin_students())
+    people = student_features(stand_in_students())
     for number in (0, 7, 1000, 32_560):
         request = students.request(number)
         decided = decide(recommender, request["features"], request["groups"])

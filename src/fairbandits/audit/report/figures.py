@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _MAX_GROUPS = 10
 # Up to this many groups have distinct styles; of more, only the two extreme groups are coloured.
 _MAX_COLOURED = 6
-_DISADVANTAGED, _ADVANTAGED = figure_style.STYLES[1], figure_style.STYLES[0]
+_DISADVANTAGED, _ADVANTAGED = figure_style.LINE_STYLES[1], figure_style.LINE_STYLES[0]
 _EXPOSURE, _WITHIN_ARM = "#56B4E9", "#E69F00"
 # Longer names are put below each other in a legend.
 _MAX_LEGEND_NAME = 12
@@ -26,8 +26,8 @@ _MAX_LEGEND_NAME = 12
 def mean_rewards(analysis: GapAnalysis, tolerance: float | None) -> Figure:
     """Plot the mean reward of each group with its confidence interval."""
     groups, n_omitted = _extreme_groups(analysis.groups)
-    with figure_style.style():
-        figure = figure_style.blank(WIDTH, 0.85 + 0.26 * len(groups))
+    with figure_style.style_context():
+        figure = figure_style.new_figure(WIDTH, 0.85 + 0.26 * len(groups))
         axes = figure.subplots()
         styles = _group_styles(analysis)
         for y, group in enumerate(groups):
@@ -50,8 +50,8 @@ def history(analysis: GapAnalysis) -> Figure:
         ends = list(map(float, ends))  # they may exceed int64
     groups, _ = _extreme_groups(analysis.groups)
     shown = {group.labels for group in groups}
-    with figure_style.style():
-        figure = figure_style.blank(WIDTH, 2.2)
+    with figure_style.style_context():
+        figure = figure_style.new_figure(WIDTH, 2.2)
         axes = figure.subplots()
         lines: dict[str, Any] = {}
         styles = _group_styles(analysis)
@@ -71,7 +71,7 @@ def history(analysis: GapAnalysis) -> Figure:
         axes.set_ylabel("cumulative mean reward")
         _label_time(axes, timeline.blocks.unit)
         add_grid(axes, "both")
-        figure_style.legend(figure, lines, longest=_MAX_LEGEND_NAME)
+        figure_style.add_legend(figure, lines, longest=_MAX_LEGEND_NAME)
     return figure
 
 
@@ -81,8 +81,8 @@ def arm_contributions(analysis: GapAnalysis) -> Figure:
     bars = [("all arms", parts.exposure_effect.value, parts.within_arm_effect.value)]
     if parts.n_arms > 1:
         bars += [(shorten_name(str(p.arm)), p.exposure_effect, p.within_arm_effect) for p in parts.arms]
-    with figure_style.style():
-        figure = figure_style.blank(WIDTH, 0.95 + 0.2 * len(bars))
+    with figure_style.style_context():
+        figure = figure_style.new_figure(WIDTH, 0.95 + 0.2 * len(bars))
         axes = figure.subplots()
         handles: dict[str, Any] = {}
         for y, (_, exposure, within_arm) in enumerate(bars):
@@ -105,7 +105,7 @@ def arm_contributions(analysis: GapAnalysis) -> Figure:
             axes.axhline(0.5, color=GREY, linewidth=0.5, linestyle=":")
         axes.set_xlabel("contribution to the gap")
         add_grid(axes)
-        figure_style.legend(figure, handles)
+        figure_style.add_legend(figure, handles)
     return figure
 
 
@@ -123,7 +123,7 @@ def _group_styles(analysis: GapAnalysis) -> dict[tuple[Any, ...], tuple[str, Any
     if len(analysis.groups) > _MAX_COLOURED:
         styles = {group.labels: (GREY, (0, (1, 1))) for group in between}
     else:
-        styles = {group.labels: figure_style.style_of(number) for number, group in enumerate(between, start=2)}
+        styles = {group.labels: figure_style.line_style(number) for number, group in enumerate(between, start=2)}
     return {**styles, analysis.disadvantaged.labels: _DISADVANTAGED, analysis.advantaged.labels: _ADVANTAGED}
 
 

@@ -12,7 +12,7 @@ from fairbandits.audit.results import Comparison, GapAnalysis
 from fairbandits.audit.verdict import FAIR, UNFAIR
 from fairbandits.report import elements
 from fairbandits.report.figure_style import as_svg
-from fairbandits.report.page import drawn, page, table
+from fairbandits.report.page import html_table, render_page, svg_figure
 from fairbandits.report.phrases import percent
 
 
@@ -28,7 +28,7 @@ def audit_page(audit: Audit) -> str:
         *(_section(audit, comparison) for comparison in others),
         elements.bullet_list("How to read this report", _notes(audit)),
     ]
-    return page("Fairness audit", describe_log(audit), "\n".join(filter(None, parts)))
+    return render_page("Fairness audit", describe_log(audit), "\n".join(filter(None, parts)))
 
 
 def describe_log(audit: Audit) -> str:
@@ -67,7 +67,7 @@ def _overview(audit: Audit) -> str:
             ]
         rows.append((comparison.name, [*cells, comparison.conclusion]))
     headers = ["gap", audit.sentences.interval_name, "disadvantaged", "advantaged", "conclusion"]
-    return f"<h2>All comparisons</h2>\n{elements.scrollable(table(headers, rows))}"
+    return f"<h2>All comparisons</h2>\n{elements.scrollable(html_table(headers, rows))}"
 
 
 def _section(audit: Audit, comparison: Comparison, is_headline: bool = False) -> str:
@@ -91,7 +91,7 @@ def _figures(audit: Audit, analysis: GapAnalysis) -> str:
     if audit.settings.tolerance is not None:
         caption += " The grey band is the tolerance, from the disadvantaged group upwards."
     drawings = [
-        drawn(
+        svg_figure(
             as_svg(figures.mean_rewards(analysis, audit.settings.tolerance)),
             f"Mean reward per decision of each group, with its {interval}: {means}",
             caption,
@@ -102,7 +102,7 @@ def _figures(audit: Audit, analysis: GapAnalysis) -> str:
         if analysis.is_detectable:
             caption += " The dashed line marks since when the gap has been detectable."
         drawings.append(
-            drawn(
+            svg_figure(
                 as_svg(figures.history(analysis)),
                 f"Cumulative mean reward of each group over time. {audit.sentences.history(analysis)}",
                 caption,
@@ -126,7 +126,7 @@ def _group_table(audit: Audit, comparison: Comparison) -> str:
         for group in comparison.groups
     ]
     headers = ["rewards", "mean reward", audit.sentences.interval_name, "rewards missing"]
-    return elements.scrollable(table(headers, rows))
+    return elements.scrollable(html_table(headers, rows))
 
 
 def _decomposition(audit: Audit, analysis: GapAnalysis) -> str:
@@ -137,7 +137,7 @@ def _decomposition(audit: Audit, analysis: GapAnalysis) -> str:
         f"Contributions of arms to the gap between {analysis.advantaged.name} and {analysis.disadvantaged.name}. "
         "Negative contributions reduce the gap."
     )
-    drawing = drawn(as_svg(figures.arm_contributions(analysis)), f"{caption} {' '.join(texts)}", caption)
+    drawing = svg_figure(as_svg(figures.arm_contributions(analysis)), f"{caption} {' '.join(texts)}", caption)
     return (
         f"<h3>Decomposition over arms</h3>\n{elements.paragraphs(texts)}\n"
         f"{elements.figures([drawing])}\n{_arm_table(audit, analysis)}"
@@ -175,7 +175,7 @@ def _arm_table(audit: Audit, analysis: GapAnalysis) -> str:
     names = analysis.advantaged.name, analysis.disadvantaged.name
     headers = ["contribution", "exposure effect", "within-arm effect"]
     headers += [*(f"exposure of {name}" for name in names), *(f"mean of {name}" for name in names)]
-    return elements.scrollable(table(headers, rows))
+    return elements.scrollable(html_table(headers, rows))
 
 
 def _with_interval(estimate: IntervalEstimate, number: Callable[[float], str]) -> str:

@@ -21,7 +21,7 @@ from fairbandits.audit.results import (
     Timeline,
 )
 from fairbandits.audit.time_blocks import TimeBlocks
-from fairbandits.report.number_formats import or_none
+from fairbandits.report.number_formats import nan_to_none
 
 FORMAT, VERSION = "fairbandits audit", 2
 
@@ -71,9 +71,9 @@ def _group(group: GroupResult) -> dict[str, Any]:
         "large_enough": group.is_large_enough,
         "rewards": group.rewards,
         "missing": group.missing,
-        "mean": or_none(group.mean),
-        "low": or_none(group.low),
-        "high": or_none(group.high),
+        "mean": nan_to_none(group.mean),
+        "low": nan_to_none(group.low),
+        "high": nan_to_none(group.high),
         "missing_share": _estimate(group.missing_share),
     }
 
@@ -117,8 +117,8 @@ def _arm(part: ArmContribution) -> dict[str, Any]:
         "total": _estimate(part.total),
         "share_advantaged": part.shares[0],
         "share_disadvantaged": part.shares[1],
-        "mean_advantaged": or_none(part.means[0]),
-        "mean_disadvantaged": or_none(part.means[1]),
+        "mean_advantaged": nan_to_none(part.means[0]),
+        "mean_disadvantaged": nan_to_none(part.means[1]),
     }
 
 
@@ -141,7 +141,7 @@ def _timeline(timeline: Timeline) -> dict[str, Any]:
         "groups": [
             {
                 "labels": list(group.labels),
-                "mean": [or_none(mean) for mean in means.mean[:, i].tolist()],
+                "mean": [nan_to_none(mean) for mean in means.mean[:, i].tolist()],
                 "low": means.low[:, i].tolist(),
                 "high": means.high[:, i].tolist(),
             }

@@ -29,8 +29,8 @@ def values(evaluation: Evaluation, attribute: str | None) -> Figure:
     """Plot the value of the log and of each policy, overall and by group."""
     results = preferred_results(evaluation)
     groups: list[Label] = [] if attribute is None else _largest_groups(evaluation, attribute)
-    with figure_style.style():
-        figure = figure_style.blank(WIDTH, 0.9 + (0.2 + 0.13 * (1 + len(groups))) * len(results))
+    with figure_style.style_context():
+        figure = figure_style.new_figure(WIDTH, 0.9 + (0.2 + 0.13 * (1 + len(groups))) * len(results))
         axes = figure.subplots()
         handles: dict[str, Any] = {}
         for row, result in enumerate(results.values()):
@@ -43,7 +43,7 @@ def values(evaluation: Evaluation, attribute: str | None) -> Figure:
                     handles[name] = _draw(axes, estimate, row + _offset(number, len(estimates)), number)
         _label_policies(axes, list(results))
         axes.set_xlabel("mean reward per decision")
-        figure_style.legend(figure, handles)
+        figure_style.add_legend(figure, handles)
     return figure
 
 
@@ -55,8 +55,8 @@ def gaps(evaluation: Evaluation, attribute: str) -> Figure:
     results = preferred_results(evaluation)
     logged = evaluation.logged.largest_gap(attribute)
     is_pair = logged is not None and len(evaluation.rows.by_group[attribute]) == 2
-    with figure_style.style():
-        figure = figure_style.blank(WIDTH, 0.9 + 0.3 * len(results))
+    with figure_style.style_context():
+        figure = figure_style.new_figure(WIDTH, 0.9 + 0.3 * len(results))
         axes = figure.subplots()
         for row, result in enumerate(results.values()):
             gap = result.largest_gap(attribute)
@@ -73,7 +73,7 @@ def gaps(evaluation: Evaluation, attribute: str) -> Figure:
 
 
 def _draw(axes: Axes, estimate: ValueEstimate, y: float, number: int) -> Any:
-    colour = figure_style.INK if number == 0 else figure_style.style_of(number - 1)[0]
+    colour = figure_style.INK if number == 0 else figure_style.line_style(number - 1)[0]
     marker = _MARKERS[number % len(_MARKERS)]
     bounds = estimate.value, estimate.low, estimate.high
     return draw_interval(axes, y, *bounds, colour=colour, marker=marker, size=4.0)

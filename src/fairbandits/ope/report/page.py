@@ -11,7 +11,7 @@ from fairbandits.ope.results import ESTIMATOR_NAMES, EstimatorResult, Evaluation
 from fairbandits.ope.value_estimate import ValueEstimate
 from fairbandits.report import elements
 from fairbandits.report.figure_style import as_svg
-from fairbandits.report.page import drawn, page, table
+from fairbandits.report.page import html_table, render_page, svg_figure
 
 _NO_ESTIMATE = "no estimate"
 _NOTES = (
@@ -41,7 +41,7 @@ def evaluation_page(evaluation: Evaluation) -> str:
         *(_policy_section(evaluation, sentences, policy) for policy in evaluation.policies),
         elements.bullet_list("How to read this report", _NOTES),
     ]
-    return page("Off-policy evaluation", describe_log(evaluation), "\n".join(filter(None, parts)))
+    return render_page("Off-policy evaluation", describe_log(evaluation), "\n".join(filter(None, parts)))
 
 
 def describe_log(evaluation: Evaluation) -> str:
@@ -57,7 +57,7 @@ def _figures(evaluation: Evaluation, sentences: EvaluationSentences, attribute: 
     results = figures.preferred_results(evaluation)
     interval = sentences.interval_name
     drawings = [
-        drawn(
+        svg_figure(
             as_svg(figures.values(evaluation, attribute)),
             f"Mean reward per decision. {_describe(sentences, {t: r.value.overall for t, r in results.items()})}",
             f"Mean reward per decision, logged or estimated, with its {interval} (bar).",
@@ -67,7 +67,7 @@ def _figures(evaluation: Evaluation, sentences: EvaluationSentences, attribute: 
         gaps = {title: result.largest_gap(attribute) for title, result in results.items()}
         estimates = {title: gap.estimate if gap else None for title, gap in gaps.items()}
         drawings.append(
-            drawn(
+            svg_figure(
                 as_svg(figures.gaps(evaluation, attribute)),
                 f"Gap by {attribute}. {_describe(sentences, estimates)}",
                 f"Gap between groups with its {interval} (bar). Zero means that the groups receive the same "
@@ -98,7 +98,7 @@ def _overview(evaluation: Evaluation, sentences: EvaluationSentences) -> str:
         for policy in evaluation.policies
     ]
     headers.append("effective rows")
-    return f"<h2>Overview</h2>\n{elements.scrollable(table(headers, rows))}"
+    return f"<h2>Overview</h2>\n{elements.scrollable(html_table(headers, rows))}"
 
 
 def _overview_cells(
@@ -131,7 +131,7 @@ def _policy_section(evaluation: Evaluation, sentences: EvaluationSentences, poli
     ]
     rows.append(("effective rows", [*(f"{size:,.0f}" for size in sizes), *[""] * len(evaluation.rows.by_group)]))
     texts = elements.paragraphs((*sentences.summary(policy), sentences.method(policy)))
-    return f"<h2>{escape(policy.title)}</h2>\n{texts}\n{elements.scrollable(table(headers, rows))}"
+    return f"<h2>{escape(policy.title)}</h2>\n{texts}\n{elements.scrollable(html_table(headers, rows))}"
 
 
 def _estimator_cells(

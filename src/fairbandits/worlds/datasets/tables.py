@@ -1,4 +1,4 @@
-"""The two files that the students and the videos come from: what is in them, and how they are read."""
+"""Readers of the two published files: students (UCI Adult) and videos (a YouTube crawl)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ CATEGORIES: dict[str, tuple[str, ...]] = {
     for name, values in {
         "workclass": "? Federal-gov Local-gov Never-worked Private Self-emp-inc Self-emp-not-inc State-gov "
         "Without-pay",
-        # In the order of education-num, which counts the same sixteen steps from 1.
+        # In the order of education-num, which numbers the same sixteen steps from 1.
         "education": "Preschool 1st-4th 5th-6th 7th-8th 9th 10th 11th 12th HS-grad Some-college Assoc-voc "
         "Assoc-acdm Bachelors Masters Prof-school Doctorate",
         "marital-status": "Divorced Married-AF-spouse Married-civ-spouse Married-spouse-absent Never-married "
@@ -39,7 +39,7 @@ CATEGORIES: dict[str, tuple[str, ...]] = {
     }.items()
 }
 
-#: The least and the greatest value of every numeric column of Adult that becomes a feature.
+#: The range of every numeric column of Adult that becomes a feature.
 RANGES: dict[str, tuple[int, int]] = {"age": (17, 90), "education-num": (1, 16), "hours-per-week": (1, 99)}
 
 _ADULT_FIELDS = (
@@ -60,28 +60,28 @@ _VIDEO_FIELDS = ("id", "uploader", "age", "category", "length", "views", "rate",
 _VIDEO_NUMBERS = ("age", "length", "views", "rate", "ratings", "comments")
 
 
-#: What to do about a file that is not the published one.
-MEND = "Replace it by the original one, or remove it to have it downloaded."
+#: The remedy for a file that is not the published one.
+REMEDY = "Replace the file with the original, or delete it to download it again."
 
 
 class DataError(ValueError):
-    """A dataset is damaged: the message names the file, what came, what was expected and what to do."""
+    """Raised for a damaged dataset; the message names the file, the problem and the remedy."""
 
 
 class DataMissingError(DataError):
-    """A dataset could not be had at all: the message lists everything that was tried."""
+    """Raised for a dataset that is not available; the message lists every attempt to find it."""
 
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """Rows of one dataset, column by column; categorical columns hold positions in `CATEGORIES`.
+    """The columns of a dataset; categorical columns contain indices into `CATEGORIES`.
 
     Parameters
     ----------
     columns : mapping of name to array
-        The columns, all of one length.
+        The columns, all of the same length.
     real : bool
-        Whether these are the published rows, rather than the stand-in's.
+        Whether the rows are the published ones; False for the stand-in.
 
     Examples
     --------
@@ -95,7 +95,7 @@ class Table:
     real: bool
 
     def __post_init__(self) -> None:
-        # Tables are shared between worlds, so nobody may write to them.
+        # Worlds share tables, so tables are read-only.
         for column in self.columns.values():
             column.flags.writeable = False
 
@@ -106,7 +106,7 @@ class Table:
         return self.columns[name]
 
     def take(self, rows: NDArray[np.intp]) -> Table:
-        """Return the table of these rows, in this order."""
+        """Return a table of the given rows, in the given order."""
         return Table({name: column[rows] for name, column in self.columns.items()}, self.real)
 
     def labels(self, name: str) -> NDArray[np.str_]:
@@ -116,25 +116,25 @@ class Table:
 
 
 def read_students(path: str | Path) -> Table:
-    """Read a file in the form of UCI's `adult.data`, checking every row of it."""
+    """Read a file in the format of UCI's `adult.data`, and validate every row."""
     file = _File(Path(path), _ADULT_FIELDS)
-    expected = f"15 fields: {', '.join(_ADULT_FIELDS)}"
+    rule = f"the line must have 15 fields: {', '.join(_ADULT_FIELDS)}"
     for number, line in file.lines():
         fields = [field.strip() for field in line.split(",")]
         if len(fields) < len(_ADULT_FIELDS):
-            raise file.too_short(number, fields, expected)
+            raise file.too_short(number, rule, fields)
         if len(fields) > len(_ADULT_FIELDS):
-            raise file.malformed(number, f"has {len(fields)} fields", expected)
+            raise file.malformed(number, rule, f"{len(fields)} fields")
         file.add(number, fields)
     columns: dict[str, NDArray[Any]] = {name: file.numbers(name, *RANGES[name]) for name in RANGES}
-    columns |= {name: file.codes(name, known) for name, known in CATEGORIES.items()}
+    columns |= {name: file.codes(name, categories) for name, categories in CATEGORIES.items()}
     return Table(columns, real=True)
 
 
 def read_videos(path: str | Path) -> Table:
-    """Read a file of the SFU crawls: the videos with all nine fields that someone has viewed.
+    """Read a file of the SFU crawl: the videos that have all nine fields and at least one view.
 
-    Rows with the id alone are videos that were gone when the crawler came; they are left out.
+    Lines with an id only stand for videos that had been deleted before the crawl; they are skipped.
     """
     file = _File(Path(path), _VIDEO_FIELDS)
     for number, line in file.lines():
@@ -142,8 +142,8 @@ def read_videos(path: str | Path) -> Table:
         if len(fields) == 1:
             continue
         if len(fields) < len(_VIDEO_FIELDS):
-            expected = f"the id alone, or 9 fields and more between tabs: {', '.join(_VIDEO_FIELDS)}"
-            raise file.too_short(number, fields, expected)
+            rule = f"the line must have an id only, or at least 9 fields between tabs: {', '.join(_VIDEO_FIELDS)}"
+            raise file.too_short(number, rule, fields)
         file.add(number, fields[: len(_VIDEO_FIELDS)])
     columns = {name: file.numbers(name) for name in _VIDEO_NUMBERS if name != "rate"}
     columns["rate"] = file.numbers("rate", 0, 5)
@@ -152,57 +152,57 @@ def read_videos(path: str | Path) -> Table:
 
 
 class _File:
-    """A file while it is read: its rows, and the line that each stood on for the sake of messages."""
+    """A file being read: its rows, and their line numbers for error messages."""
 
     def __init__(self, path: Path, fields: tuple[str, ...]) -> None:
         self.path = path
         self._fields = fields
-        self._numbers: list[int] = []
+        self._line_numbers: list[int] = []
         self._rows: list[list[str]] = []
 
     def lines(self) -> list[tuple[int, str]]:
-        """Return the lines that are not blank, each with its number."""
-        # Latin-1 reads any bytes, so that a damaged file gets as far as a message about its rows.
+        """Return the non-blank lines, each with its number."""
+        # Latin-1 decodes any bytes, so that a damaged file leads to a message about its lines.
         text = self.path.read_text(encoding="latin-1")
         return [(number, line) for number, line in enumerate(text.split("\n"), start=1) if line.strip()]
 
     def add(self, number: int, row: list[str]) -> None:
-        self._numbers.append(number)
+        self._line_numbers.append(number)
         self._rows.append(row)
 
-    def malformed(self, number: int, came: str, expected: str) -> DataError:
-        return DataError(f"{self.path}: line {number} {came}; expected {expected}. {MEND}")
+    def malformed(self, number: int, rule: str, value: str) -> DataError:
+        return DataError(f"{self.path}, line {number}: {rule}, got {value}. {REMEDY}")
 
-    def too_short(self, number: int, fields: list[str], expected: str) -> DataError:
-        came = f"has {len(fields)} fields and ends before {self._fields[len(fields)]!r}"
-        return self.malformed(number, came, expected)
+    def too_short(self, number: int, rule: str, fields: list[str]) -> DataError:
+        value = f"{len(fields)} fields, with none for {self._fields[len(fields)]!r}"
+        return self.malformed(number, rule, value)
 
-    def codes(self, name: str, known: tuple[str, ...]) -> NDArray[np.intp]:
-        """Return a column as positions among its known values."""
-        position = {value: code for code, value in enumerate(known)}
+    def codes(self, name: str, categories: tuple[str, ...]) -> NDArray[np.intp]:
+        """Return a categorical column as indices into its categories."""
+        code = {value: index for index, value in enumerate(categories)}
         values = self._column(name)
         for row, value in enumerate(values):
-            if value not in position:
-                expected = f"one of {', '.join(known)}"
-                raise self.malformed(self._numbers[row], f"has {name} {value!r}", expected)
-        return np.array([position[value] for value in values], dtype=np.intp)
+            if value not in code:
+                rule = f"{name} must be one of {', '.join(categories)}"
+                raise self.malformed(self._line_numbers[row], rule, repr(value))
+        return np.array([code[value] for value in values], dtype=np.intp)
 
     def numbers(self, name: str, least: float = -np.inf, most: float = np.inf) -> NDArray[np.float64]:
-        """Return a column as numbers, all of them finite and from `least` to `most`."""
+        """Return a numeric column; every value must be finite and between `least` and `most`."""
         values = self._column(name)
         column = np.array([_number(value) for value in values])
-        wrong = np.flatnonzero(~(np.isfinite(column) & (least <= column) & (column <= most)))
-        if wrong.size:
-            expected = "a number" if least == -np.inf else f"a number from {least:g} to {most:g}"
-            came = f"has {name} {values[wrong[0]]!r}"
-            raise self.malformed(self._numbers[wrong[0]], came, expected)
+        invalid = np.flatnonzero(~(np.isfinite(column) & (least <= column) & (column <= most)))
+        if invalid.size:
+            bounds = "" if least == -np.inf else f" from {least:g} to {most:g}"
+            rule = f"{name} must be a number{bounds}"
+            raise self.malformed(self._line_numbers[invalid[0]], rule, repr(values[invalid[0]]))
         return column
 
     def _column(self, name: str) -> list[str]:
         if not self._rows:
-            raise self.malformed(1, "is not followed by any row", "at least one row")
-        position = self._fields.index(name)
-        return [row[position] for row in self._rows]
+            raise self.malformed(1, "the file must have at least one row", "none")
+        index = self._fields.index(name)
+        return [row[index] for row in self._rows]
 
 
 def _number(text: str) -> float:

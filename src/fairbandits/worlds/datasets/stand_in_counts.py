@@ -1,13 +1,13 @@
 """Counts and quantiles of the real data, for the stand-in; written by tools/summarise_data.py.
 
-Each entry is a table with one row per combination of the columns after the bar, and one column per
-combination of those before it (or per quantile, evenly spaced from the least to the greatest). `n*0` stands
-for n noughts.
+Each entry is a table. Its rows are the combinations of the columns after the bar; its columns are the
+combinations of the columns before the bar, or evenly spaced quantiles from minimum to maximum. `n*0` stands
+for n zeros.
 """
 
 from __future__ import annotations
 
-FIGURES: dict[str, str] = {
+COUNTS: dict[str, str] = {
     "sex x education": """
         16 46 84 160 144 295 432 144 3390 2806 500 421 1619 536 92 86 35 122 249 486 370 638 743 289 7111 4485
         882 646 3736 1187 484 327

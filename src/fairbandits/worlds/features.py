@@ -1,4 +1,4 @@
-"""Students and videos as numbers: the paper's columns, education levels and video ratings."""
+"""Features of students and videos: the paper's columns, education levels and video ratings."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from fairbandits.worlds.datasets.tables import CATEGORIES, RANGES, Table
 
-#: Where the quarters of the 1,580 videos meet; a value on an edge belongs to the lower quarter.
+#: The quartiles of the 1,580 videos; a value on an edge belongs to the lower bin.
 QUARTILES: dict[str, tuple[float, float, float]] = {
     "age": (619.75, 718.0, 743.0),
     "length": (82.0, 203.0, 385.5),
@@ -16,10 +16,10 @@ QUARTILES: dict[str, tuple[float, float, float]] = {
     "comments": (1.0, 5.0, 15.0),
 }
 
-#: Where the five equal bins of the rate meet; the rate runs from 0 to 5 stars.
+#: The inner edges of the five equal bins of the rate, which runs from 0 to 5 stars.
 RATE_EDGES = (1.0, 2.0, 3.0, 4.0)
 
-#: What each step of education counts for in the reward.
+#: The education level, as rewards use it, of each step that `education_step` returns.
 EDUCATION_LEVELS = (0.0, 0.25, 0.5, 0.75, 1.0)
 
 #: The 107 columns that describe a student.
@@ -34,10 +34,11 @@ VIDEO_COLUMNS: tuple[str, ...] = (
     *(f"video-rate={low}-{low + 1}" for low in range(5)),
 )
 
-#: All 134 columns of a context: the student, the video, its speaker, and whether the two are of one sex.
+#: All 134 columns of a context: student, video, the speaker's sex, and whether student and speaker have the
+#: same sex.
 CONTEXT_COLUMNS: tuple[str, ...] = (*STUDENT_COLUMNS, *VIDEO_COLUMNS, "speaker=Male", "match")
 
-#: The columns that the paper takes away for its naive policy: sex, and what it found correlated with it.
+#: The columns that the paper's naive policy drops: sex, and the columns it found correlated with sex.
 PAPER_NAIVE_COLUMNS: tuple[str, ...] = (
     "sex=Male",
     "sex=Female",
@@ -53,8 +54,8 @@ PAPER_NAIVE_COLUMNS: tuple[str, ...] = (
 def student_features(students: Table) -> NDArray[np.float64]:
     """Return one row of 107 numbers in [0, 1] per student, in the order of `STUDENT_COLUMNS`."""
     scaled = [(students[name][:, None] - low) / (high - low) for name, (low, high) in RANGES.items()]
-    hot = [_one_hot(students[name], len(values)) for name, values in CATEGORIES.items()]
-    return np.hstack(scaled + hot)
+    one_hot = [_one_hot(students[name], len(values)) for name, values in CATEGORIES.items()]
+    return np.hstack(scaled + one_hot)
 
 
 def education_step(students: Table) -> NDArray[np.intp]:
@@ -63,20 +64,20 @@ def education_step(students: Table) -> NDArray[np.intp]:
 
 
 def education_level(students: Table) -> NDArray[np.float64]:
-    """Return the education level that the reward is made from."""
+    """Return the education level, in [0, 1], that the reward depends on."""
     return np.array(EDUCATION_LEVELS)[education_step(students)]
 
 
 def video_features(videos: Table) -> NDArray[np.float64]:
     """Return one row of 25 zeros and ones per video, in the order of `VIDEO_COLUMNS`."""
-    quarters = [_one_hot(quarter(videos, name), 4) for name in QUARTILES]
-    return np.hstack([*quarters, _one_hot(rate_bin(videos), 5)])
+    quartiles = [_one_hot(quartile_bin(videos, name), 4) for name in QUARTILES]
+    return np.hstack([*quartiles, _one_hot(rate_bin(videos), 5)])
 
 
 def video_rating(videos: Table) -> NDArray[np.float64]:
-    """Return the rate rounded to whole stars, over five: the rating that the reward is made from.
+    """Return the rating, in [0, 1], that the reward depends on: the rate rounded to whole stars, divided by five.
 
-    Halves go to the even neighbour, as `numpy.rint` has it: 2.5 stars count as 2, and 3.5 as 4.
+    Halves are rounded to even, as by `numpy.rint`: 2.5 stars become 2, and 3.5 become 4.
 
     Examples
     --------
@@ -88,13 +89,13 @@ def video_rating(videos: Table) -> NDArray[np.float64]:
     return rating
 
 
-def quarter(videos: Table, name: str) -> NDArray[np.intp]:
-    """Return in which quarter of all videos, 0 to 3, this column puts each."""
+def quartile_bin(videos: Table, name: str) -> NDArray[np.intp]:
+    """Return the quartile bin of each video in a column, 0 to 3."""
     return np.searchsorted(QUARTILES[name], videos[name], side="left")
 
 
 def rate_bin(videos: Table) -> NDArray[np.intp]:
-    """Return in which of the five equal bins of the rate, 0 to 4, each video lies."""
+    """Return the bin of each video's rate, 0 to 4."""
     return np.searchsorted(RATE_EDGES, videos["rate"], side="left")
 
 

@@ -1,0 +1,128 @@
+"""Mean rewards by subgroup: all that a comparison needs from a trace, in a few numbers.
+
+A subgroup is the set of users with the same values of all sensitive attributes (an intersectional group). The
+means of all other groups are weighted means of these.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairbandits.compare.suite import PART_TITLES
+from fairbandits.fairness.groups import DEFAULT_ATTRIBUTE
+from fairbandits.simulate import Trace
+
+Floats = NDArray[np.float64]
+#: An attribute and one of its values.
+Group = tuple[str, Any]
+
+#: The smallest share of rounds for a group to be assessed; the means of smaller groups are mostly noise.
+MIN_SHARE = 1 / 80
+
+
+@dataclass(frozen=True, eq=False)
+class SubgroupMeans:
+    """The number of rounds and the mean rewards of each subgroup.
+
+    Attributes
+    ----------
+    groups : tuple
+        The groups that each subgroup belongs to, one per attribute.
+    count : array
+        The number of rounds.
+    mean : array
+        The mean over rounds of the true mean reward of the chosen arm.
+    best, worst : arrays
+        The mean over rounds of the highest and of the lowest true mean reward of any arm.
+    """
+
+    groups: tuple[tuple[Group, ...], ...]
+    count: Floats
+    mean: Floats
+    best: Floats
+    worst: Floats
+
+    def overall_mean(self, values: Floats) -> float:
+        """Return the mean over all rounds of a value per subgroup."""
+        return float(self.count @ values / self.count.sum())
+
+    def weights(self, group: Group) -> Floats:
+        """Return each subgroup's share of the rounds of a group."""
+        rounds: Floats = np.array([group in groups for groups in self.groups]) * self.count
+        weights: Floats = rounds / max(rounds.sum(), 1.0)
+        return weights
+
+    def rounds_by_group(self) -> dict[Group, float]:
+        """Return the number of rounds of each group."""
+        rounds: dict[Group, float] = {}
+        for groups, count in zip(self.groups, self.count.tolist(), strict=True):
+            for group in groups:
+                rounds[group] = rounds.get(group, 0.0) + count
+        return rounds
+
+    def group_means(self, values: Floats, groups: Collection[Group]) -> dict[Group, float]:
+        """Return the mean over the rounds of each of the groups; groups without rounds are omitted."""
+        present = self.rounds_by_group()
+        return {group: float(self.weights(group) @ values) for group in groups if group in present}
+
+
+def summarise_trace(trace: Trace) -> tuple[str, dict[Fraction, SubgroupMeans]]:
+    """Return the data source of a trace, and the subgroup means of each part that comparisons measure."""
+    means = {share: _subgroup_means(trace.last(round(len(trace) * share))) for share in PART_TITLES}
+    return trace.data_source, means
+
+
+def _subgroup_means(trace: Trace) -> SubgroupMeans:
+    keys = list(zip(*(values.tolist() for values in trace.group.values()), strict=True)) or [()] * len(trace)
+    names = sorted(set(keys), key=str)
+    number = {name: index for index, name in enumerate(names)}
+    subgroup = np.array([number[key] for key in keys])
+    count = np.bincount(subgroup).astype(np.float64)
+    means = (np.bincount(subgroup, weights=values) / count for values in (trace.expected, trace.best, trace.worst))
+    groups = (
+        tuple((attribute, value) for attribute, value in zip(trace.group, name, strict=True) if value is not None)
+        for name in names
+    )
+    return SubgroupMeans(tuple(groups), count, *means)
+
+
+def assessed_groups(seeds: Sequence[SubgroupMeans]) -> dict[Group, float]:
+    """Return the groups with enough rounds over all seeds, and their mean number of rounds per seed."""
+    rounds: dict[Group, float] = {}
+    for means in seeds:
+        for group, count in means.rounds_by_group().items():
+            rounds[group] = rounds.get(group, 0.0) + count / len(seeds)
+    enough = MIN_SHARE * sum(means.count.sum() for means in seeds) / len(seeds)
+    return {group: rounds[group] for group in sorted(rounds, key=str) if rounds[group] >= enough}
+
+
+def reward_gap(means: Mapping[Group, float]) -> float:
+    """Compute the largest reward gap of any attribute: the highest mean reward of its groups minus the lowest.
+
+    Examples
+    --------
+    >>> reward_gap({("sex", "male"): 0.5, ("sex", "female"): 0.75, ("race", "Black"): 0.25})
+    0.25
+    """
+    by_attribute: dict[str, list[float]] = {}
+    for (attribute, _), mean in means.items():
+        by_attribute.setdefault(attribute, []).append(mean)
+    return max((max(values) - min(values) for values in by_attribute.values()), default=0.0)
+
+
+def group_label(group: Group) -> str:
+    """Return the display name of a group.
+
+    Examples
+    --------
+    >>> group_label(("sex", "female")), group_label(("group", "female"))
+    ('sex female', 'female')
+    """
+    attribute, value = group
+    return str(value) if attribute == DEFAULT_ATTRIBUTE else f"{attribute} {value}"

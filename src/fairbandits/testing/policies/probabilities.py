@@ -1,0 +1,61 @@
+"""Probabilities: those of decisions match the frequencies of choices, and those of all arms sum to 1."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fairbandits.testing.policies.subject import PolicySubject, close
+
+_COPIES = 600
+
+
+def check_stated_probabilities(subject: PolicySubject) -> None:
+    """Check that arms and slates are chosen as often as their probability says, over many seeds."""
+    if "random_state" not in subject.new().get_params():
+        return
+    contexts, group, _ = next(subject.rounds(1, seed=9))
+    contexts = np.repeat(contexts[:2], 2, axis=0)
+    arms = ["v", "w", "x", "y"]
+    copies = subject.reloaded(subject.trained(), _COPIES)
+    for seed, policy in enumerate(copies):
+        policy.set_params(random_state=seed)
+    decisions = [policy.choose(contexts, group, arms) for policy in copies]
+    _assert_frequencies([(f"arm {d.arm!r}", d.probability) for d in decisions])
+    slates = [policy.choose(contexts, group, arms, k=2) for policy in copies]
+    _assert_frequencies([(f"slate {s.picked}", s.probability) for s in slates])
+
+
+def _assert_frequencies(choices: list[tuple[str, float | None]]) -> None:
+    if any(probability is None for _, probability in choices):
+        return
+    for choice in {choice for choice, _ in choices}:
+        stated = [probability for what, probability in choices if what == choice and probability is not None]
+        expected, observed = float(np.mean(stated)), len(stated) / len(choices)
+        # Five standard errors.
+        error = 5.0 * np.sqrt(max(expected * (1.0 - expected), 1e-9) / len(choices))
+        assert abs(observed - expected) <= error, (
+            f"{choice} was chosen {observed:.1%} of the time, but its stated probability is {expected:.1%}"
+        )
+
+
+def check_probabilities_of_all_arms(subject: PolicySubject) -> None:
+    """Check that the probabilities of all arms are a distribution, and agree with those of decisions."""
+    policy = subject.trained()
+    before = policy.checksum()
+    rounds = list(subject.rounds(6, seed=6))
+    contexts, groups = np.array([contexts for contexts, _, _ in rounds]), [group for _, group, _ in rounds]
+    probabilities = policy.probabilities(contexts, groups, draws=3)
+    assert probabilities.min() >= 0.0, "probabilities must not be negative"
+    assert close(probabilities.sum(axis=1), np.ones(len(rounds))), "the probabilities of all arms must sum to 1"
+    assert policy.checksum() == before, "probabilities must not change the learned state"
+    # Probabilities that depend on the number of draws are estimates, not a closed form.
+    if np.array_equal(probabilities, policy.probabilities(contexts, groups, draws=50)):
+        for user, decision in enumerate(policy.choose_many(contexts, groups)):
+            stated, computed = decision.probability, probabilities[user, decision.index]
+            assert stated is None or abs(computed - stated) < 1e-9, (
+                f"a decision states the probability {stated:.3g}, but probabilities() returns {computed:.3g}; "
+                "both must follow the same rule"
+            )
+
+
+CHECKS = (check_stated_probabilities, check_probabilities_of_all_arms)

@@ -1,0 +1,159 @@
+"""Many runs: parallel, and cached."""
+
+import importlib
+import json
+import shutil
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from fairbandits import FairLinUCB, LinUCB
+from fairbandits.simulate import Run, simulate_many
+from fairbandits.worlds import LinearWorld, StudentsAndVideos
+from tests.simulate.scripted import SMALL, assert_identical
+
+WORLD = """
+import numpy as np
+from fairbandits.worlds import Visit
+
+LEVEL = {level}
+
+class Flat:
+    def __init__(self, data="a", random_state=None):
+        self.reward = LEVEL if data == "a" else 0.8
+
+    def __len__(self):
+        return 5
+
+    def visits(self):
+        rewards = np.full(2, self.reward)
+        for _ in range(5):
+            yield Visit(np.eye(2), "g", rewards, rewards)
+"""
+
+
+def flat_world(folder, monkeypatch, level):
+    (folder / "flat_world.py").write_text(WORLD.format(level=level))
+    monkeypatch.syspath_prepend(folder)
+    sys.modules.pop("flat_world", None)
+    importlib.invalidate_caches()
+    shutil.rmtree(folder / "__pycache__", ignore_errors=True)
+    return importlib.import_module("flat_world").Flat
+
+
+class CustomPolicy(LinUCB):
+    """A policy from outside the package."""
+
+
+def runs():
+    return [
+        Run(kind, StudentsAndVideos, seed, world_params=SMALL) for kind in (LinUCB, FairLinUCB) for seed in (0, 1)
+    ]
+
+
+def test_runs_with_slates_are_cached(tmp_path):
+    run = Run(LinUCB, LinearWorld, 0, world_params={"rounds": 30}, k=2)
+    (trace,) = simulate_many([run], cache=tmp_path)
+    (again,) = simulate_many([run], cache=tmp_path)
+    assert_identical(trace, again)
+    assert all(isinstance(arms, tuple) for arms in again.arm)
+    assert {len(arms) for arms in trace.to_frame()["arm"]} == {2}
+
+
+def test_parallel_jobs_need_joblib(monkeypatch):
+    monkeypatch.setitem(sys.modules, "joblib", None)
+    with pytest.raises(ImportError, match="jobs=2 needs joblib"):
+        simulate_many([Run(LinUCB, LinearWorld, 0)], jobs=2)
+
+
+def test_traces_are_bitwise_identical_for_any_number_of_jobs(tmp_path):
+    one = simulate_many(runs(), cache=tmp_path)
+    for first, second in zip(one, simulate_many(runs(), jobs=2), strict=True):
+        assert_identical(first, second)
+
+
+def test_the_seed_determines_policy_and_world():
+    first, again, other = simulate_many([Run(FairLinUCB, LinearWorld, seed) for seed in (0, 0, 1)])
+    assert_identical(first, again)
+    assert first.reward.tolist() != other.reward.tolist()
+
+
+def test_cached_runs_are_not_simulated_again(tmp_path, monkeypatch):
+    first = simulate_many(runs(), cache=tmp_path)
+    assert len(list(tmp_path.glob("*.npz"))) == 4
+    monkeypatch.setattr("fairbandits.simulate.runs.simulate", None)
+    for trace, again in zip(first, simulate_many(runs(), cache=tmp_path), strict=True):
+        assert_identical(trace, again)
+
+
+def test_the_cache_key_contains_everything_that_determines_a_run(monkeypatch):
+    run = Run(LinUCB, StudentsAndVideos, 0, {"alpha": 0.5}, SMALL)
+    others = [
+        Run(FairLinUCB, StudentsAndVideos, 0, {"alpha": 0.5}, SMALL),
+        Run(LinUCB, StudentsAndVideos, 1, {"alpha": 0.5}, SMALL),
+        Run(LinUCB, StudentsAndVideos, 0, {"alpha": 0.6}, SMALL),
+        Run(LinUCB, StudentsAndVideos, 0, {"alpha": 0.5}, SMALL | {"test": 41}),
+        Run(LinUCB, LinearWorld, 0, {"alpha": 0.5}),
+        Run(LinUCB, StudentsAndVideos, 0, {"alpha": 0.5}, SMALL, k=2),
+    ]
+    keys = {run.key("real"), run.key("stand-in"), *(other.key("real") for other in others)}
+    monkeypatch.setattr("fairbandits.simulate.runs._package_source", lambda: "changed")
+    keys.add(run.key("real"))
+    assert len(keys) == 9
+    # The folder of the same data is not part of the key.
+    assert run.key("real") == Run(LinUCB, StudentsAndVideos, 0, {"alpha": 0.5}, SMALL | {"data": "x"}).key("real")
+
+
+def test_runs_without_a_cache_key_are_refused():
+    with pytest.raises(ValueError, match="must be values that JSON can represent"):
+        Run(LinUCB, LinearWorld, 0, {"alpha": object()}).key("")
+    sourceless = type("Sourceless", (LinUCB,), {"__module__": "nowhere"})
+    with pytest.raises(ValueError, match=r"the source of nowhere\.Sourceless cannot be read"):
+        Run(sourceless, LinearWorld, 0).key("")
+
+
+def test_runs_of_custom_policies_are_cached(tmp_path):
+    (trace,) = simulate_many([Run(CustomPolicy, LinearWorld, 0, world_params={"rounds": 10})], cache=tmp_path)
+    (again,) = simulate_many([Run(CustomPolicy, LinearWorld, 0, world_params={"rounds": 10})], cache=tmp_path)
+    assert_identical(trace, again)
+
+
+@pytest.mark.parametrize("jobs", [0, -2, 1.5, True])
+def test_invalid_jobs_are_refused(jobs):
+    with pytest.raises(ValueError, match=r"jobs must be an integer of at least 1, or -1 for one per core, got"):
+        simulate_many([], jobs=jobs)
+
+
+def test_importing_the_library_imports_no_heavy_dependency():
+    heavy = ["pandas", "matplotlib", "typer", "rich", "joblib", "sklearn", "tqdm"]
+    code = f"import sys, json, fairbandits; print(json.dumps([m for m in {heavy} if m in sys.modules]))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert json.loads(done.stdout) == []
+
+
+def test_the_cache_notices_changed_parameters_and_code_of_a_world(tmp_path, monkeypatch):
+    cache = tmp_path / "cache"
+    flat = flat_world(tmp_path, monkeypatch, 0.2)
+    runs = [Run(LinUCB, flat, 0, world_params={"data": data}) for data in "ab"]
+    assert [trace.reward[0] for trace in simulate_many(runs, cache=cache)] == [0.2, 0.8]
+    changed = flat_world(tmp_path, monkeypatch, 0.9)
+    assert simulate_many([Run(LinUCB, changed, 0)], cache=cache)[0].reward[0] == 0.9
+
+
+def test_a_damaged_cache_file_is_replaced(tmp_path):
+    run = Run(LinUCB, LinearWorld, seed=0, world_params={"rounds": 30})
+    (intact,) = simulate_many([run], cache=tmp_path)
+    (path,) = tmp_path.iterdir()
+    content = path.read_bytes()
+    rng = np.random.default_rng(0)
+    for position in rng.integers(len(content), size=40):
+        damaged = bytearray(content)
+        damaged[position] ^= 1 << rng.integers(8)
+        path.write_bytes(damaged)
+        (again,) = simulate_many([run], cache=tmp_path)
+        assert np.array_equal(again.reward, intact.reward)
+    path.write_bytes(content[:100])
+    simulate_many([run], cache=tmp_path)
+    assert path.read_bytes() == content
