@@ -75,7 +75,7 @@ def test_the_table_of_the_readme_shows_the_results():
 def test_the_coverage_of_intervals_is_measured():
     output = run("ope_coverage.py", "--repeats", "2", "--rows", "300")
     assert output.count("| doubly robust |") == 3
-    assert "2 logs of 300 rows (effective: all " in output
+    assert "2 logs of 300 rows (effective: overall " in output
 
 
 def test_the_table_of_the_audit_shows_the_results():

@@ -68,7 +68,7 @@ class ArmIndex:
         self._update_last(arm, -1)
 
     def release(self, arm: ArmId) -> int | None:
-        """Take the number of an arm back, and return it; None if the arm had none."""
+        """Free the number of an arm, and return it; None if the arm had none."""
         row = self.rows.pop(arm, None)
         if row is not None:
             self._free.append(row)

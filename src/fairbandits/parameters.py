@@ -111,7 +111,7 @@ class Parameters:
         return False
 
     def _changed(self, names: set[str]) -> None:
-        """Take note of parameters that have been set."""
+        """Update what depends on parameters that have been set."""
 
     def _check_all(self) -> None:
         for name, declared in self._declared.items():

@@ -147,7 +147,7 @@ def test_an_internal_error_is_not_a_verdict(capsys, folder, tmp_path, monkeypatc
     assert main(["audit", str(folder / "unfair.csv"), "--out", str(tmp_path)]) == 70
     error = capsys.readouterr().err
     assert "OverflowError: unexpected" in error
-    assert error.splitlines()[-1].startswith("error: this should not happen")
+    assert error.splitlines()[-1].startswith("error: unexpected error; please report it")
 
 
 def test_without_a_tolerance_there_is_no_verdict(capsys, folder, tmp_path):

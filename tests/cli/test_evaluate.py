@@ -80,10 +80,10 @@ def test_learning_and_no_propensities(capsys, log):
     ("arguments", "message"),
     [
         (["log.csv"], "Missing option '--policy'"),
-        (["log.csv", "--policy", "Best"], "there is no policy 'Best'"),
+        (["log.csv", "--policy", "Best"], "or module:Class, got 'Best'"),
         (["log.csv", "--policy", "nothing.safetensors"], "nothing.safetensors: no such file"),
         (["log.csv", "--policy", "log.csv"], "log.csv: not a policy file"),
-        (["nothing.csv", "--policy", "Uniform"], "nothing.csv: no such file or folder"),
+        (["nothing.csv", "--policy", "Uniform"], "nothing.csv: there is no such file or folder"),
         (
             ["log.csv", "--policy", "Uniform", "--reward", "rewrad"],
             "there is no column 'rewrad'; did you mean 'rew",

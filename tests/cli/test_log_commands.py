@@ -72,26 +72,26 @@ def test_roles_from_a_file_and_from_options(capsys, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["fit", "none.csv"], "none.csv: no such file or folder"),
+        (["fit", "none.csv"], "none.csv: there is no such file or folder"),
         (["fit", "log.csv", "--reward", "rewrad"], "there is no column 'rewrad'; did you mean 'reward'?"),
         (["fit", "log.csv", "-o", "."], "--out must be a file, got the folder ."),
-        (["fit", "log.csv", "--policy", "Best"], "there is no policy 'Best'"),
+        (["fit", "log.csv", "--policy", "Best"], "or module:Class, got 'Best'"),
         (["fit", "log.csv", "--policy", "LinUCB(alpha=-1)"], "alpha must be"),
         (["fit", "log.csv", "--out", "none/p"], "--out must be in an existing folder, got none/p"),
-        (["fit", "log.csv", "--catalogue", "none.csv"], "none.csv: no such file or folder"),
+        (["fit", "log.csv", "--catalogue", "none.csv"], "none.csv: there is no such file or folder"),
         (["fit", "log.csv", "--roles", "none.toml"], "none.toml: cannot be read"),
-        (["fit", "log.csv", "--cluster", "nowhere"], "no Dask scheduler answers there"),
+        (["fit", "log.csv", "--cluster", "nowhere"], "cluster must be 'local' or the address of a running Dask"),
         (
             ["fit", "bad.csv"],
             "bad.csv, column 'reward', row 2: value must be a number, got 'good'; ",
         ),
         (["sample", "log.txt"], "a log must be a .csv or .parquet file, got '.txt'"),
         (["sample", "log.csv", "--rows", "0"], "rows must be an integer of at least 1, got 0"),
-        (["compare", "--jobs", "2", "--cluster", "local"], "--jobs 2 and --cluster local came; give one"),
+        (["compare", "--jobs", "2", "--cluster", "local"], "--jobs must not be given with --cluster"),
     ],
 )
 def test_errors_are_one_line_and_nothing_is_written(capsys, monkeypatch, tmp_path, arguments, message):
-    monkeypatch.setattr("fairbandits.cluster._PATIENCE", 0.5)
+    monkeypatch.setattr("fairbandits.cluster._TIMEOUT", 0.5)
     (tmp_path / "log.csv").write_text("arm,reward,sex\na,1,f\n")
     (tmp_path / "bad.csv").write_text("arm,reward,sex\na,1,f\na,good,f\n")
     assert message in error_of(capsys, *arguments)

@@ -191,7 +191,7 @@ def test_arms_with_features(frame):
     with pytest.raises(ValueError, match="it was fitted without a catalogue of arms; leave it out"):
         evaluate(frame, plain, table=table)
     short = read_arms(pd.DataFrame({"arm": ARMS[:2]}), log)
-    with pytest.raises(ValueError, match=r"these arms are not in the catalogue: \['chemistry'\]"):
+    with pytest.raises(ValueError, match=r"arms must be in the catalogue, got \['chemistry'\]"):
         evaluate(log, "Uniform", table=short)
 
 
@@ -218,10 +218,10 @@ def test_tiny_rewards():
 @pytest.mark.parametrize(
     ("policies", "options", "message"),
     [
-        ("Best", {}, "there is no policy 'Best'"),
-        ("FairLinUCB(gamma=3", {}, "'FairLinUCB.gamma=3' came; expected a policy such as"),
+        ("Best", {}, "or module:Class, got 'Best'"),
+        ("FairLinUCB(gamma=3", {}, r"must be written as Name\(parameter=value, .*, got 'FairLinUCB\(gamma=3'"),
         ("LinUCB(delicacy=1)", {}, "LinUCB has no parameter 'delicacy'"),
-        ("LinUCB(model=Model(feature_map=Nystroem))", {}, "a feature map is fitted to contexts"),
+        ("LinUCB(model=Model(feature_map=Nystroem))", {}, "a feature map must be fitted to contexts"),
         ([], {}, "policies must contain at least one policy, got none"),
         (["Uniform", "Uniform"], {}, "policies must differ, got Uniform twice"),
         (7, {}, "policy must be a name, a file or a Policy, got 7 of type int"),

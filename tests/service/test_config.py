@@ -63,7 +63,7 @@ def test_a_catalogue_from_a_csv_file(tmp_path):
     ("changed", "message"),
     [
         ({"unknown": 1}, "unknown: Extra inputs are not permitted"),
-        ({"policy": "LinUCP"}, "there is no policy 'LinUCP'"),
+        ({"policy": "LinUCP"}, ", or module:Class, got 'LinUCP'"),
         ({"policy": "LinUCB(gamma=1)"}, "LinUCB has no parameter 'gamma'"),
         ({"policy": "LinUCB(alpha=-1)"}, "alpha"),
         (
@@ -74,7 +74,7 @@ def test_a_catalogue_from_a_csv_file(tmp_path):
             {"policy": "EqualRegretLinUCB"},
             "got EqualRegretLinUCB, whose state does not follow from the log; choose another policy",
         ),
-        ({"policy": "LinUCB(model=Model(feature_map=Nystroem))"}, "a feature map is fitted to contexts"),
+        ({"policy": "LinUCB(model=Model(feature_map=Nystroem))"}, "a feature map must be fitted to contexts"),
         ({"matches": ["age"]}, "matches must name attributes or categorical features, got 'age'"),
         ({"matches": ["gender", "gender"]}, "matches must be unique, got more than once: gender"),
         (

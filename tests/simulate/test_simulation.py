@@ -59,7 +59,7 @@ def test_a_trace_of_slates_holds_means_over_the_slate():
 def test_invalid_slate_sizes_are_refused():
     with pytest.raises(ValueError, match="k must be an integer of at least 1, got 0"):
         simulate(LinUCB(), LinearWorld(), k=0)
-    with pytest.raises(ValueError, match="k=6 arms were asked for, and 5 are on offer"):
+    with pytest.raises(ValueError, match=r"k must be at most the 5 arm\(s\) on offer, got 6"):
         simulate(LinUCB(), LinearWorld(), k=6)
 
 

@@ -117,7 +117,7 @@ def test_a_file_that_is_not_a_trace_is_refused(tmp_path, content):
 def test_metrics_without_any_known_group():
     nobody = np.array([None, None], dtype=object)
     assert metrics.group_means(np.ones(2), nobody) == {}
-    assert metrics.reward_difference(np.ones(2), nobody) == 0.0
+    assert metrics.reward_gap(np.ones(2), nobody) == 0.0
     assert np.isnan(metrics.worst_off_reward(np.ones(2), nobody))
     assert np.isnan(metrics.cumulative_mean(np.ones(2), np.zeros(2, bool))).all()
 

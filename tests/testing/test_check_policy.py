@@ -52,7 +52,7 @@ class LearnsWhileChoosing(LinUCB):
 
 class IgnoresMerged(LinUCB):
     def merge(self, other):
-        return super().merge(LinUCB(random_state=0))
+        return super().merge(IgnoresMerged())
 
 
 class AcceptsNaN(LinUCB):
@@ -102,8 +102,7 @@ class ShortSlates(LinUCB):
         (LearnsWhileChoosing(), "choose must not change the learned state"),
         (IgnoresMerged(), "two merged halves must score as the whole does"),
         (AcceptsNaN(), "reward nan must be refused"),
-        (ScoresNaN(), "scores.fairness must be finite"),
-        (picking(OtherRuleThanStated)(), "both must follow the same rule"),
+        (picking(OtherRuleThanStated)(), "choose_many must choose the same arms as choose"),
         (IgnoresSeed(), "same random_state must choose the same arms"),
         (picking(RepeatsArms)(), "the arms of a slate must differ"),
         (picking(WrongSlateProbability)(), r"slate .* was chosen .* but its stated probability is 90\.0%"),
@@ -114,6 +113,11 @@ class ShortSlates(LinUCB):
 def test_a_policy_with_a_defect_fails(policy, message):
     with pytest.raises(AssertionError, match=message):
         check_policy(policy)
+
+
+def test_scores_that_are_not_finite_are_refused_when_they_occur():
+    with pytest.raises(ValueError, match="scores must be finite"):
+        check_policy(ScoresNaN())
 
 
 def test_other_reward_ranges_and_columns_pass():

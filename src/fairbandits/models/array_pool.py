@@ -45,7 +45,7 @@ class ArrayPool:
         return self.arrays[name]
 
     def take(self) -> int:
-        """Take the first free place; where there is none, double the arrays."""
+        """Reserve the first free place; where there is none, double the arrays."""
         if not self._free:
             self._grow(2 * self._size or 1)
         self.n_taken += 1

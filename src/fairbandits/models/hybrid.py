@@ -45,7 +45,7 @@ class HybridModel(RewardModel):
         As in `RidgeRegressions`. With a discount below 1 an arm forgets when it learns; beta follows from the arms.
     """
 
-    mergeable = True
+    is_mergeable = True
 
     def __init__(self, width: int, ridge: float, dtype: str = "float64", discount: float = 1.0) -> None:
         super().__init__(width)

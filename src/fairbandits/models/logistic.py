@@ -50,7 +50,7 @@ class LogisticModel(RewardModel):
     """
 
     order_dependent = True
-    mergeable = True
+    is_mergeable = True
 
     def __init__(self, model: LinearModel, reward_range: tuple[float, float]) -> None:
         super().__init__(model.width)

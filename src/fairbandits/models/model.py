@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 from fairbandits.models import feature_maps
 from fairbandits.models.disjoint import DisjointModel
@@ -29,6 +29,11 @@ class ModelBuilder(Protocol):
     @property
     def is_additive(self) -> bool:
         """Whether rewards can be summed up before they are learned."""
+        ...
+
+    @property
+    def is_mergeable(self) -> bool:
+        """Whether two models can be merged."""
         ...
 
     @property
@@ -63,6 +68,7 @@ class Model(Parameters):
     """
 
     _frozen = True
+    is_mergeable: ClassVar[bool] = True
 
     kind: str = parameter(
         default="disjoint",
@@ -164,6 +170,7 @@ class _NoModel:
 
     order_dependent = False
     is_additive = True
+    is_mergeable = True
     width = None
 
     def transform(self, rows: Rows) -> Rows:
@@ -181,6 +188,7 @@ class _Custom(_NoModel):
     def __init__(self, model: type[RewardModel]) -> None:
         self._model = model
         self.order_dependent = model.order_dependent
+        self.is_mergeable = model.is_mergeable
 
     def build(self, width: int, ridge: float, reward_range: tuple[float, float]) -> RewardModel:
         return self._model(width)

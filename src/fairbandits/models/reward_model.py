@@ -29,7 +29,7 @@ class RewardModel(ABC):
     #: Whether the same rewards in another order lead to other predictions.
     order_dependent: ClassVar[bool] = True
     #: Whether two models can be merged.
-    mergeable: ClassVar[bool] = False
+    is_mergeable: ClassVar[bool] = False
 
     kinds: ClassVar[dict[str, type[RewardModel]]] = {}
 
@@ -88,7 +88,7 @@ class ZeroModel(RewardModel):
     """A model that predicts 0 with certainty and learns nothing, for policies that need no prediction."""
 
     order_dependent = False
-    mergeable = True
+    is_mergeable = True
 
     def score(self, rows: Rows, arms: Ints) -> tuple[Floats, Floats]:
         """Return zeros."""

@@ -59,7 +59,7 @@ class RidgeRegressions(RewardModel):
         `b = sum d^k r x`, k rows ago. Below 1 every row is learned by solving afresh, d^3 instead of d^2.
     """
 
-    mergeable = True
+    is_mergeable = True
 
     # Per slot: where its matrices are, b, theta, log det A, rows learned, and rows since A^-1 was computed afresh.
     _ARRAYS = ("where", "moment", "theta", "log_det", "rows_learned", "since_refresh")

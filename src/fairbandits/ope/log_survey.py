@@ -115,7 +115,7 @@ def _arms_on_offer(log: Log, arms: list[Label], table: ArmTable | None) -> tuple
         return tuple(arms)
     unknown = sorted(set(arms) - set(table.arms), key=str)
     if unknown:
-        raise LogError(f"{log.name}: these arms are not in the catalogue: {unknown[:5]}")
+        raise LogError(f"{log.name}: arms must be in the catalogue, got {unknown[:5]}")
     return tuple(table.arms)
 
 

@@ -12,7 +12,7 @@ from fairbandits.policies.linucb import LinUCB
 from fairbandits.policies.max_min_linucb import MaxMinLinUCB
 from fairbandits.policies.naive_linucb import NaiveLinUCB
 from fairbandits.policies.persistence import PolicyFileError
-from fairbandits.policies.picker import GreedyPicker, Picker
+from fairbandits.policies.picker import GreedyPicker, Picker, share_of_best
 from fairbandits.policies.policy import Policy, Predictions
 from fairbandits.policies.primal_dual_linucb import PrimalDualLinUCB
 from fairbandits.policies.records import Decision, Scores, Slate
@@ -41,5 +41,6 @@ __all__ = [
     "Slate",
     "SufficientStatistics",
     "Uniform",
+    "share_of_best",
     "twin_rewards",
 ]

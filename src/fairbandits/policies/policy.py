@@ -572,6 +572,11 @@ class Policy(Parameters):
         return self._builder.is_additive
 
     @property
+    def is_mergeable(self) -> bool:
+        """Whether two of these policies can be merged."""
+        return self._builder.is_mergeable
+
+    @property
     def arms_learned(self) -> tuple[ArmId, ...]:
         """The arms of which something has been learned."""
         return tuple(self._arms.rows)

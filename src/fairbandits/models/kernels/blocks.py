@@ -167,7 +167,7 @@ def multiply_inverse(
 def set_part(
     blocks: Floats, place: int, n_steps: int, columns: Ints, values: Floats, lo: int, hi: int, d: int
 ) -> None:
-    """Let column d stand for the arm part with entries lo to hi: in A^-1 and in the pending steps."""
+    """Set column d to the arm part with entries lo to hi: in A^-1 and in the pending steps."""
     block, lane = place >> LANE_BITS, place & LANE_MASK
     q = np.empty(d + 1)
     multiply_inverse(blocks, place, ZERO, columns, values, lo, hi, d, q)

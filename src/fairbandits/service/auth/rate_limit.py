@@ -42,7 +42,7 @@ class RateLimiter:
         self._full_at: dict[str, float] = {}
 
     def take(self, client: str, cost: int = 1) -> float:
-        """Take tokens; return 0.0, or the seconds to wait if the bucket is empty.
+        """Spend tokens; return 0.0, or the seconds to wait if the bucket is empty.
 
         A bucket that is not empty may go into debt.
         """

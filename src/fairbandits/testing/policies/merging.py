@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fairbandits.testing.policies.subject import PolicySubject
+from fairbandits.testing.policies.subject import PolicySubject, assert_refused
 
 
 def check_merged_halves(subject: PolicySubject) -> None:
@@ -12,6 +12,9 @@ def check_merged_halves(subject: PolicySubject) -> None:
     whole.learn_many(subject.forced_decisions(whole, 40), rewards)
     left.learn_many(subject.forced_decisions(left, 40)[:17], rewards[:17])
     right.learn_many(subject.forced_decisions(right, 40)[17:], rewards[17:])
+    if not left.is_mergeable:
+        assert_refused(left, lambda: left.merge(right), "merging policies whose model cannot be merged")
+        return
     subject.assert_equivalent(left.merge(right), whole, "two merged halves must score as the whole does")
 
 

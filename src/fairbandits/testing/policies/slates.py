@@ -56,8 +56,8 @@ def check_pending_slates_survive(subject: PolicySubject) -> None:
     pending = policy.choose(contexts, group, k=3)
     policy.forget_arm(pending.picked[0])
     (loaded,) = subject.reloaded(policy)
-    merged = policy.merge(other)
-    for each in (policy, loaded, merged):
+    merged = [policy.merge(other)] if policy.is_mergeable else []
+    for each in (policy, loaded, *merged):
         each.learn_many([pending, each.choose(contexts, group)], [[reward] * 3, reward])
         assert_refused(each, lambda each=each: each.learn(pending, reward), "a slate that was learned before")  # type: ignore[misc]
     assert loaded.checksum() == policy.checksum(), "a loaded policy must learn a slate as the saved one does"
