@@ -68,8 +68,8 @@ def test_wrong_arms_are_detected(folder):
     assert result["agreed"] < result["rounds"]
 
 
-def test_the_table_of_the_readme_shows_the_results():
-    assert run("report.py", "--table").strip() in (ROOT / "README.md").read_text()
+def test_the_table_of_the_documentation_shows_the_results():
+    assert run("report.py", "--table").strip() in (ROOT / "docs" / "benchmarks.md").read_text()
 
 
 def test_the_coverage_of_intervals_is_measured():
