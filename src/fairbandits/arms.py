@@ -15,8 +15,8 @@ Ints = NDArray[np.int64]
 class ArmIndex:
     """The number of each arm: its row in the arrays of the reward model and of the group record.
 
-    An arm gets a number when it first learns something; the number of a forgotten arm is given out again. Arms that were
-    only ever offered have none, and cost nothing.
+    An arm gets a number when it first learns something; the number of a forgotten arm is given out again. Arms
+    that were only ever offered have none, and cost nothing.
     """
 
     def __init__(self) -> None:

@@ -68,8 +68,8 @@ def helper(*, reorder_sums: bool = False) -> Callable[[Kernel], Kernel]:
     """Compile a function that kernels call; it is cached as a part of these.
 
     Python must not call it: it has no entry point for that, which saves a sixth of the time to compile, and a call
-    crashes the process (`tests/test_structure.py` looks for such calls). Constants among its arguments must be NumPy's (`np.int64(0)`): it is compiled once for each type, and a literal
-    number is a type of its own to Numba.
+    crashes the process (`tests/test_structure.py` looks for such calls). Constants among its arguments must be
+    NumPy's (`np.int64(0)`): it is compiled once for each type, and a literal number is a type of its own to Numba.
     """
 
     def compiled(function: Kernel) -> Kernel:

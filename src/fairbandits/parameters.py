@@ -3,8 +3,8 @@
     class LinUCB(Policy):
         alpha: float = parameter(default=0.5, check=number(at_least=0.0), doc="Weight of the width in the score.")
 
-Every parameter is keyword-only, is checked whenever it is set, and becomes part of the class's documentation. Works with
-`sklearn.base.clone`, without importing scikit-learn.
+Every parameter is keyword-only, is checked whenever it is set, and becomes part of the class's documentation.
+Works with `sklearn.base.clone`, without importing scikit-learn.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Parameter:
 
     def __set_name__(self, owner: type, name: str) -> None:
         self.name = name
-        self.kind = str(owner.__dict__.get("__annotations__", {}).get(name, ""))
+        self.kind = str(inspect.get_annotations(owner).get(name, ""))
 
     def __set__(self, instance: Parameters, value: Any) -> None:
         instance.set_params(**{self.name: value})

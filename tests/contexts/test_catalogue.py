@@ -275,7 +275,7 @@ def test_offers_that_a_policy_refuses():
     with pytest.raises(ValueError, match=r"contexts must be of one user, got 2; use choose_many"):
         policy.choose(catalogue.offer_many(np.ones((2, 3))))
     policy.learn(policy.choose(offer), 0.5)
-    with pytest.raises(ValueError, match="contexts must have 4 columns, .*, got 5"):
+    with pytest.raises(ValueError, match=r"contexts must have 4 columns, .*, got 5"):
         policy.choose(Catalogue([[1.0]], 4).offer(np.ones(4)))
 
 

@@ -448,7 +448,7 @@ def test_maps_that_cannot_serve_are_refused():
     }.items():
         with pytest.raises(ValueError, match=words):
             LinUCB(model=Model(feature_map=wrong)).choose(contexts)
-    with pytest.raises(ValueError, match="contexts must have 10 columns, .*, got 9"):
+    with pytest.raises(ValueError, match=r"contexts must have 10 columns, .*, got 9"):
         LinUCB(model=Model(feature_map=CURVED)).choose(contexts[:, 1:])
     bounded = SplineTransformer(extrapolation="error").fit(0.1 * SAMPLE)
     with pytest.raises(ValueError, match="a SplineTransformer that fails for numbers between 0 and 1"):

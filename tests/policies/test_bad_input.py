@@ -330,9 +330,9 @@ def test_decisions_that_were_tampered_with():
         {"n_shared": -1},
         {"columns": [1] * len(plain["columns"])},
     ):
-        with pytest.raises(ValueError, match="values must be those that Decision.to_dict returned"):
+        with pytest.raises(ValueError, match=r"values must be those that Decision.to_dict returned"):
             Decision.from_dict({**plain, **change})
-    with pytest.raises(ValueError, match="values must be those that Decision.to_dict returned"):
+    with pytest.raises(ValueError, match=r"values must be those that Decision.to_dict returned"):
         Decision.from_dict({})
     refused(
         policy,

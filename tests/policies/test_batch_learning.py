@@ -145,7 +145,7 @@ def test_what_is_refused():
             policy.learn_logged(*wrong)
         assert policy.rounds_learned == 0
     policy.learn_logged(contexts, arms, rewards, groups)
-    with pytest.raises(ValueError, match="contexts must have .* columns, .*, got 3"):
+    with pytest.raises(ValueError, match=r"contexts must have .* columns, .*, got 3"):
         policy.learn_logged(contexts[:, :3], arms, rewards, groups)
     forgetful = LinUCB(model=Model(discount=0.9))
     with pytest.raises(ValueError, match="the order of rewards does not matter, got LinUCB"):
@@ -156,5 +156,5 @@ def test_what_is_refused():
     wide.policy.rounds_learned = 0
     narrow.add(contexts, arms, rewards, groups)
     wide.add(contexts[:, :3], arms, rewards, groups)
-    with pytest.raises(ValueError, match="contexts must have .* columns, .*, got 3"):
+    with pytest.raises(ValueError, match=r"contexts must have .* columns, .*, got 3"):
         narrow + wide

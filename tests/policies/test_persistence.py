@@ -132,7 +132,7 @@ def test_other_versions_are_refused(saved, tmp_path):
 def test_missing_files_and_folders(tmp_path):
     with pytest.raises(PolicyFileError, match="no such file"):
         Policy.load(tmp_path / "nowhere")
-    with pytest.raises(PolicyFileError, match="not a policy file|cannot be read as a policy file"):
+    with pytest.raises(PolicyFileError, match=r"not a policy file|cannot be read as a policy file"):
         Policy.load(tmp_path)
 
 

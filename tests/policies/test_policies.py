@@ -292,7 +292,7 @@ def test_contexts_may_change_their_width_while_nothing_has_been_learned():
     policy = LinUCB(random_state=0)
     early = policy.choose(np.eye(3))
     policy.learn(policy.choose(np.eye(4)), 0.5)
-    with pytest.raises(ValueError, match="must be 4 wide.*, got 3"):
+    with pytest.raises(ValueError, match=r"must be 4 wide.*, got 3"):
         policy.learn(early, 0.5)
 
 

@@ -67,7 +67,7 @@ def test_contexts_of_another_width_are_refused():
     decision = policy.choose(np.eye(3), "f")
     policy.learn(decision, 0.5)
     other = LinUCB(random_state=0).choose(np.eye(4), "f")
-    with pytest.raises(ValueError, match="must have 3 columns, .*, got 4"):
+    with pytest.raises(ValueError, match=r"must have 3 columns, .*, got 4"):
         policy.replay(0.5, other.group, [(other.arm, other.row.alone(), 0.5)])
 
 

@@ -157,9 +157,9 @@ def test_slates_that_make_no_sense():
         {"rows": [row, other | {"columns": [-1] * len(other["columns"])}]},
         {"picked": [], "rows": [], "indices": []},
     ):
-        with pytest.raises(ValueError, match="values must be those that Slate.to_dict returned"):
+        with pytest.raises(ValueError, match=r"values must be those that Slate.to_dict returned"):
             Slate.from_dict({**plain, **change})
-    with pytest.raises(ValueError, match="values must be those that Slate.to_dict returned"):
+    with pytest.raises(ValueError, match=r"values must be those that Slate.to_dict returned"):
         Slate.from_dict({})
 
 

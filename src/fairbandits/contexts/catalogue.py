@@ -31,9 +31,9 @@ _MANY_PAIRS = 4096
 class Catalogue:
     """The arms, their features, and which users they match.
 
-    A context is the user's features, then the arm's, then one bit for each way to match: whether the user's value is the
-    arm's. With a catalogue instead of a matrix in every round, contexts need not be searched for what arms share, and a
-    round is faster.
+    A context is the user's features, then the arm's, then one bit for each way to match: whether the user's value
+    is the arm's. With a catalogue instead of a matrix in every round, contexts need not be searched for what arms
+    share, and a round is faster.
 
     Parameters
     ----------
@@ -182,8 +182,8 @@ class Catalogue:
             which, bounds = which.take(places, axis=1), bounds.take(places, axis=0)
         parts = SplitRows(starts, columns, values, found, which, bounds, self._columns, self._values)
         rows = SparseRows(n_users, len(ids), self.width, parts)
-        # Scoring lays out the pairs of non-zeros of each shared part; where these are many, and more than the matrix has
-        # entries, the matrix itself is better.
+        # Scoring lays out the pairs of non-zeros of each shared part; where these are many, and more than the
+        # matrix has entries, the matrix itself is better.
         n_parts, n_entries = starts.size - 1, columns.size
         if n_entries * n_entries > 2 * n_parts * n_users * max(_MANY_PAIRS, len(ids) * self.width):
             return Offer(ids, DenseRows(n_users, len(ids), self.width, rows.toarray()))

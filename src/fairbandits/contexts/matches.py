@@ -81,7 +81,8 @@ class Matches:
         self._combinations: dict[tuple[int, ...], int] = {}
         self._which: list[Ints] = []
         self._patterns = _Patterns(np.empty((0, 2), np.int64), np.zeros(1, np.int64), np.empty(0, np.int64))
-        # By combination and number of entries, the parts of `shared_parts_of_one` that are the same for all such users.
+        # By combination and number of entries, the parts of `shared_parts_of_one` that are the same for all such
+        # users.
         self._cached: dict[tuple[int, int], tuple[Ints, Ints, Ints]] = {}
         # A catalogue is shared between threads.
         self._lock = threading.Lock()

@@ -81,7 +81,7 @@ Extremes = tuple[GroupSummary, GroupSummary, list[GroupSummary]]
 
 
 def extremes(summaries: Sequence[GroupSummary]) -> list[Extremes]:
-    """Return, for each attribute with two groups that received rewards, the highest, the lowest, and all of them."""
+    """Return the highest, the lowest and all groups of each attribute with two groups that received rewards."""
     by_attribute: dict[str, list[GroupSummary]] = {}
     for summary in summaries:
         if summary.count:

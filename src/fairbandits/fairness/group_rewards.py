@@ -26,9 +26,9 @@ class GroupRewards:
     Any number of attributes with any number of values; recording a reward costs the same however many came before.
     Users of unknown group are left out.
 
-    Gaps come with anytime-valid confidence intervals (`fairbandits.statistics.confidence_sequence`), simultaneous over
-    the groups that are compared. They cost about a millisecond. The attributes below are plain arrays, and cost
-    nothing.
+    Gaps come with anytime-valid confidence intervals (`fairbandits.statistics.confidence_sequence`), simultaneous
+    over the groups that are compared. They cost about a millisecond. The attributes below are plain arrays, and
+    cost nothing.
 
     Parameters
     ----------
@@ -119,7 +119,7 @@ class GroupRewards:
                     self._by_arm.add(number, arm, each)
 
     def record_many(self, rewards: Floats, groups: Mapping[str, Categorical], arms: NDArray[np.int64]) -> None:
-        """Record many rewards that have been checked: the users' groups by attribute, and the numbers of the arms."""
+        """Record many validated rewards: the users' groups by attribute, and the numbers of the arms."""
         self._add_arms(1 + int(arms.max(initial=-1)))
         # Groups are numbered in the order in which they appear, as if rewards had come one by one.
         first = [(row, name, value) for name, column in groups.items() for row, value in column.first_rows()]
@@ -146,7 +146,8 @@ class GroupRewards:
         """Add another record."""
         if other.reward_range != self.reward_range:
             raise ValueError(
-                f"records must have the same reward_range to merge, got {self.reward_range} and {other.reward_range}"
+                f"records must have the same reward_range to merge, got {self.reward_range} and "
+                f"{other.reward_range}"
             )
         theirs = np.fromiter(other._arms.rows.values(), np.int64, len(other._arms))
         ours = np.fromiter((self._arms.claim(arm) for arm in other._arms.rows), np.int64, len(other._arms))
@@ -188,7 +189,9 @@ class GroupRewards:
         return min(served, key=lambda s: s.mean, default=None)
 
     def gap(self, attribute: str | None = None, confidence: float = 0.95) -> Gap:
-        """Return the reward gap: the highest mean reward of a group minus the lowest (demographic parity of rewards).
+        """Return the reward gap: the highest mean reward of a group minus the lowest.
+
+        This is the difference in mean reward, i.e. demographic parity of rewards.
 
         Parameters
         ----------
@@ -209,8 +212,8 @@ class GroupRewards:
         """Return how much more an arm gave the advantaged group than the disadvantaged one.
 
         Negative where the arm favours the disadvantaged group. A group that never received the arm counts with the
-        lowest possible reward, as in the paper; the interval then shows that nothing is known. The interval is for this
-        one arm: of a hundred arms, five may be wrong.
+        lowest possible reward, as in the paper; the interval then shows that nothing is known. The interval is for
+        this one arm: of a hundred arms, five may be wrong.
         """
         if arm not in self._arms:
             raise ValueError(f"arm must be one of the {len(self._arms)} arms with rewards, got {arm!r}")
@@ -299,8 +302,8 @@ class GroupRewards:
     def _radius(self, table: Moments, numbers: list[int], arm: int, confidence: float) -> Floats:
         """Return the half-widths of simultaneous confidence intervals for several cells.
 
-        The k-th group to appear gets 1 / (k (k + 1)) of the error probability: that sums to at most the whole however
-        many groups there will be, and no interval changes when another group appears.
+        The k-th group to appear gets 1 / (k (k + 1)) of the error probability: that sums to at most the whole
+        however many groups there will be, and no interval changes when another group appears.
         """
         return np.array(
             [

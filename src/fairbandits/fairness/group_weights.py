@@ -1,8 +1,8 @@
 """Weights of groups that counteract a gap, computed from the group record alone.
 
-A weight that moves a little in every round, by that round's share in a gap, ends up at the step size times the sum of
-all moves. That sum is the number of rounds times the difference of the means. So no weight has to be stored, and weights
-merge, restart and are saved with the record.
+A weight that moves a little in every round, by that round's share in a gap, ends up at the step size times the sum
+of all moves. That sum is the number of rounds times the difference of the means. So no weight has to be stored,
+and weights merge, restart and are saved with the record.
 """
 
 from __future__ import annotations
@@ -21,8 +21,9 @@ Floats = NDArray[np.float64]
 def dual_prices(groups: GroupRewards, step: float, tolerance: float, highest: float) -> Floats:
     """Return what a unit of each group's reward is worth beyond itself: negative for the advantaged group.
 
-    The constraint of an attribute is that the gap between its groups is at most `tolerance`. Its price is `step * n * (gap - tolerance)`, where n are the rounds of the smaller of the two: dual ascent with a
-    fixed step, projected to [0, highest] when it is read (dual averaging, Nesterov 2009).
+    The constraint of an attribute is that the gap between its groups is at most `tolerance`. Its price is `step *
+    n * (gap - tolerance)`, where n are the rounds of the smaller of the two: dual ascent with a fixed step,
+    projected to [0, highest] when it is read (dual averaging, Nesterov 2009).
 
     Parameters
     ----------

@@ -22,8 +22,8 @@ class IndividualGaps:
     """The gaps between users and their twins, as a stream.
 
     A user's twin is the same user with another value of the sensitive attribute. The gap of a user is the absolute
-    difference of two expected rewards: of the arm that the user gets, and of the arm that the twin would get. Groups can
-    be equal while users are not: what one woman loses another may gain.
+    difference of two expected rewards: of the arm that the user gets, and of the arm that the twin would get.
+    Groups can be equal while users are not: what one woman loses another may gain.
 
     Gaps are stored as sums, so that records merge; quantiles are exact to a thousandth of the range.
 
@@ -83,7 +83,8 @@ class IndividualGaps:
         """Add another record."""
         if other.reward_range != self.reward_range:
             raise ValueError(
-                f"records must have the same reward_range to merge, got {self.reward_range} and {other.reward_range}"
+                f"records must have the same reward_range to merge, got {self.reward_range} and "
+                f"{other.reward_range}"
             )
         self._counts += other._counts
         self._sums += other._sums

@@ -17,8 +17,8 @@ Ints = NDArray[np.int64]
 class Moments:
     """A table of running means and squared deviations (Welford): a row per group, a column per arm.
 
-    A cell without rewards has the mean `start`. The last column never takes a reward: column -1, which stands for an arm
-    that is not known, reads it.
+    A cell without rewards has the mean `start`. The last column never takes a reward: column -1, which stands for
+    an arm that is not known, reads it.
     """
 
     PARTS = ("count", "mean", "m2")
@@ -86,7 +86,7 @@ class Moments:
         return n_columns - 1
 
     def resize(self, n_groups: int = 0, n_arms: int = 0) -> None:
-        """Make room for at least as many groups and arms; arms by doubling, so that the cost per arm stays constant."""
+        """Make room for more groups and arms; arms by doubling, so that the cost per arm stays constant."""
         old_groups, old_arms = len(self.count), self.n_arms
         if n_arms > old_arms:
             n_arms = max(n_arms, 2 * old_arms)

@@ -18,8 +18,9 @@ _EQUAL = 1e-12
 def arm_penalty(groups: GroupRewards, arms: Ints) -> Floats:
     """Compute F_a in [-1, 1]: negative for an arm that gave more to the advantaged group.
 
-    With two groups this is `-sign(mean(s+) - mean(s-)) * (mean_a(s+) - mean_a(s-))` of the paper. With more, the group
-    with the highest mean takes the place of s+, and the one with the lowest that of s-; attributes are averaged.
+    With two groups this is `-sign(mean(s+) - mean(s-)) * (mean_a(s+) - mean_a(s-))` of the paper. With more, the
+    group with the highest mean takes the place of s+, and the one with the lowest that of s-; attributes are
+    averaged.
 
     Parameters
     ----------
@@ -56,8 +57,8 @@ def _penalty(
 def _extremes(means: Floats, attribute_of: Ints, attribute: int, lowest: float, equal: float) -> tuple[int, int]:
     """Find the groups with the highest and the lowest mean; -1 for both where they are equal.
 
-    Means are taken literally: a group without rewards has the lowest. An attribute has at least two values, so while a
-    single one has been seen, the other stands for a group without rewards (-1 for the lowest).
+    Means are taken literally: a group without rewards has the lowest. An attribute has at least two values, so
+    while a single one has been seen, the other stands for a group without rewards (-1 for the lowest).
     """
     best = worst = -1
     n_groups = 0

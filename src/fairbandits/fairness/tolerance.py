@@ -1,8 +1,8 @@
 """Terms that keep the reward gap within a tolerance: a group that is ahead by more pays its lead back.
 
-A lead that has lasted for n rounds is worth n times as much reward. It is paid back in a given number of rounds by giving
-up n / patience times as much in each of them. That depends on the group record alone: it does not fade as predictions
-become certain, and leaves nothing to tune but the tolerance.
+A lead that has lasted for n rounds is worth n times as much reward. It is paid back in a given number of rounds by
+giving up n / patience times as much in each of them. That depends on the group record alone: it does not fade as
+predictions become certain, and leaves nothing to tune but the tolerance.
 """
 
 from __future__ import annotations
@@ -74,10 +74,11 @@ def _debt_of(means: Floats, counts: Floats, attribute_of: Ints, group: int, aim:
 def arm_correction(groups: GroupRewards, arms: Ints, aim: float, patience: float) -> Floats:
     """Compute a term that favours arms that gave more to a group that is behind by more than `aim`.
 
-    For each attribute the pair of groups with the largest debt counts, and an arm gets the share (1 + bias) / 2 of it,
-    where the bias is how much more the arm gave the group behind than the group ahead, as a share of the reward range.
-    This is the paper's penalty; but it is as large as the debt, not as the widths, which fade; and the bias of an arm
-    that one of the groups hardly received counts for little, where the paper takes it literally.
+    For each attribute the pair of groups with the largest debt counts, and an arm gets the share (1 + bias) / 2 of
+    it, where the bias is how much more the arm gave the group behind than the group ahead, as a share of the
+    reward range. This is the paper's penalty; but it is as large as the debt, not as the widths, which fade; and
+    the bias of an arm that one of the groups hardly received counts for little, where the paper takes it
+    literally.
 
     Parameters
     ----------

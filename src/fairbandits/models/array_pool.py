@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 class ArrayPool:
     """Arrays of the same length; a place is a row in each of them.
 
-    A free place holds zeros, and the first free one is taken. So equal histories give equal arrays, and memory that was
-    never written to costs nothing.
+    A free place holds zeros, and the first free one is taken. So equal histories give equal arrays, and memory
+    that was never written to costs nothing.
 
     Parameters
     ----------

@@ -112,7 +112,8 @@ def fair_linucb_regret_bound(
     _check_not_negative(gamma=gamma, theta_norm=theta_norm)
     if ridge < max(1.0, context_norm**2):
         raise ValueError(
-            f"ridge must be at least max(1, context_norm**2) = {max(1.0, context_norm**2):g}, got {ridge:g}; raise ridge, "
+            f"ridge must be at least max(1, context_norm**2) = {max(1.0, context_norm**2):g}, got {ridge:g}; "
+            "raise ridge, "
             "or scale the contexts down"
         )
     growth = width * math.log(1.0 + rounds * context_norm**2 / (width * ridge))

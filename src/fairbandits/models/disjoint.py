@@ -39,8 +39,8 @@ from fairbandits.models.threads import LEAST_WORK, over_arms
 class DisjointModel(RidgeRegressions):
     """A ridge regression for each arm, in a slot of its own.
 
-    A regression with few observations has no matrices (see `kernels.low_rank`), unless there is a discount. Those of
-    the others are stored in blocks of eight arms (see `kernels.blocks`), so memory grows eight arms at a time.
+    A regression with few observations has no matrices (see `kernels.low_rank`), unless there is a discount. Those
+    of the others are stored in blocks of eight arms (see `kernels.blocks`), so memory grows eight arms at a time.
 
     Examples
     --------

@@ -28,7 +28,8 @@ def check_map(feature_map: Any) -> None:
         )
     if width_of(feature_map) is None:
         raise ValueError(
-            f"feature_map must be fitted, got an unfitted {name}; fit it on contexts like those to come, one row per "
+            f"feature_map must be fitted, got an unfitted {name}; fit it on contexts like those to come, one row "
+            "per "
             "arm and user: feature_map.fit(contexts)"
         )
     if getattr(feature_map, "feature_names_in_", None) is not None:
@@ -67,7 +68,8 @@ def _transform(feature_map: Any, contexts: Any, what: str) -> Any:
         n_rows = out.shape[0]
     except Exception as error:  # other people's code may raise anything
         raise ValueError(
-            f"feature_map must map any numbers to a matrix, got a {type(feature_map).__name__} that fails for {what}: "
+            f"feature_map must map any numbers to a matrix, got a {type(feature_map).__name__} that fails for "
+            f"{what}: "
             f"{error}"
         ) from error
     if n_rows != len(contexts):

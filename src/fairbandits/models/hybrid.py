@@ -29,20 +29,21 @@ from fairbandits.models.threads import over_arms
 class HybridModel(RewardModel):
     """The reward is `(beta + theta_a).x`: beta is shared by all arms, theta_a is specific to arm a.
 
-    This is Algorithm 2 of Li et al. 2010 with z = x. For that choice its matrices collapse. With A_a, b_a the disjoint
-    regression of an arm alone, P_a = A_a^-1, q = P_a x and lambda the ridge,
+    This is Algorithm 2 of Li et al. 2010 with z = x. For that choice its matrices collapse. With A_a, b_a the
+    disjoint regression of an arm alone, P_a = A_a^-1, q = P_a x and lambda the ridge,
 
         A0 = lambda I + sum_a lambda (I - lambda P_a)        b0 = lambda sum_a P_a b_a        beta = A0^-1 b0
         mean = x.P_a b_a + lambda q.beta                     width^2 = x.q + lambda^2 q' A0^-1 q
 
     so that the state is a disjoint regression per arm and one more for beta. When an arm learns a row, P_a loses a
-    rank-one matrix, and A0 gains it: beta learns the row `lambda q / s` with the reward `(r - x.P_a b_a) / s`, where
-    s = sqrt(1 + x.q).
+    rank-one matrix, and A0 gains it: beta learns the row `lambda q / s` with the reward `(r - x.P_a b_a) / s`,
+    where s = sqrt(1 + x.q).
 
     Parameters
     ----------
     width, ridge, dtype, discount
-        As in `RidgeRegressions`. With a discount below 1 an arm forgets when it learns; beta follows from the arms.
+        As in `RidgeRegressions`. With a discount below 1 an arm forgets when it learns; beta follows from the
+        arms.
     """
 
     is_mergeable = True

@@ -1,14 +1,14 @@
 """Logistic regression, one row at a time: for clicks, or any reward between a lowest and a highest.
 
-The probability of a click is `sigmoid(theta.x)`. The belief about theta is a normal distribution, `N(theta, A^-1)`, with
-the same A and b as a ridge regression. A row moves theta to
+The probability of a click is `sigmoid(theta.x)`. The belief about theta is a normal distribution, `N(theta,
+A^-1)`, with the same A and b as a ridge regression. A row moves theta to
 
     argmin  1/2 (theta - before)' A (theta - before) - log likelihood of the row
 
-and A grows by `mu' x x'`, with mu' = mu (1 - mu) at the new theta. This is the update of Faury et al. 2022 (Jointly
-Efficient and Optimal Algorithms for Logistic Bandits), and that of Chapelle and Li 2011 with a full matrix in place of
-its diagonal. The new theta differs from the old one along A^-1 x alone, so it takes one equation in one unknown; and it
-is what a ridge regression learns from a row of weight mu' with a suitable reward.
+and A grows by `mu' x x'`, with mu' = mu (1 - mu) at the new theta. This is the update of Faury et al. 2022
+(Jointly Efficient and Optimal Algorithms for Logistic Bandits), and that of Chapelle and Li 2011 with a full
+matrix in place of its diagonal. The new theta differs from the old one along A^-1 x alone, so it takes one
+equation in one unknown; and it is what a ridge regression learns from a row of weight mu' with a suitable reward.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ from fairbandits.models.reward_model import RewardModel
 from fairbandits.models.rows import Row, Rows, SparseRows, checked_entries
 from fairbandits.models.shared import SharedModel
 
-# A row whose outcome was certain still counts for something; with less weight its reward would leave the range of a
-# float64.
+# A row whose outcome was certain still counts for something; with less weight its reward would leave the range of
+# a float64.
 _LEAST_WEIGHT = 1e-9
 _MOST_STEPS = 100
 _EXACT = 1e-16
@@ -58,7 +58,7 @@ class LogisticModel(RewardModel):
         self._low, self._high = (float(bound) for bound in reward_range)
 
     def score(self, rows: Rows, arms: Ints) -> tuple[Floats, Floats]:
-        """Predict for every user and arm: the expected reward, and its rise for one standard deviation of theta.x."""
+        """Predict the expected reward of each arm, and its rise for one standard deviation of theta.x."""
         return to_rewards(*self.model.score(rows, arms), self._low, self._high)
 
     def learn(self, arm: int, row: Row, reward: float) -> None:

@@ -73,29 +73,37 @@ class Model(Parameters):
     kind: str = parameter(
         default="disjoint",
         check=one_of(*_CLASSES),
-        doc='"disjoint": one regression for each arm. "shared": one for all arms. "hybrid": a part that all arms share plus '
+        doc='"disjoint": one regression for each arm. "shared": one for all arms. "hybrid": a part that all arms '
+        "share plus "
         "a part for each (Li et al. 2010).",
     )
     link: str = parameter(
         default="identity",
         check=one_of("identity", "logistic"),
-        doc='"identity": the expected reward is `theta.x`. "logistic": it is `sigmoid(theta.x)`, scaled to the policy\'s '
-        "`reward_range`, for clicks and other binary rewards; an arm that has learned nothing is then predicted in the "
+        doc='"identity": the expected reward is `theta.x`. "logistic": it is `sigmoid(theta.x)`, scaled to the '
+        "policy's "
+        "`reward_range`, for clicks and other binary rewards; an arm that has learned nothing is then predicted "
+        "in the "
         "middle of the range.",
     )
     discount: float = parameter(
         default=1.0,
         check=number(above=0.0, at_most=1.0),
-        doc="Forgetting, for rewards that drift: the factor by which the weight of a reward shrinks when its regression "
-        "learns another. 1 forgets nothing; 0.99 looks back over about 100 rewards. Rewards are counted by regression: "
-        "per arm, or together for the shared model (as in Russac et al. 2019). With forgetting the order of rewards "
+        doc="Forgetting, for rewards that drift: the factor by which the weight of a reward shrinks when its "
+        "regression "
+        "learns another. 1 forgets nothing; 0.99 looks back over about 100 rewards. Rewards are counted by "
+        "regression: "
+        "per arm, or together for the shared model (as in Russac et al. 2019). With forgetting the order of "
+        "rewards "
         "matters, and merging two policies adds up what either still remembers.",
     )
     feature_map: Any = parameter(
         default=None,
         check=_check_feature_map,
-        doc="A fitted transformer with scikit-learn's `transform`, applied to every context, for rewards that are not "
-        "linear. Decisions then hold the mapped context, which is what is learned. It is not saved with a policy: pass "
+        doc="A fitted transformer with scikit-learn's `transform`, applied to every context, for rewards that "
+        "are not "
+        "linear. Decisions then hold the mapped context, which is what is learned. It is not saved with a "
+        "policy: pass "
         "it to `load`, which checks that it is the same.",
     )
     dtype: str = parameter(

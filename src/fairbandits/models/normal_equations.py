@@ -13,10 +13,10 @@ from fairbandits.models.rows import DenseRows, Rows
 
 
 class NormalEquations:
-    """The normal equations of several regressions: `sum x x'`, a packed triangle, `sum r x`, and the number of rows.
+    """The normal equations of several regressions: `sum x x'` (packed), `sum r x`, and the number of rows.
 
-    A row costs as much as it has pairs of non-zeros, not the square of the width, which learning it at once would take;
-    at the end each regression is solved once. Equations of two parts of a log add up to those of both.
+    A row costs as much as it has pairs of non-zeros, not the square of the width, which learning it at once would
+    take; at the end each regression is solved once. Equations of two parts of a log add up to those of both.
 
     Parameters
     ----------
@@ -43,7 +43,8 @@ class NormalEquations:
         """Add one row per user, as if for a single arm: the regression of each, and its reward."""
         if rows.width != self.width or not rows.n_users * rows.n_arms == slots.size == rewards.size:
             raise ValueError(
-                f"rows must be {self.width} wide, one per slot and reward, got {rows.n_users} row(s), {rows.width} wide"
+                f"rows must be {self.width} wide, one per slot and reward, got {rows.n_users} row(s), "
+                f"{rows.width} wide"
             )
         if slots.size:
             self._reserve(int(slots.max()) + 1)

@@ -16,9 +16,9 @@ from fairbandits.models.rows import Row, Rows
 class RewardModel(ABC):
     """The expected reward of arms and its uncertainty, learned one observation at a time.
 
-    To use a custom model, derive a class and give it to a policy: `LinUCB(model=MyModel)`. The policy calls it with the
-    number of features when it sees the first contexts. Arms are numbered 0, 1, 2, ... by the policy; -1 stands for an
-    arm that has learned nothing. An arm that was forgotten gives its number to the next new one.
+    To use a custom model, derive a class and give it to a policy: `LinUCB(model=MyModel)`. The policy calls it
+    with the number of features when it sees the first contexts. Arms are numbered 0, 1, 2, ... by the policy; -1
+    stands for an arm that has learned nothing. An arm that was forgotten gives its number to the next new one.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ class RewardModel(ABC):
     def restore(self, arrays: dict[str, NDArray[Any]]) -> None:
         """Restore what `arrays` returned."""
 
-    def forget(self, arm: int) -> None:
+    def forget(self, arm: int) -> None:  # noqa: B027 - optional
         """Drop what is known of an arm; a model that cannot tell arms apart keeps it."""
 
     def merge(self, other: Self, pairs: Iterable[tuple[int, int]]) -> None:

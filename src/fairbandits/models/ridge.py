@@ -42,8 +42,8 @@ MOST_LEVERAGE = 1e5
 class RidgeRegressions(RewardModel):
     """Ridge regressions of one width, each in a slot: `A = ridge * I + sum w x x'`, `b = sum w r x`.
 
-    A^-1 and theta follow by rank-one updates, and are computed afresh from A and b before rounding shows. A slot that
-    has learned nothing has no matrices.
+    A^-1 and theta follow by rank-one updates, and are computed afresh from A and b before rounding shows. A slot
+    that has learned nothing has no matrices.
 
     Parameters
     ----------
@@ -52,11 +52,11 @@ class RidgeRegressions(RewardModel):
     ridge : float
         The ridge penalty, > 0.
     dtype : {"float64", "float32"}
-        How A^-1 is stored. As float32 it takes half the memory, and scores are right to about six digits; A and b, from
-        which it is computed afresh, are always float64.
+        How A^-1 is stored. As float32 it takes half the memory, and scores are right to about six digits; A and b,
+        from which it is computed afresh, are always float64.
     discount : float
-        Factor by which the weight of a row shrinks when its slot learns another: `A = ridge * I + sum d^k x x'` and
-        `b = sum d^k r x`, k rows ago. Below 1 every row is learned by solving afresh, d^3 instead of d^2.
+        Factor by which the weight of a row shrinks when its slot learns another: `A = ridge * I + sum d^k x x'`
+        and `b = sum d^k r x`, k rows ago. Below 1 every row is learned by solving afresh, d^3 instead of d^2.
     """
 
     is_mergeable = True
@@ -126,13 +126,13 @@ class RidgeRegressions(RewardModel):
     # -- learning --------------------------------------------------------------------------------------
 
     def learn(self, arm: int, row: Row, reward: float, weight: float = 1.0) -> None:
-        """Learn a row in the slot of an arm, as if it had come `weight` times; where it is refused, nothing changes.
+        """Learn a row in the slot of an arm, `weight` times; if it is refused, nothing changes.
 
         Raises
         ------
         ValueError
-            Where A would no longer be positive definite in float64: very large columns that are nearly copies of each
-            other.
+            Where A would no longer be positive definite in float64: very large columns that are nearly copies of
+            each other.
         """
         if row.width != self.width:
             raise ValueError(f"row must be {self.width} wide, got {row.width}")

@@ -176,7 +176,8 @@ def as_rows(contexts: Any, width: int | None = None, n_users: int = 1) -> Rows:
     >>> as_rows([[float("nan")]])
     Traceback (most recent call last):
         ...
-    ValueError: contexts must be finite and at most 1e+50 in size, got 1 entry that is not; clean or impute them first
+    ValueError: contexts must be finite and at most 1e+50 in size, got 1 entry that is not; clean or impute them
+    first
     """
     if sparse.issparse(contexts):
         return _from_sparse(contexts, width, n_users)

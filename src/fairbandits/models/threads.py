@@ -11,8 +11,9 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
-# Handing work to another thread and waiting for it takes some 60 microseconds, in which one thread does about 400,000
-# multiplications. A thread is used only for several times that: estimates of work are rough, and a thread must pay.
+# Handing work to another thread and waiting for it takes some 60 microseconds, in which one thread does about
+# 400,000 multiplications. A thread is used only for several times that: estimates of work are rough, and a thread
+# must pay.
 _PER_THREAD = 2_000_000
 #: With less work than this, in multiplications, a call uses one thread.
 LEAST_WORK = 2 * _PER_THREAD
@@ -36,8 +37,8 @@ def over_arms(kernel: Callable[..., int], args: tuple[Any, ...], n_arms: int, wo
     Parameters
     ----------
     kernel : callable
-        Takes `args`, the first arm and the one after the last; returns a count, and the counts add up. It must release
-        the GIL, and must not write anything that two arms share.
+        Takes `args`, the first arm and the one after the last; returns a count, and the counts add up. It must
+        release the GIL, and must not write anything that two arms share.
     args : tuple
         The kernel's first arguments.
     n_arms : int

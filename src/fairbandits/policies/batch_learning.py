@@ -118,7 +118,8 @@ def learn_statistics(policy: Policy, statistics: SufficientStatistics) -> None:
     """Learn decisions that have been summed up; see `Policy.learn_statistics`."""
     if not policy.is_additive:
         raise ValueError(
-            f"statistics need a model for which the order of rewards does not matter, got {policy!r}; use learn_logged"
+            f"statistics need a model for which the order of rewards does not matter, got {policy!r}; use "
+            "learn_logged"
         )
     check_same_parameters(policy, statistics.policy)
     if statistics.width is None:

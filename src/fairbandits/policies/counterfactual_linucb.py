@@ -16,14 +16,15 @@ from fairbandits.policies.policy import Predictions, Term
 class CounterfactualLinUCB(LinUCB):
     """LinUCB on the arms that are predicted to give a user and the user's twin the same reward.
 
-    The twin is the same user with another value of the sensitive attribute: the columns of `swap` are exchanged, those of
-    `flip` negated. An arm is kept if the two predicted rewards differ by at most `tolerance`; the others rank behind all
-    that are kept, those with smaller differences first. Where none is kept, the arm with the smallest difference is
-    chosen. Users of unknown group are served as by LinUCB.
+    The twin is the same user with another value of the sensitive attribute: the columns of `swap` are exchanged,
+    those of `flip` negated. An arm is kept if the two predicted rewards differ by at most `tolerance`; the others
+    rank behind all that are kept, those with smaller differences first. Where none is kept, the arm with the
+    smallest difference is chosen. Users of unknown group are served as by LinUCB.
 
-    This is a filter on individual, not group fairness: Kusner, Loftus, Russell, Silva: Counterfactual Fairness, NIPS 2017;
-    Huang, Zhang, Wu: Achieving Counterfactual Fairness for Causal Bandit, AAAI 2022 (F-UCB). Theirs know the causal graph;
-    here, as for all twins of this library, what the sensitive attribute causes elsewhere stays.
+    This is a filter on individual, not group fairness: Kusner, Loftus, Russell, Silva: Counterfactual Fairness,
+    NIPS 2017; Huang, Zhang, Wu: Achieving Counterfactual Fairness for Causal Bandit, AAAI 2022 (F-UCB). Theirs
+    know the causal graph; here, as for all twins of this library, what the sensitive attribute causes elsewhere
+    stays.
 
     Examples
     --------
@@ -37,7 +38,8 @@ class CounterfactualLinUCB(LinUCB):
 
     swap: Sequence[tuple[int | str, int | str]] = parameter(
         default=(),
-        doc='Pairs of columns to exchange, such as `[("sex=Female", "sex=Male")]`: by number, or by name if `columns` names '
+        doc='Pairs of columns to exchange, such as `[("sex=Female", "sex=Male")]`: by number, or by name if '
+        "`columns` names "
         "them.",
     )
     flip: Sequence[int | str] = parameter(

@@ -20,8 +20,8 @@ from fairbandits.policies.records import Decision, Scores
 class Decisions(Sequence[Decision]):
     """The result of `choose_many`: a sequence of decisions, each of which is made when it is asked for.
 
-    A record for each of ten thousand users takes longer to write than the decision itself; `picked` has the arms alone. A
-    decision that is taken out can be kept without the others.
+    A record for each of ten thousand users takes longer to write than the decision itself; `picked` has the arms
+    alone. A decision that is taken out can be kept without the others.
 
     Attributes
     ----------

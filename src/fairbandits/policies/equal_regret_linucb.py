@@ -17,16 +17,18 @@ from fairbandits.policies.records import Decision, Slate
 class EqualRegretLinUCB(LinUCB):
     """LinUCB in which the groups explore more that have given up less for exploration so far.
 
-    The regret of a round is estimated as the highest predicted reward minus that of the chosen arm, as predicted when it
-    was chosen; `regrets` has its mean for each group. The score is `theta.x + weight * alpha * width` with multiplicative
-    weights `exp(-step * n * mean regret)`, 1 on average over the groups of an attribute
-    (`fairbandits.fairness.hedge_weights`): groups with the smaller regret explore more, until they are equal. Users of
-    several attributes have the average of their weights; users of unknown group have weight 1, as with LinUCB.
+    The regret of a round is estimated as the highest predicted reward minus that of the chosen arm, as predicted
+    when it was chosen; `regrets` has its mean for each group. The score is `theta.x + weight * alpha * width` with
+    multiplicative weights `exp(-step * n * mean regret)`, 1 on average over the groups of an attribute
+    (`fairbandits.fairness.hedge_weights`): groups with the smaller regret explore more, until they are equal.
+    Users of several attributes have the average of their weights; users of unknown group have weight 1, as with
+    LinUCB.
 
     Equal regret is not equal reward: where the best arms give one group more, they still do.
 
-    How exploration is shared among groups: Raghavan, Slivkins, Vaughan, Wu: The Externalities of Exploration and How Data
-    Diversity Helps Exploitation, COLT 2018; Baek, Farias: Fair Exploration via Axiomatic Bargaining, NeurIPS 2021.
+    How exploration is shared among groups: Raghavan, Slivkins, Vaughan, Wu: The Externalities of Exploration and
+    How Data Diversity Helps Exploitation, COLT 2018; Baek, Farias: Fair Exploration via Axiomatic Bargaining,
+    NeurIPS 2021.
 
     Attributes
     ----------

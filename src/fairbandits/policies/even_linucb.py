@@ -21,11 +21,11 @@ class EvenLinUCB(Policy):
 
     Three things are added to LinUCB, all of which follow from the group record:
 
-    - exploration ends: alpha falls as `alpha * sqrt(settle / (settle + n))` with the rounds n so far. For a group that has
-      hardly been served, its own rounds count, so that a group that comes late is explored for;
-    - a user of a group that is ahead by more than the tolerance owes a debt (`group_debt`): no arm counts for more than
-      the best one minus the debt. Among those above that line the least known is chosen, so that the advantaged group
-      explores for all;
+    - exploration ends: alpha falls as `alpha * sqrt(settle / (settle + n))` with the rounds n so far. For a group
+      that has hardly been served, n counts its own rounds, so that the policy also explores for a late group;
+    - a user of a group whose lead exceeds the tolerance owes a debt (`group_debt`): scores are capped at the best
+      one minus the debt. Among the arms at the cap the most uncertain is chosen: the advantaged group bears
+      the exploration;
     - arms that gave more to the disadvantaged group are favoured, as far as there is a debt (`arm_correction`).
 
     A lead is paid back within `patience` rounds of the group. Where the best for everybody is itself unfair, the

@@ -16,12 +16,12 @@ _PATIENCE = 10.0
 class FairLinUCB(LinUCB):
     """LinUCB with a penalty on arms that give more to the advantaged group.
 
-    The score is `theta.x + alpha * w_a + alpha * w_min / 2 * (F_a + 1) * gamma`, where `w_a` is the width of an arm,
-    `w_min` the smallest of the round, and `F_a` the arm's penalty (`fairbandits.fairness.arm_penalty`). The penalty is the
-    same for every user of a round, whatever the user's group. With `gamma=0` it is LinUCB.
+    The score is `theta.x + alpha * w_a + alpha * w_min / 2 * (F_a + 1) * gamma`, where `w_a` is the width of an
+    arm, `w_min` the smallest of the round, and `F_a` the arm's penalty (`fairbandits.fairness.arm_penalty`). The
+    penalty is the same for every user of a round, whatever the user's group. With `gamma=0` it is LinUCB.
 
-    With `gamma="auto"` the penalty is as large as it takes to keep the reward gap within the tolerance, and does not fade
-    with the widths (`fairbandits.fairness.arm_correction`). `EvenLinUCB` does so at less cost.
+    With `gamma="auto"` the penalty is as large as it takes to keep the reward gap within the tolerance, and does
+    not fade with the widths (`fairbandits.fairness.arm_correction`). `EvenLinUCB` does so at less cost.
 
     Huang, Labille, Wu, Lee, Heffernan: Achieving User-Side Fairness in Contextual Bandits, arXiv 2010.12102.
 

@@ -62,8 +62,8 @@ class Account:
 class Ledger:
     """Numbers decisions, and ensures that each is learned once.
 
-    It takes a bit per decision, so that rewards may never come without filling the memory. After a merge it holds the
-    accounts of both policies, and decisions of either can be learned.
+    It takes a bit per decision, so that rewards may never come without filling the memory. After a merge it holds
+    the accounts of both policies, and decisions of either can be learned.
     """
 
     def __init__(self) -> None:
@@ -71,7 +71,7 @@ class Ledger:
         self.open_account()
 
     def open_account(self) -> None:
-        """Number decisions in a new account from now on; those made before can still be learned."""
+        """Open a new account for future decisions; those made before can still be learned."""
         # Random, not seeded: two policies with the same seed are still two policies.
         self.policy = secrets.token_hex(8)
         self._current = self._accounts[self.policy] = Account()
@@ -91,7 +91,8 @@ class Ledger:
         account = self._accounts.get(decision.policy)
         if account is None or not 0 <= decision.number < account.issued:
             raise ValueError(
-                f"decision must be one of this policy, got decision {decision.number} of {decision.policy}; another "
+                f"decision must be one of this policy, got decision {decision.number} of {decision.policy}; "
+                "another "
                 "policy made it, or this one after it was saved: learn it where it was made, and merge the two"
             )
         if not again and account.has_learned(decision.number):
@@ -102,7 +103,7 @@ class Ledger:
         return account
 
     def claim(self, decision: Any, again: bool) -> tuple[Account, bool]:
-        """Mark a decision as learned, if `check` allows; return its account, and whether this is the first time."""
+        """Mark a decision as learned, if `check` allows; return its account, and whether it is the first time."""
         account = self.check(decision, again)
         is_first = not (again and account.has_learned(decision.number))
         account.mark(decision.number)

@@ -25,8 +25,8 @@ _TOLERANCE = 1e-9
 _NARROW = 0.2
 # Spreads that differ by more leave the range of a float64 when one is measured in units of the other.
 _NOTHING = 1e-150
-# The normal distribution and its density on a grid: between its points cubics are right to eleven digits, and take a
-# tenth of the time. Beyond its ends the distribution is 0 or 1.
+# The normal distribution and its density on a grid: between its points cubics are right to eleven digits, and take
+# a tenth of the time. Beyond its ends the distribution is 0 or 1.
 _FAR, _PER_UNIT = 7.0, 128
 _GRID = np.linspace(-_FAR, _FAR, int(2 * _FAR) * _PER_UNIT + 1)
 _BELOW = np.array([0.5 * math.erfc(-z / math.sqrt(2.0)) for z in _GRID])
@@ -82,9 +82,9 @@ class ThompsonPicker(Picker):
 class LinTS(Policy):
     """Draw coefficients from the belief about them, `N(theta, alpha^2 A^-1)`, and choose the best arm for them.
 
-    With the disjoint model the arms are independent, and the probability of a pick is an integral over one variable that
-    is computed to nine digits. With a shared or hybrid model it has no closed form, and decisions have
-    `probability=None`. With the logistic link, draws are normal on the scale of rewards.
+    With the disjoint model the arms are independent, and the probability of a pick is an integral over one
+    variable that is computed to nine digits. With a shared or hybrid model it has no closed form, and decisions
+    have `probability=None`. With the logistic link, draws are normal on the scale of rewards.
 
     Examples
     --------

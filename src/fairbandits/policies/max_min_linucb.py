@@ -11,13 +11,13 @@ from fairbandits.policies.policy import Predictions, Term
 class MaxMinLinUCB(LinUCB):
     """LinUCB that weighs rewards by group, to raise the lowest mean reward of a group.
 
-    The score is `weight * theta.x + alpha * width`. Weights are multiplicative, `exp(-step * n * mean)`, and 1 on average
-    over the groups of an attribute (`fairbandits.fairness.hedge_weights`). So the worst-off group is served nearly
-    greedily, and users of the other groups bear the exploration. Users of several attributes have the average of their
-    weights; users of unknown group have weight 1, as with LinUCB.
+    The score is `weight * theta.x + alpha * width`. Weights are multiplicative, `exp(-step * n * mean)`, and 1 on
+    average over the groups of an attribute (`fairbandits.fairness.hedge_weights`). So the worst-off group is
+    served nearly greedily, and users of the other groups bear the exploration. Users of several attributes have
+    the average of their weights; users of unknown group have weight 1, as with LinUCB.
 
-    Weights on groups against a learner: Mohri, Sivek, Suresh: Agnostic Federated Learning, ICML 2019; multiplicative
-    weights: Freund, Schapire: A Decision-Theoretic Generalization of On-Line Learning, JCSS 1997.
+    Weights on groups against a learner: Mohri, Sivek, Suresh: Agnostic Federated Learning, ICML 2019;
+    multiplicative weights: Freund, Schapire: A Decision-Theoretic Generalization of On-Line Learning, JCSS 1997.
 
     Examples
     --------

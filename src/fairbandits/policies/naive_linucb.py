@@ -28,7 +28,8 @@ class NaiveLinUCB(LinUCB):
 
     drop: Sequence[int | str] = parameter(
         default=(),
-        doc="The columns to drop, by number, or by name if `columns` names them. `fairbandits.contexts.correlated_columns` "
+        doc="The columns to drop, by number, or by name if `columns` names them. "
+        "`fairbandits.contexts.correlated_columns` "
         "finds those correlated with a sensitive attribute.",
         fixed=True,
     )

@@ -75,7 +75,7 @@ class PolicyState:
 
     @classmethod
     def from_bytes(cls, content: bytes, name: str = "the state") -> PolicyState:
-        """Read what `to_bytes` returned; raise PolicyFileError if it is damaged, or of another format or version."""
+        """Read what `to_bytes` returned; raise PolicyFileError if it is damaged or has another version."""
         from safetensors import SafetensorError  # noqa: PLC0415
         from safetensors.numpy import load  # noqa: PLC0415
 
@@ -100,18 +100,25 @@ class PolicyState:
         return _upgraded(state) if version == "3" else state
 
 
+# Prefixes of arrays in files of version 3; the most specific first.
+_RENAMED_ARRAYS = {"bank.common.": "model.shared.", "bank.lanes": "model.blocks", "bank.": "model."}
+
+
 def _upgraded(state: PolicyState) -> PolicyState:
     """Return the state of a file of version 3 (fairbandits 0.1.0) in today's names."""
     header = {("class" if name == "kind" else name): value for name, value in state.header.items()}
     header["metadata"] = header.pop("notes", {})
     header["records"] = {"regrets": header.pop("regrets")} if "regrets" in header else {}
-    arrays = {}
-    for name, array in state.arrays.items():
-        if name.startswith("bank."):
-            name = name.replace("bank.", "model.", 1).replace("model.common.", "model.shared.")
-            name = name.replace("model.lanes", "model.blocks")
-        arrays["records." + name if name.startswith("regrets.") else name] = array
-    return PolicyState(header, arrays)
+    return PolicyState(header, {_upgraded_name(name): array for name, array in state.arrays.items()})
+
+
+def _upgraded_name(name: str) -> str:
+    if name.startswith("regrets."):
+        return f"records.{name}"
+    for old, new in _RENAMED_ARRAYS.items():
+        if name.startswith(old):
+            return name.replace(old, new, 1)
+    return name
 
 
 def write(path: str | os.PathLike[str], state: PolicyState) -> None:
@@ -235,7 +242,8 @@ def check_mergeable(policy: Policy, other: Policy) -> None:
             )
     if policy._ledger.shares_history(other._ledger):
         raise ValueError(
-            "policies must not share a past, which would count twice; merge policies that each started from nothing"
+            "policies must not share a past, which would count twice; merge policies that each started from "
+            "nothing"
         )
 
 

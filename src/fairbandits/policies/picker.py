@@ -18,15 +18,17 @@ Ints = NDArray[np.int64]
 #: The index of the picked arm, and the probability with which it was picked; None without a closed form.
 Pick = tuple[int, float | None]
 
-# Scores that are equal on paper differ in their last digits in a computer, by the order of the sums. What is closer than
-# this, relative to the best score, is a tie: no policy may prefer an arm for the order in which its sums were added.
+# Scores that are equal on paper differ in their last digits in a computer, by the order of the sums. What is
+# closer than this, relative to the best score, is a tie: no policy may prefer an arm for the order in which its
+# sums were added.
 TIE = 1e-10
 
 
 class Picker(ABC):
     """The rule that turns the scores of arms into a choice.
 
-    A custom picker defines `probabilities`; picks and slates then follow. Return it from a policy's `picker` property.
+    A custom picker defines `probabilities`; picks and slates then follow. Return it from a policy's `picker`
+    property.
     """
 
     @abstractmethod
@@ -157,7 +159,7 @@ def _find_best(total: Floats, user: int) -> tuple[int, int, float]:
     """Find the first of the best arms, how many there are, and the score from which an arm is among them."""
     best = total[user, 0]
     for i in range(total.shape[1]):
-        if total[user, i] > best or total[user, i] != total[user, i]:  # noqa: PLR0124
+        if total[user, i] > best or total[user, i] != total[user, i]:
             best = total[user, i]
     bar = best - TIE * (abs(best) if abs(best) > 1.0 else 1.0)
     first = -1

@@ -1,7 +1,7 @@
 """Policies: which arm to choose, and what to learn from its reward.
 
-A policy is composed of a reward model, a picker, the group record and the ledger of decisions. An algorithm derives from
-`Policy` and defines one thing, `terms`: what exploration and fairness add to the predicted reward.
+A policy is composed of a reward model, a picker, the group record and the ledger of decisions. An algorithm
+derives from `Policy` and defines one thing, `terms`: what exploration and fairness add to the predicted reward.
 """
 
 from __future__ import annotations
@@ -115,7 +115,8 @@ class Policy(Parameters):
     model: str | Model | type[RewardModel] | None = parameter(
         default="disjoint",
         check=lambda _, value: as_model(value),
-        doc='"disjoint" (a regression for each arm), "shared" (one for all arms) or "hybrid" (both); a `Model` for more '
+        doc='"disjoint" (a regression for each arm), "shared" (one for all arms) or "hybrid" (both); a `Model` '
+        "for more "
         "options; or a class derived from `RewardModel`.",
         fixed=True,
     )
@@ -247,8 +248,8 @@ class Policy(Parameters):
     ) -> Decisions | list[Slate]:
         """Choose an arm for each of many users, or k arms for each, with what is known now.
 
-        Equivalent to calling `choose` for one user after the other, except for the order of `LinTS`'s draws, and much
-        faster.
+        Equivalent to calling `choose` for one user after the other, except for the order of `LinTS`'s draws, and
+        much faster.
 
         Parameters
         ----------
@@ -293,8 +294,8 @@ class Policy(Parameters):
         contexts, groups, arms
             What `choose_many` takes.
         draws : int
-            Where the probability has no closed form (Thompson sampling with a shared model): the number of picks per
-            user from which it is estimated, without bias.
+            Where the probability has no closed form (Thompson sampling with a shared model): the number of picks
+            per user from which it is estimated, without bias.
 
         Examples
         --------
@@ -396,9 +397,9 @@ class Policy(Parameters):
         decision : Decision or Slate
             What `choose` returned.
         reward : float, or sequence for a slate
-            Within `reward_range`. For a slate: one for each of its arms in their order, None for an arm that nobody
-            looked at, which is then not learned; or a single number for the whole slate, which every arm learns as its
-            own. The user's groups count the mean of the rewards, once.
+            Within `reward_range`. For a slate: one for each of its arms in their order, None for an arm that
+            nobody looked at, which is then not learned; or a single number for the whole slate, which every arm
+            learns as its own. The user's groups count the mean of the rewards, once.
         again : bool
             Allow a decision that was learned before; its reward then counts once more.
         """
@@ -417,8 +418,8 @@ class Policy(Parameters):
     ) -> None:
         """Learn the rewards of many decisions; all are checked before the first is learned.
 
-        Only a row that float64 cannot hold (`RidgeRegressions.learn`) is found later: those before it are then learned,
-        it and those after it are not. That holds for the arms of one slate as well.
+        Only a row that float64 cannot hold (`RidgeRegressions.learn`) is found later: those before it are then
+        learned, it and those after it are not. That holds for the arms of one slate as well.
         """
         if not (isinstance(decisions, Iterable) and isinstance(rewards, Iterable)):
             raise ValueError("decisions and rewards must be lists; use learn for a single one")
@@ -493,9 +494,9 @@ class Policy(Parameters):
     def replay(self, reward: float, group: GroupKey, items: Iterable[tuple[ArmId | None, Row, float]]) -> None:
         """Learn one decision that is kept elsewhere, such as in the log of a service.
 
-        The same decisions in the same order lead to bitwise identical states, whoever made them and whatever was chosen
-        in between. Whether a decision was learned before is not checked. Policies that keep `records` of decisions
-        cannot replay.
+        The same decisions in the same order lead to bitwise identical states, whoever made them and whatever was
+        chosen in between. Whether a decision was learned before is not checked. Policies that keep `records` of
+        decisions cannot replay.
 
         Parameters
         ----------
@@ -504,8 +505,8 @@ class Policy(Parameters):
         group : tuple of (attribute, value) pairs
             The user's group.
         items : iterable of (arm, row, reward)
-            Each arm that was looked at, None for one that was forgotten since, with its context and its reward. A row
-            that the model refuses (`RidgeRegressions.learn`) counts for the groups alone.
+            Each arm that was looked at, None for one that was forgotten since, with its context and its reward. A
+            row that the model refuses (`RidgeRegressions.learn`) counts for the groups alone.
         """
         if self.records():
             raise ValueError(f"{type(self).__name__} cannot replay, because it keeps records of its decisions")
@@ -520,7 +521,7 @@ class Policy(Parameters):
         self.rounds_learned += 1
 
     def learn_statistics(self, statistics: SufficientStatistics) -> None:
-        """Learn logged decisions, also of other policies, that have been summed up: each regression is solved once.
+        """Learn logged decisions, also of other policies, from their sums: each regression is solved once.
 
         Equivalent to learning them one by one, and much faster. For models whose order of rewards matters use
         `learn_logged`.
@@ -539,8 +540,8 @@ class Policy(Parameters):
     def forget_arm(self, arm: ArmId) -> None:
         """Retire an arm: what was learned of it is dropped, what its users received stays counted.
 
-        Offered again under the same id, it is a new arm. Rewards of earlier decisions for it still count for the groups,
-        and do not bring it back. What a shared model learned from it cannot be told apart, and stays.
+        Offered again under the same id, it is a new arm. Rewards of earlier decisions for it still count for the
+        groups, and do not bring it back. What a shared model learned from it cannot be told apart, and stays.
         """
         arm = as_arm(arm)
         self._ledger.forget(arm)
@@ -611,7 +612,8 @@ class Policy(Parameters):
         if model is None or model.width != width:
             if model is not None and self.rounds_learned:
                 raise ValueError(
-                    f"contexts must be {model.width} wide, as those the policy has learned, got {width}; a feature map "
+                    f"contexts must be {model.width} wide, as those the policy has learned, got {width}; a "
+                    "feature map "
                     "must not change once something has been learned"
                 )
             low, high = self.reward_range
@@ -662,8 +664,8 @@ class Policy(Parameters):
     def merge(self, other: Self) -> Self:
         """Return a policy that has learned what both have learned.
 
-        Both stay as they are. They must have the same parameters, except for `random_state`, and no common past, which
-        would count twice. Decisions of either can be learned by the result.
+        Both stay as they are. They must have the same parameters, except for `random_state`, and no common past,
+        which would count twice. Decisions of either can be learned by the result.
         """
         persistence.check_mergeable(self, other)
         merged = type(self)(**self.get_params())

@@ -11,16 +11,17 @@ from fairbandits.policies.policy import Predictions, Term
 class PrimalDualLinUCB(LinUCB):
     """LinUCB under the constraint that the reward gap is at most `tolerance`.
 
-    The constraint has a price, a Lagrange multiplier for each attribute: it rises while the constraint is violated, and
-    falls while it holds. A unit of reward is then worth `1 - price` for a user of the advantaged group, `1 + price` for
-    one of the disadvantaged group: the score is `(1 -+ price) * theta.x + alpha * width`, and the price is
-    `step * n * (gap - tolerance)` (`fairbandits.fairness.dual_prices`). Everybody else is served as by LinUCB.
+    The constraint has a price, a Lagrange multiplier for each attribute: it rises while the constraint is
+    violated, and falls while it holds. A unit of reward is then worth `1 - price` for a user of the advantaged
+    group, `1 + price` for one of the disadvantaged group: the score is `(1 -+ price) * theta.x + alpha * width`,
+    and the price is `step * n * (gap - tolerance)` (`fairbandits.fairness.dual_prices`). Everybody else is served
+    as by LinUCB.
 
-    A price above 1 means that users of the advantaged group are given arms of low predicted reward on purpose: levelling
-    down is what a constraint on the gap asks for where there is no other way.
+    A price above 1 means that users of the advantaged group are given arms of low predicted reward on purpose:
+    levelling down is what a constraint on the gap asks for where there is no other way.
 
-    After bandits with knapsacks, with the gap as the resource: Badanidiyuru, Kleinberg, Slivkins: Bandits with Knapsacks,
-    FOCS 2013; Agrawal, Devanur: Linear Contextual Bandits with Knapsacks, NIPS 2016.
+    After bandits with knapsacks, with the gap as the resource: Badanidiyuru, Kleinberg, Slivkins: Bandits with
+    Knapsacks, FOCS 2013; Agrawal, Devanur: Linear Contextual Bandits with Knapsacks, NIPS 2016.
 
     Examples
     --------

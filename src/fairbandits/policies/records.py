@@ -80,8 +80,8 @@ class Decision:
     arm : str or int
         The arm that was picked.
     probability : float or None
-        The probability with which it was picked for this user; None where that has no closed form (Thompson sampling
-        with a shared model).
+        The probability with which it was picked for this user; None where that has no closed form (Thompson
+        sampling with a shared model).
     group : tuple of (attribute, value) pairs
         The user's group.
     scores : Scores
@@ -166,8 +166,8 @@ class Decision:
         return f"Decision(number={self.number}, arm={self.arm!r}, probability={self.probability}, {parts})"
 
 
-#: A decision that is being written. Initialising a frozen class takes three times as long, and one decision is made in
-#: every round: so it is written as a draft, whose class is then set to `Decision`.
+#: A decision that is being written. Initialising a frozen class takes three times as long, and every round makes
+#: a decision. So it is written as a draft, whose class is then set to `Decision`.
 DecisionDraft: Any = make_dataclass("DecisionDraft", [field.name for field in fields(Decision)], slots=True)
 
 
@@ -180,8 +180,8 @@ class Slate:
     picked : tuple of ids
         The arms that were picked, in the order of their positions.
     probability : float or None
-        The probability with which these arms were picked in this order; None where that has no closed form (Thompson
-        sampling).
+        The probability with which these arms were picked in this order; None where that has no closed form
+        (Thompson sampling).
     group : tuple of (attribute, value) pairs
         The user's group.
     scores : Scores
@@ -298,7 +298,8 @@ def as_slate_rewards(
     values = [None if each is None else as_reward(each, reward_range) for each in reward]
     if len(values) != len(slate):
         raise ValueError(
-            f"rewards of a slate must be one per arm in their order, None for an arm nobody looked at, or a single "
+            "rewards of a slate must be one per arm in their order, None for an arm nobody looked at, or a "
+            "single "
             f"number, got {len(values)} for {len(slate)} arm(s)"
         )
     known = [value for value in values if value is not None]

@@ -40,7 +40,7 @@ def rng_from_dict(state: dict[str, Any]) -> np.random.Generator:
 
 
 def params_to_dict(params: dict[str, Any]) -> dict[str, Any]:
-    """Return parameters as JSON values; a generator is left out, because the state of the randomness is saved anyway."""
+    """Return parameters as JSON values, without a generator, whose state is saved elsewhere."""
     return {
         name: _to_json(value)
         for name, value in params.items()
@@ -71,7 +71,8 @@ def _from_json(value: Any, feature_map: Any) -> Any:
     if isinstance(value, dict) and set(value) == {"reward_model"}:
         if value["reward_model"] not in RewardModel.kinds:
             raise FeatureMapError(
-                f"its reward model {value['reward_model']!r} is not defined here; import the module that defines it"
+                f"its reward model {value['reward_model']!r} is not defined here; import the module that defines "
+                "it"
             )
         return RewardModel.kinds[value["reward_model"]]
     return value
@@ -86,8 +87,7 @@ def _to_json(value: Any) -> Any:
         return {"model": value.to_dict()}
     if isinstance(value, type):
         return {"reward_model": f"{value.__module__}.{value.__qualname__}"}
-    if isinstance(value, tuple):
-        return {"tuple": [_to_json(entry) for entry in value]}  # JSON has lists alone
-    if isinstance(value, list):
-        return [_to_json(entry) for entry in value]
+    if isinstance(value, tuple | list):
+        entries = [_to_json(entry) for entry in value]
+        return {"tuple": entries} if isinstance(value, tuple) else entries  # JSON has no tuples
     return value

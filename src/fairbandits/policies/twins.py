@@ -43,10 +43,11 @@ def twin_rewards(
     policy : Policy, or anything with its `score`
         A policy with random scores, such as `LinTS`, draws once for each.
     contexts : what `choose_many` takes
-        The users' contexts: an offer of a `Catalogue`, an array of shape (n_users, n_arms, n_features), or matrices.
+        The users' contexts: an offer of a `Catalogue`, an array of shape (n_users, n_arms, n_features), or
+        matrices.
     twins : the same
-        The contexts of the same users with another value of the sensitive attribute: with its columns changed, and all
-        that is computed from them, such as whether an arm matches.
+        The contexts of the same users with another value of the sensitive attribute: with its columns changed, and
+        all that is computed from them, such as whether an arm matches.
     groups, twin_groups : sequence, optional
         The groups of the users and of their twins.
     arms : sequence of str or int, optional

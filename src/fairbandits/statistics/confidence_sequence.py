@@ -1,20 +1,19 @@
 """A confidence sequence for means: anytime-valid confidence intervals.
 
-A fixed-sample 95% confidence interval covers the truth with probability 95% at one look. Whoever watches a stream, and
-acts the first time an interval excludes zero, finds "unfairness" in fair data sooner or later. A confidence sequence is
-wider by just so much that all looks together fail with probability 5%.
+A fixed-sample 95% confidence interval covers the truth with probability 95% at one look. Whoever watches a stream,
+and acts the first time an interval excludes zero, finds "unfairness" in fair data sooner or later. A confidence
+sequence is wider by just so much that all looks together fail with probability 5%.
 
 The one used here is the empirical Bernstein sequence with the gamma-exponential mixture (Howard, Ramdas,
-McAuliffe, Sekhon: Time-uniform, nonparametric, nonasymptotic confidence sequences, Annals of Statistics
-2021, Theorem 4 and Proposition 9). It assumes only that rewards lie in a known range. They need not be independent or
-identically distributed, as those of a learning policy never are. Its estimand is the average, over the rounds so far, of
-the conditional expectation of each reward.
+McAuliffe, Sekhon: Time-uniform, nonparametric, nonasymptotic confidence sequences, Annals of Statistics 2021,
+Theorem 4 and Proposition 9). It assumes only that rewards lie in a known range. They need not be independent or
+identically distributed, as those of a learning policy never are. Its estimand is the average, over the rounds so
+far, of the conditional expectation of each reward.
 
-Its variance process is the sum of `(x_i - prediction_i)^2` with the mean of the earlier rewards as the
-prediction, which depends on their order. Here it is bounded from above by the count and the sum of squared deviations
-alone, so that records can be merged and the interval stays valid: with
-`m2_i - m2_(i-1) = (1 - 1/i) (x_i - mean_(i-1))^2` the sum is at most `1/4 + m2 + min(m2, ln n)` for
-rewards in [0, 1].
+Its variance process is the sum of `(x_i - prediction_i)^2` with the mean of the earlier rewards as the prediction,
+which depends on their order. Here it is bounded from above by the count and the sum of squared deviations alone,
+so that records can be merged and the interval stays valid: with `m2_i - m2_(i-1) = (1 - 1/i) (x_i - mean_(i-1))^2`
+the sum is at most `1/4 + m2 + min(m2, ln n)` for rewards in [0, 1].
 """
 
 from __future__ import annotations
@@ -27,8 +26,8 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
-# The variance (in units of the squared range) at which the sequence is tightest: about 700 rewards with the spread of the
-# paper's. Elsewhere it is a little wider, and valid.
+# The variance (in units of the squared range) at which the sequence is tightest: about 700 rewards with the spread
+# of the paper's. Elsewhere it is a little wider, and valid.
 _TIGHTEST_AT = 20.0
 _MOST_STEPS = 50
 

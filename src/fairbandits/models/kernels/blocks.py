@@ -1,16 +1,16 @@
-"""Regressions in blocks of eight arms (array of structures of arrays), so that vector units work on all eight at once.
+"""Regressions in blocks of eight arms (AoSoA layout), so that vector units work on all eight at once.
 
 Entry e of the regression in lane l stands at `blocks[block, e, l]`, and one load brings that entry of all eight: a
 line of the cache, of which a regression by itself would use an eighth. A regression has these entries:
 
     the packed triangle of A^-1, d + 1 wide        theta, d + 1 long        a few pending steps, each d + 1 long
 
-Column d stands for the arm part f of the contexts, as if f were one feature with the value 1: A^-1 holds A^-1 f there,
-and theta holds theta.f. A context `u + f` then has the entries of u and one more, however many f has.
+Column d stands for the arm part f of the contexts, as if f were one feature with the value 1: A^-1 holds A^-1 f
+there, and theta holds theta.f. A context `u + f` then has the entries of u and one more, however many f has.
 
-A row that is learned subtracts a rank-one matrix s s' from A^-1. It waits as a pending step s; all pending steps of a
-block are subtracted in one pass over its memory, which learning would have to wait for otherwise, once a regression
-has `MOST_PENDING` of them.
+A row that is learned subtracts a rank-one matrix s s' from A^-1. It waits as a pending step s; all pending steps
+of a block are subtracted in one pass over its memory, which learning would have to wait for otherwise, once a
+regression has `MOST_PENDING` of them.
 """
 
 from __future__ import annotations
@@ -56,7 +56,8 @@ def theta_entry(d: int) -> int:
 def find_blocks(slots: Ints, where: Ints, n_blocks: int, arm_from: int, arm_to: int) -> tuple[int, Ints, Ints]:
     """Find the blocks that hold the regressions of arms, and the arm of each lane, -1 for none.
 
-    Returns the number of blocks, the blocks, and the arms. Where two arms have one regression, its block stands twice.
+    Returns the number of blocks, the blocks, and the arms. Where two arms have one regression, its block stands
+    twice.
     """
     # What is not written is garbage: a block has been met where what it holds leads back to it.
     met = np.empty(n_blocks, np.int64)

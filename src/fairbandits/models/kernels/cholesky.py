@@ -21,7 +21,8 @@ def checked_invert(gram: Floats, d: int) -> tuple[Floats, Floats, float]:
     root, inverse, log_det = invert(gram, d)
     if math.isnan(log_det):
         raise ValueError(
-            "contexts must keep A positive definite in float64: the columns are too large, and too close to copies "
+            "contexts must keep A positive definite in float64: the columns are too large, and too close to "
+            "copies "
             "of each other, for this ridge; scale the columns to about 1, or raise ridge"
         )
     return root, inverse, log_det
@@ -45,9 +46,9 @@ def unpacked(triangle: Floats, d: int) -> Floats:
 def invert(gram: Floats, d: int) -> tuple[Floats, Floats, float]:
     """Invert a positive definite matrix: M with A^-1 = M' M, A^-1 itself, and log det A (NaN if it is not one).
 
-    Written by hand because LAPACK's threads wait for each other: with all cores busy a call for a 134-wide matrix was
-    seen to take 90 ms, and this one takes 1. The matrix is scaled to a unit diagonal first,
-    so that columns of very different size cost no digits.
+    Written by hand because LAPACK's threads wait for each other: with all cores busy a call for a 134-wide matrix
+    was seen to take 90 ms, and this one takes 1. The matrix is scaled to a unit diagonal first, so that columns of
+    very different size cost no digits.
     """
     scale = np.empty(d)
     for i in range(d):

@@ -1,7 +1,7 @@
 """Scoring arms with a regression each. Nearly all that a round costs is in here.
 
-A context is `x = u + v`: the shared part u is the same for many arms of a round, the arm part v mostly the same in all
-rounds. With f the arm part that the arm learned last, and e = v - f,
+A context is `x = u + v`: the shared part u is the same for many arms of a round, the arm part v mostly the same in
+all rounds. With f the arm part that the arm learned last, and e = v - f,
 
     x' A^-1 x = (u + f)' A^-1 (u + f) + e' A^-1 (2 (u + f) + e)
 
@@ -48,10 +48,11 @@ from fairbandits.models.kernels.vectors import (
 _CANCELLED = 1e-6
 # Stands for a variance that is not positive, where the sign is a mark.
 _NOTHING = 1e-300
-# Users are scored by so many at a time, so that a block of regressions is in the cache for all but the first of them.
+# Users are scored by so many at a time, so that a block of regressions is in the cache for all but the first of
+# them.
 _USERS_AT_A_TIME = 64
-# Rows of the sums over a block: nothing; variance and mean of the prefix that a user's shared parts begin with; those
-# of one shared part; and from there on how far each pending step goes along the prefix.
+# Rows of the sums over a block: nothing; variance and mean of the prefix that a user's shared parts begin with;
+# those of one shared part; and from there on how far each pending step goes along the prefix.
 _ZERO, _VARIANCE, _MEAN, _PART_VARIANCE, _PART_MEAN, _STEPS = (np.uint64(i) for i in range(6))
 
 

@@ -26,8 +26,8 @@ FIRST_SHARED, N_SHARED, PATTERN, FIRST_ARM = range(4)
 #: Columns of `SplitRows.bounds`.
 START, STOP, NAME = range(3)
 
-#: Columns of the array `where`: the place of a regression's matrices, -1 while it has none; how many low-rank steps
-#: it has; and from `FIRST_STEP` on the places of these.
+#: Columns of the array `where`: the place of a regression's matrices, -1 while it has none; the number
+#: of its low-rank steps; and from `FIRST_STEP` on the places of these.
 MATRICES, N_STEPS, FIRST_STEP = range(3)
 
 #: What came of learning a row: done; the regression must be solved afresh; a column is outside the matrix; the
@@ -66,16 +66,17 @@ class SplitRows(NamedTuple):
 class PairLayout(NamedTuple):
     """The shared parts of some users, and the products of their entries, laid out once for all arms.
 
-    A user has several segments: the prefix that all its shared parts begin with, followed by column d, which stands
-    for the arm part (see `blocks`); then the rest of each shared part. A segment's pairs are those of its entries
-    with each other and, for a rest, with those of the prefix.
+    A user has several segments: the prefix that all its shared parts begin with, followed by column d, which
+    stands for the arm part (see `blocks`); then the rest of each shared part. A segment's pairs are those of its
+    entries with each other and, for a rest, with those of the prefix.
 
     Attributes
     ----------
     starts, columns, values : arrays
         The entries of the segments.
     pair_starts, pair_entries, pair_values : arrays
-        The pairs of the segments: their entries in a packed triangle, and their products, doubled off the diagonal.
+        The pairs of the segments: their entries in a packed triangle, and their products, doubled off the
+        diagonal.
     """
 
     starts: Columns

@@ -4,9 +4,9 @@ Every row that is learned subtracts a rank-one matrix from A^-1 (Sherman-Morriso
 
     A^-1 = I / ridge - s_1 s_1' - ... - s_n s_n'        x' A^-1 x = x.x / ridge - (s_1.x)^2 - ... - (s_n.x)^2
 
-The steps s take n d numbers instead of d^2, and the quadratic form n d multiplications. Where most of many arms have
-few observations that is nearly all of the memory and of the time. The rows are kept as well: A is computed from them
-when the regression needs matrices, and merging two regressions is learning the rows of one in the other.
+The steps s take n d numbers instead of d^2, and the quadratic form n d multiplications. Where most of many arms
+have few observations that is nearly all of the memory and of the time. The rows are kept as well: A is computed
+from them when the regression needs matrices, and merging two regressions is learning the rows of one in the other.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ from fairbandits.models.kernels.triangles import dot, dot_dense, is_inside, leve
 # No regression has more steps than this, nor more than a third of the entries of a row: from there on the pairs of
 # entries cost less than the steps.
 MOST_STEPS = 32
-# The most that x.x / ridge of all rows may sum to: it bounds how much of x.x / ridge the steps can cancel, and so how
-# many digits are lost: four of sixteen.
+# The most that x.x / ridge of all rows may sum to: it bounds how much of x.x / ridge the steps can cancel, and so
+# how many digits are lost: four of sixteen.
 _MOST_SQUARES = 1e4
 
 

@@ -46,8 +46,9 @@ def learn_row(
 ) -> int:
     """Learn one row: A += w x x', b += w r x, and A^-1, theta by Sherman-Morrison; return what came of it.
 
-    Where w x' A^-1 x is negative or above `most_leverage`, the update would lose too many digits, and nothing changes.
-    theta follows its own recursion instead of A^-1 b: that product cancels badly where columns differ in scale.
+    Where w x' A^-1 x is negative or above `most_leverage`, the update would lose too many digits, and nothing
+    changes. theta follows its own recursion instead of A^-1 b: that product cancels badly where columns differ in
+    scale.
     """
     model = RidgeState(*state)
     columns, values, _ = take_row(SplitRows(*rows), user, arm)

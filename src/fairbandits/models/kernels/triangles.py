@@ -1,8 +1,8 @@
 """Algebra on symmetric matrices that are stored as packed lower triangles, row after row.
 
-Half the memory, and memory is what a round waits for. Indices are unsigned where it counts: one that may be negative
-costs a branch at each access. Inner loops take no slices of arrays: each costs two atomic counts, more than the work
-on twenty numbers.
+Half the memory, and memory is what a round waits for. Indices are unsigned where it counts: one that may be
+negative costs a branch at each access. Inner loops take no slices of arrays: each costs two atomic counts, more
+than the work on twenty numbers.
 """
 
 from __future__ import annotations

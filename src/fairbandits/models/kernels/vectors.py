@@ -1,7 +1,7 @@
 """Loops over eight numbers at once: the interface, and which of two implementations is used.
 
-An array is read as rows of eight numbers, one for each regression of a block; a row is an entry of all eight. Entries
-may be float32 or float64, sums are float64. There are four operations:
+An array is read as rows of eight numbers, one for each regression of a block; a row is an entry of all eight.
+Entries may be float32 or float64, sums are float64. There are four operations:
 
     add_weighted(out, at, before, entry, table, start, places, weights, lo, hi)
         out[at] = before[entry] + sum of weights[k] * table[start + places[k]], k from lo to below hi
@@ -13,9 +13,10 @@ may be float32 or float64, sums are float64. There are four operations:
         out[row_start + j] -= sum over the steps of x[step + row] * x[step + j], for the first n j of `columns`;
         the steps begin at `first`, `first + stride`, ..., and n_steps is a constant
 
-`vectors_llvm` writes them as vector instructions: the compiler does not find by itself that it may. `vectors_plain`
-has them as ordinary loops, and is used where Numba is not one of the versions that the instructions were tested with,
-where `FAIRBANDITS_PLAIN_KERNELS` is set, and without compilation (`NUMBA_DISABLE_JIT`).
+`vectors_llvm` writes them as vector instructions: the compiler does not find by itself that it may.
+`vectors_plain` has them as ordinary loops, and is used where Numba is not one of the versions that the
+instructions were tested with, where `FAIRBANDITS_PLAIN_KERNELS` is set, and without compilation
+(`NUMBA_DISABLE_JIT`).
 """
 
 from __future__ import annotations
