@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import inspect
 import logging
+import os
 import time
 from collections.abc import Callable
 from functools import cache
@@ -38,6 +39,11 @@ _PATIENCE = 2.0
 def is_tested() -> bool:
     """Return whether the installed Numba is one of the versions that the tests have been run with."""
     return TESTED[0] <= tuple(int(part) for part in numba.__version__.split(".")[:2]) <= TESTED[1]
+
+
+def use_plain_loops() -> bool:
+    """Return whether kernels use ordinary loops instead of vector instructions (`models/kernels/vectors.py`)."""
+    return bool(os.environ.get("FAIRBANDITS_PLAIN_KERNELS")) or bool(config.DISABLE_JIT) or not is_tested()
 
 
 def kernel(*, reorder_sums: bool = False) -> Callable[[Kernel], Kernel]:
@@ -94,7 +100,7 @@ def _cache_of(function: Callable[..., Any]) -> Any:
 @cache
 def _stamp(path: str) -> str:
     """Return a hash of all source code that kernels of a file are compiled from."""
-    digest = hashlib.sha256(numba.__version__.encode())
+    digest = hashlib.sha256(f"{numba.__version__} {use_plain_loops()}".encode())
     for source in [Path(path), *sorted(_KERNELS.glob("*.py"))]:
         digest.update(source.read_bytes())
     return digest.hexdigest()

@@ -34,7 +34,9 @@ def test_a_trace_without_probabilities_or_with_slates(tmp_path):
     write_log(tmp_path / "log.parquet", unknown)
     assert Log.open(tmp_path / "log.parquet").roles.propensity is None
     slates = simulate(EpsilonGreedy(random_state=0), LinearWorld(), rounds=20, k=2)
-    with pytest.raises(ValueError, match="a log has one arm per row, but this trace has slates; simulate without k"):
+    with pytest.raises(
+        ValueError, match="a log has one arm per row, but this trace has slates; simulate without k"
+    ):
         write_log(tmp_path / "slates.parquet", slates)
     assert not (tmp_path / "slates.parquet").exists()
 

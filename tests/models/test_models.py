@@ -562,7 +562,10 @@ def test_feature_maps_by_name_are_fitted_on_the_first_visits(text, tmp_path):
         ("Model(feature_map=Nystrom)", "feature_map must be one of Nystroem, RBFSampler, .*, got 'Nystrom'"),
         ("Model(feature_map=Nystroem(colour=3))", "Nystroem does not take these parameters: .*colour"),
         ("Model(feature_map=3)", "feature_map must be one of .*, got 3"),
-        ("Model(feature_map=fractions:Fraction)", "feature_map must be a scikit-learn transformer .*, got 'fractions:Fraction'"),
+        (
+            "Model(feature_map=fractions:Fraction)",
+            "feature_map must be a scikit-learn transformer .*, got 'fractions:Fraction'",
+        ),
         ("Modell(kind=shared)", "model must be one of disjoint, shared, hybrid, a fairbandits.Model"),
         ("Model(kind)", "a parameter must be written as name=value, .*, got 'kind'"),
     ],

@@ -1,4 +1,4 @@
-"""Saving, loading and merging: to the bit, and nothing that is not ours is ever let in."""
+"""Saving, loading and merging: bitwise, and nothing that is not ours is ever let in."""
 
 import json
 import os
@@ -32,7 +32,7 @@ def metadata_of(path):
 
 
 @pytest.mark.parametrize("name", POLICIES)
-def test_the_same_arms_afterwards_to_the_bit(name, tmp_path):
+def test_the_same_arms_afterwards_bitwise(name, tmp_path):
     policy, _ = teach(fresh(POLICIES[name], random_state=3))
     policy.save(tmp_path / "policy")
     feature_map = getattr(policy.get_params().get("model"), "feature_map", None)

@@ -1,4 +1,4 @@
-"""Learning from a log, decision by decision: the same state to the bit, whatever happens in between."""
+"""Learning from a log, decision by decision: the same state bitwise, whatever happens in between."""
 
 import numpy as np
 import pytest

@@ -73,7 +73,7 @@ def test_fair_linucb_is_the_textbook(model, ridge, gamma, contexts, form):
 
 @pytest.mark.parametrize("model", ["disjoint", "shared"])
 @pytest.mark.parametrize("contexts", CONTEXTS)
-def test_gamma_0_is_linucb_to_the_bit(model, contexts):
+def test_gamma_0_is_linucb_bitwise(model, contexts):
     rng = np.random.default_rng(0)
     plain = LinUCB(alpha=0.5, model=model, random_state=4)
     fair = FairLinUCB(alpha=0.5, gamma=0.0, model=model, random_state=4)

@@ -16,7 +16,7 @@ from fairbandits.service.http.app import create_app
 from tests.service.key_issuer import KeyIssuer
 from tests.service.small import USER, small_config
 
-DOCUMENT = Path(__file__).parents[2] / "docs" / "service.md"
+DOCUMENT = Path(__file__).parents[2] / "ARCHITECTURE.md"
 SERVICE = Path(fairbandits.service.__file__).parent
 MAX_FILES = 16
 

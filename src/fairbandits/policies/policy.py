@@ -20,7 +20,17 @@ from fairbandits.contexts import Offer
 from fairbandits.fairness import Group, GroupKey, GroupRewards, as_group, as_groups
 from fairbandits.fairness.group_rewards import as_range, as_reward
 from fairbandits.fairness.groups import DEFAULT_ATTRIBUTE
-from fairbandits.models import Model, RewardModel, Row, Rows, as_model, as_rows, check_width, stack_rows
+from fairbandits.models import (
+    Model,
+    RewardModel,
+    Row,
+    Rows,
+    SparseRows,
+    as_model,
+    as_rows,
+    check_width,
+    stack_rows,
+)
 from fairbandits.parameters import Parameters, number, parameter
 from fairbandits.policies import batch_learning, persistence
 from fairbandits.policies.batch_learning import SufficientStatistics
@@ -127,13 +137,18 @@ class Policy(Parameters):
 
     def _begin(self) -> None:
         self._rng = as_generator(self.random_state)
-        self._builder = as_model(self.model)
-        self._model: RewardModel | None = None
+        self._set_builder()
         self._arms = ArmIndex()
         self._ledger = Ledger()
         self.groups = GroupRewards(self.reward_range, self._arms)
         self.rounds_learned = 0
         self.metadata: dict[str, Any] = {}
+
+    def _set_builder(self) -> None:
+        self._builder = as_model(self.model)
+        # The width that a feature map takes, None without one.
+        self._map_width = self._builder.width
+        self._model: RewardModel | None = None
 
     # -- what an algorithm defines ---------------------------------------------------------------------
 
@@ -148,7 +163,7 @@ class Policy(Parameters):
 
     def transform(self, rows: Rows) -> Rows:
         """Transform contexts before the model sees them; by default with the model's feature map."""
-        return self._builder.transform(rows)
+        return rows if self._map_width is None else self._builder.transform(rows)
 
     def records(self) -> Mapping[str, GroupRewards]:
         """Return records that the policy keeps besides `groups`: they are saved and merged with it."""
@@ -200,7 +215,9 @@ class Policy(Parameters):
         own = Scores(scores.mean[0], scores.width[0], scores.exploration[0], scores.fairness[0], scores.total[0])
         index, probability = self.picker.pick(own, key, self._rng)
         ledger = self._ledger
-        row, issued = seen.row(0, index), ledger.issue()
+        # What `seen.row` does for the common case, without the call.
+        row = Row(seen.parts, 0, index, seen.width) if type(seen) is SparseRows else seen.row(0, index)
+        issued = ledger.issue()
         decision = DecisionDraft(ids[index], probability, key, own, ids, index, row, ledger.policy, issued)
         decision.__class__ = Decision
         return decision  # type: ignore[no-any-return]
@@ -557,8 +574,8 @@ class Policy(Parameters):
     @property
     def n_features_in_(self) -> int | None:
         """The number of features of the contexts; None before the first ones."""
-        if self._builder.width is not None:
-            return self._builder.width
+        if self._map_width is not None:
+            return self._map_width
         return None if self._model is None else self._model.width
 
     @property
@@ -583,8 +600,7 @@ class Policy(Parameters):
 
     def _expected_width(self) -> int | None:
         """Return the width that contexts must have; any, while nothing has been learned."""
-        width = self._builder.width
-        return self._learned_width() if width is None else width
+        return self._learned_width() if self._map_width is None else self._map_width
 
     def _learned_width(self) -> int | None:
         return self._model.width if self.rounds_learned and self._model is not None else None
@@ -673,8 +689,7 @@ class Policy(Parameters):
         if "random_state" in names:
             self._rng = as_generator(self.random_state)
         if names & {"model", "ridge", "reward_range"}:
-            self._builder = as_model(self.model)
-            self._model = None
+            self._set_builder()
         if "reward_range" in names:
             self.groups = GroupRewards(self.reward_range, self._arms)
 

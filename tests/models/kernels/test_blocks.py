@@ -1,4 +1,4 @@
-"""Models that lie side by side in lanes predict what each would by itself, whatever the others do."""
+"""Regressions in blocks of eight predict what each would by itself."""
 
 import numpy as np
 import pytest
@@ -83,7 +83,7 @@ def test_every_model_is_a_direct_solve(kind, seed, n_arms, rounds):
         np.testing.assert_allclose(model.coefficients(arm), np.linalg.solve(direct.A[arm], direct.b[arm]), **CLOSE)
 
 
-def test_goes_on_to_the_bit_after_a_file_with_steps_that_wait(tmp_path):
+def test_goes_on_bitwise_after_a_file_with_steps_that_wait(tmp_path):
     rng = np.random.default_rng(0)
     policy = LinUCB(random_state=0)
     for _ in range(120):
@@ -185,7 +185,7 @@ def test_loops_over_eight_numbers(dtype, lo, hi):
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_steps_are_taken_off_a_line(dtype):
+def test_outer_products_are_subtracted_from_a_row(dtype):
     rng = np.random.default_rng(5)
     matrix, steps = (rng.normal(size=(16, LANES)).astype(dtype) for _ in range(2))
     columns = np.array([0, 3], np.uint64)

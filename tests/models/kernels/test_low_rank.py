@@ -1,4 +1,4 @@
-"""Models that have learned little have no matrices, and nobody can tell by what they predict."""
+"""Regressions with few observations have no matrices, and predict what others predict."""
 
 import numpy as np
 import pytest
@@ -28,7 +28,7 @@ def learned(X, rewards, weights=None, **options):
     return model
 
 
-def is_grown(model, slot=0):
+def has_matrices(model, slot=0):
     return model.where[slot, MATRICES] >= 0
 
 
@@ -56,7 +56,7 @@ def test_every_row_is_learned_as_the_textbook_does(filled, dtype):
         model = learned(X[:n], rewards[:n], weights, dtype=dtype)
         tolerance = 1e-9 if dtype == "float64" else 1e-5
         assert_is_textbook(model, X[:n], rewards[:n], weights[:n], rows_of(7, filled, 2), tolerance)
-        grown.append(is_grown(model))
+        grown.append(has_matrices(model))
     assert grown == [n > max(1, filled // 3) for n in range(1, 20)]
 
 
@@ -70,7 +70,7 @@ def test_two_halves_merge_into_the_whole(n_one, n_other, is_full, seed):
     assert_is_textbook(one, X, rewards, np.ones(n), rows_of(3, WIDTH, 3), 1e-8)
 
 
-def test_a_bank_that_has_nothing_takes_another_to_the_bit():
+def test_an_empty_model_merges_another_bitwise():
     X = rows_of(6, WIDTH)
     other, empty = learned(X, np.linspace(0, 1, 6)), DisjointModel(WIDTH, RIDGE)
     empty.merge(other, [(0, 0)])
@@ -81,18 +81,18 @@ def test_a_bank_that_has_nothing_takes_another_to_the_bit():
 def test_rows_far_too_large_for_steps_are_solved_afresh():
     X = 1e3 * rows_of(3, WIDTH)
     model = learned(X, [0.1, 0.2, 0.3])
-    assert is_grown(model)
+    assert has_matrices(model)
     assert_is_textbook(model, X, np.array([0.1, 0.2, 0.3]), np.ones(3), rows_of(3, WIDTH, 4), 1e-8)
 
 
-def test_what_is_forgotten_makes_room():
+def test_forgetting_frees_memory():
     X = rows_of(40, WIDTH)
     model, rows = DisjointModel(WIDTH, RIDGE), as_rows(X)
     for _ in range(5):
         for slot, n in ((0, 3), (1, 14), (2, 5)):
             for i in range(n):
                 model.learn(slot, rows.row(0, i), 0.5)
-            assert is_grown(model, slot) == (n > WIDTH // 3)
+            assert has_matrices(model, slot) == (n > WIDTH // 3)
         sizes = {name: array.shape for name, array in model.arrays().items()}
         for slot in range(3):
             model.forget(slot)
@@ -102,12 +102,12 @@ def test_what_is_forgotten_makes_room():
     assert all(array.shape[0] == 0 for array in model.arrays().values())
 
 
-def test_saved_young_and_loaded_goes_on_to_the_bit(tmp_path):
+def test_a_saved_low_rank_model_continues_bitwise(tmp_path):
     rng = np.random.default_rng(5)
     policy = LinUCB(random_state=0)
     for _ in range(30):
         policy.learn(policy.choose(rng.normal(size=(7, 20))), rng.random())
-    assert not any(is_grown(policy.reward_model, slot) for slot in range(7))
+    assert not any(has_matrices(policy.reward_model, slot) for slot in range(7))
     policy.forget_arm(3)
     policy.save(tmp_path / "policy.safetensors")
     again = LinUCB.load(tmp_path / "policy.safetensors")
@@ -116,7 +116,7 @@ def test_saved_young_and_loaded_goes_on_to_the_bit(tmp_path):
         for one in (policy, again):
             one.learn(one.choose(contexts), reward)
     assert again.checksum() == policy.checksum()
-    assert all(is_grown(policy.reward_model, slot) for slot in range(7))
+    assert all(has_matrices(policy.reward_model, slot) for slot in range(7))
 
 
 WRONG = {
@@ -176,7 +176,7 @@ def test_models_that_have_matrices_from_the_first_row():
     for description in (Model(kind="shared"), Model(kind="hybrid"), Model(discount=0.9)):
         model = description.build(WIDTH, RIDGE, (0.0, 1.0))
         model.learn(0, as_rows(X).row(0, 0), 0.5)
-        assert is_grown(getattr(model, "arms", model))
+        assert has_matrices(getattr(model, "arms", model))
 
 
 @given(st.lists(st.integers(0, 5), max_size=60))

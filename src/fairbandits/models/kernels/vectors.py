@@ -20,20 +20,11 @@ where `FAIRBANDITS_PLAIN_KERNELS` is set, and without compilation (`NUMBA_DISABL
 
 from __future__ import annotations
 
-import os
-
-from numba.core import config
-
-from fairbandits.jit import is_tested
+from fairbandits.jit import use_plain_loops
 from fairbandits.models.kernels import vectors_plain
 
 #: The regressions of a block; `place >> LANE_BITS` is the block of a place, `place & LANE_MASK` its lane.
 LANES, LANE_BITS, LANE_MASK = 8, 3, 7
-
-
-def use_plain() -> bool:
-    """Return whether the ordinary loops are used."""
-    return bool(os.environ.get("FAIRBANDITS_PLAIN_KERNELS")) or bool(config.DISABLE_JIT) or not is_tested()
 
 
 add_weighted = vectors_plain.add_weighted
@@ -41,7 +32,7 @@ subtract_square = vectors_plain.subtract_square
 set_products = vectors_plain.set_products
 subtract_outer = vectors_plain.subtract_outer
 
-if not use_plain():
+if not use_plain_loops():
     from fairbandits.models.kernels import vectors_llvm
 
     add_weighted = vectors_llvm.add_weighted

@@ -52,7 +52,7 @@ def set_products(out: Any, at: Any, x: Any, x_from: Any, y: Any, y_from: Any, n:
     sums = np.zeros(_LANES)
     for k in range(n):
         for lane in range(_LANES):
-            sums[lane] += ours[x_from + k, lane] * theirs[y_from + k, lane]
+            sums[lane] += np.float64(ours[x_from + k, lane]) * np.float64(theirs[y_from + k, lane])
     for lane in range(_LANES):
         target[at, lane] = sums[lane]
 
