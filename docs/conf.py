@@ -1,4 +1,4 @@
-"""How Sphinx builds the documentation."""
+"""Configuration of the Sphinx documentation."""
 
 from importlib import metadata
 

@@ -1,9 +1,13 @@
 """What the documents show must run."""
 
+import pkgutil
 import re
+from importlib import import_module
 from pathlib import Path
 
 import pytest
+
+import fairbandits
 
 ROOT = Path(__file__).parent.parent
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")])
@@ -29,3 +33,25 @@ def test_every_file_that_a_document_links_to_exists():
     for path in DOCUMENTS:
         for target in re.findall(r"\]\((?!https?:|#|mailto:)([^)#\s]+)", path.read_text()):
             assert (path.parent / target).exists(), f"{path.name} links to {target}"
+
+
+def exported_names():
+    """Return the names that packages export. The command and the service are not imported, but run."""
+    packages = [module.name for module in pkgutil.iter_modules(fairbandits.__path__) if module.ispkg]
+    libraries = [import_module(f"fairbandits.{name}") for name in packages if name not in {"cli", "service"}]
+    return [
+        (module.__name__, name) for module in (fairbandits, *libraries) for name in getattr(module, "__all__", [])
+    ]
+
+
+def test_the_api_reference_lists_every_exported_name():
+    text = (ROOT / "docs" / "api.rst").read_text()
+    listed = set(re.findall(r"^\.\. (?:auto\w+|data):: (fairbandits[\w.]+)$", text, flags=re.MULTILINE))
+    # A name that `fairbandits` exports is listed there, and not again with its package.
+    missing = [
+        f"{module}.{name}"
+        for module, name in exported_names()
+        if f"{module}.{name}" not in listed
+        and not (name in fairbandits.__all__ and f"fairbandits.{name}" in listed)
+    ]
+    assert not missing
