@@ -55,3 +55,11 @@ def test_the_api_reference_lists_every_exported_name():
         and not (name in fairbandits.__all__ and f"fairbandits.{name}" in listed)
     ]
     assert not missing
+
+
+def test_the_readme_is_short():
+    lines = (ROOT / "README.md").read_text().splitlines()
+    assert len(lines) <= 150
+    tables = "".join("|" if line.startswith("|") else " " for line in lines).split()
+    # Two lines of a table are its head.
+    assert max(map(len, tables)) - 2 <= 8

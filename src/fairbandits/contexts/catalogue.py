@@ -15,9 +15,9 @@ from fairbandits.arms import ArmId, as_arms
 from fairbandits.categorical import Categorical
 from fairbandits.contexts.matches import Matches, SharedParts
 from fairbandits.contexts.offer import Offer
-from fairbandits.models import DenseRows, SparseRows, as_floats, checked_csr, refuse_unusable
 from fairbandits.models.kernels.layouts import SplitRows
 from fairbandits.models.kernels.split_rows import count_unusable
+from fairbandits.models.rows import DenseRows, SparseRows, as_floats, checked_csr, refuse_unusable
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -19,13 +19,7 @@ from fairbandits.models.rows import (
     Row,
     Rows,
     SparseRows,
-    as_floats,
     as_rows,
-    check_width,
-    checked_csr,
-    checked_entries,
-    refuse_unusable,
-    stack_rows,
 )
 from fairbandits.models.shared import SharedModel
 
@@ -46,14 +40,8 @@ __all__ = [
     "SparseRows",
     "alpha_from_delta",
     "alpha_schedule",
-    "as_floats",
     "as_model",
     "as_rows",
-    "check_width",
-    "checked_csr",
-    "checked_entries",
     "fair_linucb_regret_bound",
     "linucb_regret_bound",
-    "refuse_unusable",
-    "stack_rows",
 ]

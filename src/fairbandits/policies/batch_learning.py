@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from fairbandits.arms import ArmIndex, as_arm
 from fairbandits.categorical import Categorical
 from fairbandits.fairness import GroupKey, GroupRewards, as_group
-from fairbandits.models import NormalEquations, Rows, as_rows, check_width
+from fairbandits.models import NormalEquations, Rows, as_rows
+from fairbandits.models.rows import check_width
 from fairbandits.policies.persistence import check_same_parameters
 
 if TYPE_CHECKING:

@@ -20,17 +20,8 @@ from fairbandits.contexts import Offer
 from fairbandits.fairness import Group, GroupKey, GroupRewards, as_group, as_groups
 from fairbandits.fairness.group_rewards import as_range, as_reward
 from fairbandits.fairness.groups import DEFAULT_ATTRIBUTE
-from fairbandits.models import (
-    Model,
-    RewardModel,
-    Row,
-    Rows,
-    SparseRows,
-    as_model,
-    as_rows,
-    check_width,
-    stack_rows,
-)
+from fairbandits.models import Model, RewardModel, Row, Rows, SparseRows, as_model, as_rows
+from fairbandits.models.rows import check_width, stack_rows
 from fairbandits.parameters import Parameters, number, parameter
 from fairbandits.policies import batch_learning, persistence
 from fairbandits.policies.batch_learning import SufficientStatistics

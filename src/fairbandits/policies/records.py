@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from fairbandits.arms import ArmId, as_arm
 from fairbandits.fairness import GroupKey, as_group
 from fairbandits.fairness.group_rewards import as_reward
-from fairbandits.models import Row, checked_entries
+from fairbandits.models.rows import Row, checked_entries
 
 Floats = NDArray[np.float64]
 
