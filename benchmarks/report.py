@@ -27,8 +27,12 @@ Contenders = dict[str, dict[str, Any]]
 def markdown(peers: dict[str, Any]) -> str:
     """Return the table of the documentation: rates on one thread, and how many times faster fairbandits is."""
     contenders: Contenders = peers["contenders"]
+    machine = peers["machine"]
+    releases = sorted({contender["release"] for contender in contenders.values() if contender["release"]})
     lines = [
-        "| | computes | contexts | arms as the textbook's | W1 rounds/s | W2 rounds/s | W3 users/s | W1 loss |",
+        f"{machine['processor']}, {machine['cores']} cores, Python {machine['python']}; {', '.join(releases)}.",
+        "",
+        "| | computes | contexts | same choices as the textbook | W1 rounds/s | W2 rounds/s | W3 users/s | W1 loss |",
         "| --- | --- | --- | --- | --- | --- | --- | --- |",
     ]
     for name, contender in contenders.items():
@@ -60,7 +64,7 @@ def agreement(contender: dict[str, Any]) -> str:
     if "check" not in contender:
         return "not LinUCB"
     agreed, rounds = contender["check"]["agreed"], contender["check"]["rounds"]
-    return "yes" if agreed == rounds else f"WRONG in {rounds - agreed} of {rounds}"
+    return "yes" if agreed == rounds else f"no, {rounds - agreed} of {rounds} differ"
 
 
 def loss(contenders: Contenders, name: str) -> str:
