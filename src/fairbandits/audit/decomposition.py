@@ -8,9 +8,15 @@ effects (Kitagawa 1955; Oaxaca 1973 and Blinder 1973 for regressions):
     within-arm effect   (p1 + p2) / 2 (m1 - m2)           one group received more reward from the same arm
 
 The shares of each group sum to one, so c does not change the sums over arms. It is the mean of the two groups'
-mean rewards, so that more exposure to an arm counts as an advantage exactly if the arm is better than average. An
-arm that one group was never shown (a one-sided arm) has no m for that group; the other group's m replaces it, so
-all of its contribution is an exposure effect.
+mean rewards, so that more exposure to an arm counts as an advantage exactly if the arm is better than average.
+
+An arm may have no rewards from one of the groups, and then m1 - m2 is unknown:
+
+- If chance alone explains that, because the group would have been expected to receive it fewer than five times (a
+  *rare* arm), m1 - m2 is taken from arms that are equally rare and have rewards from both groups. To count it as zero
+  would shift the within-arm effect to the exposure effect, by a third with two rewards per arm.
+- Otherwise the group was not shown the arm on purpose (a *one-sided* arm). What it would have received is unknown; all of
+  its contribution counts as an exposure effect.
 """
 
 from __future__ import annotations
@@ -20,19 +26,19 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from fairbandits.audit.grouped_sums import RewardSums
-from fairbandits.audit.log_sums import Floats
+Floats = NDArray[np.float64]
 
-# Limit on draws times arms. The relative error of a standard error is 7% with 100 draws and 4% with 400.
-_MAX_COST = 4_000_000
-_MIN_DRAWS, MAX_DRAWS = 100, 400
-# Limit on draws times arms that are held in memory at once.
-_BATCH_SIZE = 1 << 20
+# A group that would be expected to receive an arm this often, and never did, was not shown it on purpose.
+_MIN_EXPECTED = 5.0
+# Upper ends of classes of arms by their number of rewards; arms of a class are taken to be equally rare.
+_CLASS_ENDS = np.array([1.0, 2.0, 3.0, 5.0, 8.0, 13.0])
+# A class with fewer arms that have rewards from both groups borrows from all arms instead.
+_MIN_ARMS = 10
 
 
 @dataclass(frozen=True, eq=False)
 class ArmEffects:
-    """The contributions of arms to a gap; of shape (arms,) or (draws, arms).
+    """The contributions of arms to a gap; of shape (arms,) or (folds, arms).
 
     Attributes
     ----------
@@ -40,13 +46,16 @@ class ArmEffects:
         The exposure effect of each arm.
     within_arm : array
         The within-arm effect of each arm.
-    one_sided : array of bool
-        Whether only one of the groups was shown the arm.
+    is_one_sided : array of bool
+        Whether one of the groups was not shown the arm, and chance does not explain it.
+    is_rare : array of bool
+        Whether the difference between the groups was taken from other rare arms.
     """
 
     exposure: Floats
     within_arm: Floats
-    one_sided: NDArray[np.bool_]
+    is_one_sided: NDArray[np.bool_]
+    is_rare: NDArray[np.bool_]
 
     @property
     def total(self) -> Floats:
@@ -54,78 +63,77 @@ class ArmEffects:
         return self.exposure + self.within_arm
 
     def sums(self) -> Floats:
-        """Return the sums over arms: exposure, the part of it due to one-sided arms, within-arm, and total."""
-        exposure, within_arm = self.exposure.sum(axis=-1), self.within_arm.sum(axis=-1)
-        one_sided = np.where(self.one_sided, self.exposure, 0.0).sum(axis=-1)
-        return np.stack([exposure, one_sided, within_arm, exposure + within_arm], axis=-1)
+        """Return the sums over arms: exposure, the part of it due to one-sided arms, and within-arm."""
+        one_sided = np.where(self.is_one_sided, self.exposure, 0.0).sum(axis=-1)
+        return np.stack([self.exposure.sum(axis=-1), one_sided, self.within_arm.sum(axis=-1)], axis=-1)
 
 
-def decompose(count_1: Floats, mean_1: Floats, count_2: Floats, mean_2: Floats) -> ArmEffects:
+def decompose(count_1: Floats, total_1: Floats, count_2: Floats, total_2: Floats) -> ArmEffects:
     """Decompose the gap between two groups, the mean reward of the first minus that of the second.
 
     Parameters
     ----------
     count_1, count_2 : arrays of shape (..., arms)
         The number of rewards of each group from each arm; at least one in total.
-    mean_1, mean_2 : arrays
-        The mean rewards; ignored where the count is 0.
+    total_1, total_2 : arrays
+        The sums of these rewards.
 
     Examples
     --------
     Both groups receive 0.8 from the first arm and 0.4 from the second, but with different frequencies:
 
-    >>> effects = decompose(*np.array([[30.0, 10.0], [0.8, 0.4], [10.0, 30.0], [0.8, 0.4]]))
-    >>> effects.exposure, effects.within_arm
+    >>> effects = decompose(*np.array([[30.0, 10.0], [24.0, 4.0], [10.0, 30.0], [8.0, 12.0]]))
+    >>> effects.exposure.round(3), effects.within_arm.round(3)
     (array([0.1, 0.1]), array([0., 0.]))
     """
-    p1, p2 = (count / count.sum(axis=-1, keepdims=True) for count in (count_1, count_2))
-    in_1, in_2 = count_1 > 0, count_2 > 0
-    # Arms that neither group was shown have share 0 in both, so their means do not matter.
-    m1, m2 = np.where(in_1, mean_1, mean_2), np.where(in_2, mean_2, mean_1)
-    middle = (m1 + m2) / 2.0
+    n1, n2 = (count.sum(axis=-1, keepdims=True) for count in (count_1, count_2))
+    p1, p2 = count_1 / n1, count_2 / n2
+    with np.errstate(all="ignore"):
+        m1, m2 = (np.where(c > 0, t / c, 0.0) for c, t in ((count_1, total_1), (count_2, total_2)))
+    has_both = (count_1 > 0) & (count_2 > 0)
+    rewards = count_1 + count_2
+    expected = rewards * np.where(count_1 > 0, n2, n1) / (n1 + n2)
+    is_one_sided = (rewards > 0) & ~has_both & (expected >= _MIN_EXPECTED)
+    is_rare = (rewards > 0) & ~has_both & ~is_one_sided
+    weight = (p1 + p2) / 2.0
+    difference = np.where(has_both, m1 - m2, 0.0)
+    difference = np.where(is_rare, _typical_difference(rewards, weight, difference, has_both), difference)
     centre = ((p1 * m1).sum(axis=-1, keepdims=True) + (p2 * m2).sum(axis=-1, keepdims=True)) / 2.0
-    return ArmEffects((p1 - p2) * (middle - centre), (p1 + p2) / 2.0 * (m1 - m2), in_1 != in_2)
+    within_arm = weight * difference
+    # What is not within arms is exposure; c is subtracted in proportion to the difference in shares.
+    exposure = p1 * m1 - p2 * m2 - within_arm - (p1 - p2) * centre
+    return ArmEffects(exposure, within_arm, is_one_sided, is_rare)
 
 
-def n_draws(n_arms: int, max_draws: int = MAX_DRAWS) -> int:
-    """Return the number of bootstrap draws: fewer for tens of thousands of arms."""
-    return int(np.clip(_MAX_COST // max(n_arms, 1), _MIN_DRAWS, max_draws))
+def _typical_difference(rewards: Floats, weight: Floats, difference: Floats, has_both: NDArray[np.bool_]) -> Floats:
+    """Return the mean difference of arms in the same class of rarity, for each arm."""
+    classes = np.searchsorted(_CLASS_ENDS, rewards)
+    known = np.where(has_both, weight, 0.0)
+    overall = _ratio((known * difference).sum(axis=-1, keepdims=True), known.sum(axis=-1, keepdims=True))
+    typical = np.broadcast_to(overall, rewards.shape).copy()
+    for number in range(len(_CLASS_ENDS) + 1):
+        is_in = classes == number
+        mass = np.where(is_in, known, 0.0)
+        mean = _ratio((mass * difference).sum(axis=-1, keepdims=True), mass.sum(axis=-1, keepdims=True))
+        enough = (is_in & has_both).sum(axis=-1, keepdims=True) >= _MIN_ARMS
+        typical = np.where(is_in & enough, mean, typical)
+    return typical
 
 
-def bootstrap_standard_errors(
-    first: RewardSums, second: RewardSums, rng: np.random.Generator, max_draws: int = MAX_DRAWS
-) -> tuple[Floats, Floats]:
-    """Return standard errors from a parametric bootstrap of the sums of each arm.
+def _ratio(numerator: Floats, denominator: Floats) -> Floats:
+    return np.divide(numerator, denominator, out=np.zeros_like(numerator), where=denominator > 0.0)
 
-    Resampling rows with replacement amounts to drawing the number of rows of each arm (Poisson, as there are many
-    rows), and then their mean, which is approximately normal around the arm's own.
 
-    Returns
-    -------
-    sums : array of 4
-        The standard errors of `ArmEffects.sums()`.
-    by_arm : array
-        The standard errors of `ArmEffects.total`.
+def leave_out_folds(by_fold: Floats) -> Floats:
+    """Return the sums without each fold, of shape (folds, arms), for folds that are not empty."""
+    filled = by_fold[:, by_fold.sum(axis=0) > 0.0] if by_fold.ndim == 2 else by_fold
+    return (filled.sum(axis=1)[:, None] - filled).T
+
+
+def jackknife_error(estimates: Floats) -> Floats:
+    """Return the standard error of estimates that each leave out one of several random groups of users.
+
+    The delete-a-group jackknife (Kott 2001): `sqrt((B - 1) / B sum (theta_b - mean theta)^2)`.
     """
-    n_arms = first.count.size
-    draws = n_draws(n_arms, max_draws)
-    sums, total, squares = [], np.zeros(n_arms), np.zeros(n_arms)
-    for start in range(0, draws, size := max(1, _BATCH_SIZE // max(n_arms, 1))):
-        drawn = [_draw(group, min(size, draws - start), rng) for group in (first, second)]
-        effects = decompose(*drawn[0], *drawn[1])
-        sums.append(effects.sums())
-        by_arm = effects.total
-        total += by_arm.sum(axis=0)
-        squares += (by_arm**2).sum(axis=0)
-    variance = (squares - total**2 / draws) / (draws - 1)
-    return np.concatenate(sums).std(axis=0, ddof=1), np.sqrt(np.maximum(variance, 0.0))
-
-
-def _draw(group: RewardSums, draws: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
-    """Draw the counts and means of all arms."""
-    shape = (draws, group.count.size)
-    count = rng.poisson(group.count, shape).astype(float)
-    # An empty draw is almost impossible, because groups this small are not compared.
-    count[count.sum(axis=1) == 0] = group.count
-    spread = np.sqrt(group.m2 / np.maximum(group.count, 1.0))
-    return count, group.mean + spread / np.sqrt(np.maximum(count, 1.0)) * rng.standard_normal(shape)
+    n = len(estimates)
+    return np.sqrt((n - 1) / n * ((estimates - estimates.mean(axis=0)) ** 2).sum(axis=0))

@@ -78,8 +78,8 @@ class GroupedSums:
         The labels of each group, sorted by name.
     overall : RewardSums
         One entry per group.
-    cumulative : RewardSums
-        One row per time block and one column per group: the sums up to the end of the block.
+    by_block : RewardSums
+        One row per time block and one column per group.
     blocks : TimeBlocks
         The time blocks.
     by_arm : callable
@@ -88,16 +88,28 @@ class GroupedSums:
         The label of each arm.
     reward_range : tuple of two floats
         The lowest and the highest possible reward.
+    unknown : RewardSums
+        The sums of users whose group is unknown.
+    group_of_combination : array of int
+        The group of each combination of `LogSums`, -1 if it is unknown.
     """
 
     attributes: tuple[str, ...]
     labels: list[tuple[Any, ...]]
     overall: RewardSums
-    cumulative: RewardSums
+    by_block: RewardSums
     blocks: TimeBlocks
     by_arm: Callable[[int], RewardSums]
     arms: Sequence[Any]
     reward_range: tuple[float, float]
+    unknown: RewardSums
+    group_of_combination: NDArray[np.int64]
+
+    @property
+    def cumulative(self) -> RewardSums:
+        """The sums up to the end of each time block."""
+        parts = (self.by_block.count, self.by_block.total, self.by_block.squares, self.by_block.missing)
+        return RewardSums(*(np.cumsum(part, axis=0) for part in parts))
 
 
 def group_by(sums: LogSums, attributes: tuple[str, ...]) -> GroupedSums:
@@ -117,11 +129,13 @@ def group_by(sums: LogSums, attributes: tuple[str, ...]) -> GroupedSums:
         attributes,
         labels,
         RewardSums.from_table(overall),
-        RewardSums.from_table(np.cumsum(by_block, axis=0)),
+        RewardSums.from_table(by_block),
         sums.blocks,
         lambda number: _by_arm(sums, group[sums.combination] == number),
         sums.arms,
         sums.reward_range,
+        RewardSums.from_table(by_combination[group < 0].sum(axis=0)),
+        group,
     )
 
 

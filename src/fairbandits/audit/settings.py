@@ -1,0 +1,55 @@
+"""The settings of an audit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from fairbandits.validation import check_integer
+
+#: The number of rewards that a group needs to be compared while a log is being watched.
+MIN_ROWS = 100
+
+
+@dataclass(frozen=True)
+class AuditSettings:
+    """The settings of an audit.
+
+    Attributes
+    ----------
+    confidence : float
+        The joint confidence of all intervals.
+    tolerance : float or None
+        The largest gap that is tolerated.
+    sequential : bool
+        Whether intervals are anytime-valid, for a log that is watched while it grows.
+    min_rows : int
+        The number of rewards that a group needs to be compared; only for `sequential`.
+    max_unassessed : float
+        The largest share of users that may be left out of a verdict of "fair".
+    lower_is_better : bool
+        Whether rewards are harms, so that the group with the highest mean is disadvantaged.
+    """
+
+    confidence: float = 0.95
+    tolerance: float | None = None
+    sequential: bool = False
+    min_rows: int = MIN_ROWS
+    max_unassessed: float = 0.01
+    lower_is_better: bool = False
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.confidence, Real) or not 0.0 < self.confidence < 1.0:
+            raise ValueError(f"confidence must be between 0 and 1, exclusive, got {self.confidence!r}")
+        if self.tolerance is not None and not _is_between(self.tolerance, np.inf):
+            raise ValueError(f"tolerance must be a non-negative number, got {self.tolerance!r}")
+        if not _is_between(self.max_unassessed, 1.0):
+            raise ValueError(f"max_unassessed must be between 0 and 1, got {self.max_unassessed!r}")
+        check_integer("min_rows", self.min_rows, 1)
+
+
+def _is_between(value: Any, highest: float) -> bool:
+    return isinstance(value, Real) and 0.0 <= value <= highest and bool(np.isfinite(value))

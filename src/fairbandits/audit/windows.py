@@ -1,0 +1,62 @@
+"""Windows of time: consecutive time blocks, put together to at most ten parts of a log of equal length.
+
+The last window, a tenth of the time, is the most recent one. Decisions whose time is unknown are in no window; they
+have a column of their own after the last one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairbandits.audit.time_blocks import Moment, TimeBlocks
+
+MAX_WINDOWS = 10
+
+
+@dataclass(frozen=True, eq=False)
+class Windows:
+    """Windows of time.
+
+    Attributes
+    ----------
+    blocks : TimeBlocks
+        The time blocks.
+    first_block : array of shape (n + 1,)
+        The first block of each window, and the number of blocks.
+
+    Examples
+    --------
+    >>> windows = Windows.covering(TimeBlocks("row").covering(0, 999))
+    >>> windows.n, windows.first_block[:3], windows.of_block[:12]
+    (10, array([ 0, 10, 20]), array([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1]))
+    """
+
+    blocks: TimeBlocks
+    first_block: NDArray[np.int64]
+
+    @classmethod
+    def covering(cls, blocks: TimeBlocks) -> Windows:
+        """Divide time blocks into windows of equal length; the last one has at least a tenth of the blocks."""
+        n = max(1, min(MAX_WINDOWS, blocks.n))
+        return cls(blocks, np.arange(n + 1) * blocks.n // n)
+
+    @property
+    def n(self) -> int:
+        """The number of windows."""
+        return len(self.first_block) - 1
+
+    @property
+    def of_block(self) -> NDArray[np.int64]:
+        """The window of each block."""
+        return np.repeat(np.arange(self.n), np.diff(self.first_block))
+
+    def numbers(self, block: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the window of each block number; `n` where the block is -1."""
+        return np.append(self.of_block, self.n)[block]
+
+    def start(self, window: int) -> Moment:
+        """Return the time at which a window starts."""
+        return self.blocks.start(int(self.first_block[window]))
