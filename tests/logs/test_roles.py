@@ -57,9 +57,34 @@ def test_a_column_with_a_given_role_is_not_guessed_for_another():
     assert "time" not in Log.open(frame, contexts=["time"]).guessed
 
 
+def test_users_are_recognised_and_are_no_features():
+    columns = VALID | {"user_age": [1.0] * 4, "user_id": [1, 2, 3, 4], "Customer": ["a", "b", "c", "d"]}
+    log = Log.open(pd.DataFrame(columns))
+    assert log.guessed["user"] == "user_id"
+    assert log.roles.contexts == ("context_age", "user_age")
+    log = Log.open(pd.DataFrame(columns), user="Customer")
+    assert "user" not in log.guessed
+    assert log.roles.contexts == ("context_age", "user_age")
+    del columns["user_id"]
+    assert Log.open(pd.DataFrame(columns)).roles.user == "Customer"
+
+
+def test_factors_are_never_guessed_and_change_no_guess():
+    frame = pd.DataFrame(VALID | {"user_id": [1, 2, 3, 4]})
+    without, log = Log.open(frame), Log.open(frame, given=["sex", "context_age"])
+    assert without.roles.given == ()
+    assert log.roles.given == ("sex", "context_age")
+    assert log.guessed == without.guessed
+    assert log.roles.to_dict()["given"] == ["sex", "context_age"]
+    assert "user" not in Log.open(frame, given="user_id").guessed
+
+
 @pytest.mark.parametrize(
     ("given", "expected"),
     [
+        ({"user": "arm", "arm": "arm"}, "a column must have at most one role, got 'arm' more than once"),
+        ({"user": "sex", "groups": "sex"}, "a column must have at most one role, got 'sex' more than once"),
+        ({"given": ["sex", "sex"]}, "a column must have at most one role, got 'sex' more than once"),
         ({"arm": "arm", "reward": "arm"}, "a column must have at most one role, got 'arm' more than once"),
         ({"groups": ["sex", "sex"]}, "a column must have at most one role, got 'sex' more than once"),
         ({"time": "sex", "groups": ["sex"]}, "a column must have at most one role, got 'sex' more than once"),

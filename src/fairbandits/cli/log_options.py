@@ -36,6 +36,11 @@ def open_log(
     ] = None,
     time: Annotated[str | None, _column("The time of the decision.")] = None,
     decision: Annotated[str | None, _column("The id of the decision.")] = None,
+    user: Annotated[str | None, _column("The id of the user.")] = None,
+    given: Annotated[
+        list[str] | None,
+        _column("A factor to adjust comparisons for: numbers or text. Repeatable or comma-separated."),
+    ] = None,
     roles: Annotated[
         Path | None,
         typer.Option(
@@ -57,9 +62,11 @@ def open_log(
         "contexts": split_commas(context) or None,
         "time": time,
         "decision": decision,
+        "user": user,
+        "given": split_commas(given) or None,
     }
-    given = validate_roles({} if roles is None else read_roles(roles)) | validate_roles(named)
-    opened = Log.open(log, guess=not no_guess, **given)
+    chosen = validate_roles({} if roles is None else read_roles(roles)) | validate_roles(named)
+    opened = Log.open(log, guess=not no_guess, **chosen)
     if opened.guessed:
         guesses = (f"{role}={_list_columns(column)}" for role, column in opened.guessed.items())
         echo(f"guessed by name: {', '.join(guesses)} (override with --arm, --group, ...; disable with --no-guess)")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -38,6 +38,12 @@ class Chunk:
         The time of the decision; NaT or NaN where it is unknown.
     contexts : csr_array, array of float, or None
         The user's features, one row per decision, if they were requested.
+    user : array of uint64 or None
+        A key of the user's id (see `id_keys.py`); 0 where it is unknown.
+    decision : array of uint64 or None
+        The same for the id of the decision, if its column was requested by name.
+    given : mapping of str to Categorical or array of float
+        The factors that comparisons are adjusted for: text as codes, numbers as floats, NaN where unknown.
     location : Location
         The file and the number of the first row within it, for error messages.
     """
@@ -49,6 +55,9 @@ class Chunk:
     group: Mapping[str, Categorical]
     time: NDArray[Any] | None = None
     contexts: csr_array[Any] | Floats | None = None
+    user: NDArray[np.uint64] | None = None
+    decision: NDArray[np.uint64] | None = None
+    given: Mapping[str, Categorical | Floats] = field(default_factory=dict)
     location: Location = _UNKNOWN
 
     def __len__(self) -> int:

@@ -7,6 +7,9 @@ from typing import Any
 TEXT, INTEGER, NUMBER, BOOLEAN, TIME = "text", "integer", "number", "boolean", "time"
 #: A type that no role can use, and a column without any value.
 OTHER, NULL = "other", "null"
+#: An id, of which only a key is needed (`id_keys.py`): read as it is stored, and from text files as text.
+#: Ids seldom repeat, so they are not dictionary-encoded.
+ID = "id"
 
 
 def kind_of(arrow_type: Any) -> str:

@@ -7,7 +7,7 @@ import io
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from fairbandits.logs.column_kinds import BOOLEAN, INTEGER, NULL, NUMBER, OTHER, TEXT, TIME, kind_of
+from fairbandits.logs.column_kinds import BOOLEAN, ID, INTEGER, NULL, NUMBER, OTHER, TEXT, TIME, kind_of
 from fairbandits.logs.csv_blocks import Block
 from fairbandits.logs.errors import Location, LogError, short_repr
 
@@ -37,6 +37,7 @@ def parse_block(block: Block, columns: Sequence[str], kinds: Mapping[str, str], 
         BOOLEAN: pa.bool_(),
         TIME: pa.string(),  # parsed by `as_times`, which accepts more formats
         NULL: text,
+        ID: pa.string(),
     }
     try:
         # Arrow reads all columns if none is requested, as when partitions provide all of them.

@@ -128,7 +128,9 @@ def _take(table: Codes, codes: Codes) -> Codes:
     return found
 
 
-def as_integers(array: Any, column: str, location: Location) -> Any:
+def as_integers(
+    array: Any, column: str, location: Location, what: str = "label", remedy: str = "bin continuous values first"
+) -> Any:
     """Return an Arrow array of numbers as 64-bit integers; raise where a number is not one."""
     import pyarrow as pa  # noqa: PLC0415
 
@@ -142,9 +144,7 @@ def as_integers(array: Any, column: str, location: Location) -> Any:
         if fractional.size:
             value = short_repr(array[int(fractional[0])].as_py())
             raise location.error(
-                f"label must be text or an integer, got {value}; bin continuous values first",
-                column,
-                fractional[0],
+                f"{what} must be text or an integer, got {value}; {remedy}", column, fractional[0]
             )
     try:
         return array.cast(pa.int64())
@@ -152,7 +152,7 @@ def as_integers(array: Any, column: str, location: Location) -> Any:
         row = first_failing_cast(array, pa.int64())
         value = short_repr(array[row].as_py())
         raise location.error(
-            f"label must be a 64-bit integer, got {value}; write it as text", column, row
+            f"{what} must be a 64-bit integer, got {value}; write it as text", column, row
         ) from None
 
 

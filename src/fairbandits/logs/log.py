@@ -101,7 +101,8 @@ class Log:
         rows : int
             The maximum number of rows in a chunk.
         columns : collection of str, optional
-            The columns to read in addition to arm and reward; by default all that have a role.
+            The columns to read in addition to arm and reward; by default all that have a role, except the
+            decision, which is read only if it is named here.
         """
         check_integer("rows", rows, 1)
         reader = ChunkReader(self.roles, self.kinds, columns, self.encoder() if contexts else None)

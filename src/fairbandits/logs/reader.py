@@ -9,11 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairbandits.categorical import Categorical
-from fairbandits.logs.chunk import Chunk
-from fairbandits.logs.column_kinds import BOOLEAN, INTEGER, NULL, NUMBER, OTHER, TEXT, TIME
+from fairbandits.logs.chunk import Chunk, Floats
+from fairbandits.logs.column_kinds import BOOLEAN, ID, INTEGER, NULL, NUMBER, OTHER, TEXT, TIME
 from fairbandits.logs.encoder import ContextEncoder, Features
 from fairbandits.logs.errors import Location
 from fairbandits.logs.fragments import LogFragment
+from fairbandits.logs.id_keys import Keys, as_keys
 from fairbandits.logs.labels import LabelEncoder
 from fairbandits.logs.roles import Roles
 from fairbandits.logs.validation import as_floats, as_propensities, as_times
@@ -42,7 +43,7 @@ class ChunkReader:
     kinds : mapping
         The kinds of all columns of the log.
     columns : collection of str, optional
-        The columns to read in addition to arm and reward; by default all that have a role.
+        The columns to read in addition to arm and reward; by default all that have a role but the decision.
     encoder : ContextEncoder, optional
         The encoder of the contexts; if omitted, they are not read.
 
@@ -63,6 +64,10 @@ class ChunkReader:
             return column is not None and (columns is None or column in columns)
 
         self._roles = roles
+        self._user = roles.user if is_wanted(roles.user) else None
+        # Nothing but the search for duplicates needs it.
+        self._decision = roles.decision if columns is not None and is_wanted(roles.decision) else None
+        self._given = [column for column in roles.given if is_wanted(column)]
         self._groups = [column for column in roles.groups if is_wanted(column)]
         self._propensity = roles.propensity if is_wanted(roles.propensity) else None
         self._time = roles.time if is_wanted(roles.time) else None
@@ -73,10 +78,14 @@ class ChunkReader:
         self.kinds |= {str(column): _number_kind(kinds[str(column)]) for column in numbers}
         if self._time is not None:
             self.kinds[self._time] = kinds[self._time]
+        self.kinds |= {column: ID for column in (self._user, self._decision) if column is not None}
+        for column in self._given:
+            self.kinds.setdefault(column, NUMBER if kinds[column] in (INTEGER, NUMBER) else TEXT)
         self._features = None if encoder is None else FeatureReader(encoder, kinds)
         if self._features is not None:
             self.kinds |= self._features.kinds
-        self._labels = {c: LabelEncoder(c, self.kinds[c] == TEXT) for c in (roles.arm, *self._groups)}
+        factors = [c for c in self._given if self.kinds[c] == TEXT]
+        self._labels = {c: LabelEncoder(c, self.kinds[c] == TEXT) for c in (roles.arm, *self._groups, *factors)}
         self._time_type: Any = None
 
     def read(self, batch: Any, location: Location, first_row: int) -> Chunk:
@@ -91,8 +100,24 @@ class ChunkReader:
         if self._propensity is not None:
             propensity = as_propensities(columns[self._propensity], self._propensity, location)
         group = {name: self._labels[name].encode(columns[name], location) for name in self._groups}
-        contexts = None if self._features is None else self._features.read(columns, location, len(batch))
-        return Chunk(first_row, arm, reward, propensity, group, self._times(columns, location), contexts, location)
+        return Chunk(
+            first_row,
+            arm,
+            reward,
+            propensity,
+            group,
+            time=self._times(columns, location),
+            contexts=None if self._features is None else self._features.read(columns, location, len(batch)),
+            user=_keys(self._user, columns, location),
+            decision=_keys(self._decision, columns, location),
+            given={name: self._factor(name, columns, location) for name in self._given},
+            location=location,
+        )
+
+    def _factor(self, name: str, columns: Mapping[str, Any], location: Location) -> Categorical | Floats:
+        if self.kinds[name] == TEXT:
+            return self._labels[name].encode(columns[name], location)
+        return as_floats(columns[name], name, location)
 
     def _times(self, columns: Mapping[str, Any], location: Location) -> NDArray[Any] | None:
         if self._time is None:
@@ -131,7 +156,7 @@ class FeatureReader:
 
     def read(self, columns: Mapping[str, Any], location: Location, n_rows: int) -> Features:
         """Return the features of the rows of a batch."""
-        found: dict[str, Categorical | NDArray[np.float64]] = {}
+        found: dict[str, Categorical | Floats] = {}
         for name in self._encoder.columns:
             if name in self._labels:
                 found[name] = self._labels[name].encode(columns[name], location)
@@ -158,6 +183,10 @@ def fit_encoder(
     return ContextEncoder(
         tuple(columns), {name: tuple(sorted(map(str, encoder.labels))) for name, encoder in labels.items()}
     )
+
+
+def _keys(column: str | None, columns: Mapping[str, Any], location: Location) -> Keys | None:
+    return None if column is None else as_keys(columns[column], column, location)
 
 
 def _number_kind(kind: str) -> str:

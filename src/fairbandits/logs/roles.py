@@ -9,21 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from fairbandits.logs.errors import LogError, suggest
+from fairbandits.logs.role_guessing import ONE_COLUMN, SEVERAL_COLUMNS, columns_of_several, guess_roles
 
-# Column names by which roles are guessed, the likeliest first, in lower case.
-_NAMES: dict[str, tuple[str, ...]] = {
-    "arm": ("arm", "arm_id", "action", "action_id", "item", "item_id", "video", "product", "variant", "choice"),
-    "reward": ("reward", "rating", "click", "clicked", "outcome", "gain", "score"),
-    "propensity": ("propensity", "pscore", "propensity_score", "probability", "action_prob", "prob"),
-    "time": ("time", "timestamp", "datetime", "date", "ts"),
-    "decision": ("decision", "decision_id", "request_id", "event_id", "id"),
-}
-_GROUPS = ("sex", "gender", "race", "ethnicity", "age_group", "group", "nationality", "religion", "disability")
-_CONTEXT_PREFIXES = ("context_", "feature_", "user_", "x_")
-
-_ONE_COLUMN = tuple(_NAMES)
-_SEVERAL_COLUMNS = ("groups", "contexts")
-_ALL_ROLES = _ONE_COLUMN + _SEVERAL_COLUMNS
+_ALL_ROLES = ONE_COLUMN + SEVERAL_COLUMNS
 
 
 @dataclass(frozen=True)
@@ -46,6 +34,11 @@ class Roles:
         The time of the decision.
     decision : str, optional
         The id of the decision.
+    user : str, optional
+        The id of the user.
+    given : tuple of str
+        The factors that a comparison of groups is adjusted for, one column each: numbers or text. They are never
+        guessed, and may be groups or contexts as well.
 
     Examples
     --------
@@ -60,16 +53,19 @@ class Roles:
     contexts: tuple[str, ...] = ()
     time: str | None = None
     decision: str | None = None
+    user: str | None = None
+    given: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        for name in _SEVERAL_COLUMNS:
+        for name in SEVERAL_COLUMNS:
             object.__setattr__(self, name, _as_names(name, getattr(self, name)))
-        for name in _ONE_COLUMN:
+        for name in ONE_COLUMN:
             _check_name(name, getattr(self, name), is_required=name in ("arm", "reward"))
-        # Only a group column may have a second role, as a feature.
-        single = [column for name in _ONE_COLUMN if (column := getattr(self, name)) is not None]
-        repeated = [c for c in single if single.count(c) > 1 or c in self.groups + self.contexts]
-        repeated += [c for columns in (self.groups, self.contexts) for c in columns if columns.count(c) > 1]
+        # Only groups, features and factors may be the same columns.
+        several = [getattr(self, name) for name in SEVERAL_COLUMNS]
+        single = [column for name in ONE_COLUMN if (column := getattr(self, name)) is not None]
+        repeated = [c for c in single if single.count(c) > 1 or any(c in columns for columns in several)]
+        repeated += [c for columns in several for c in columns if columns.count(c) > 1]
         if repeated:
             raise ValueError(f"a column must have at most one role, got {repeated[0]!r} more than once")
 
@@ -80,8 +76,9 @@ class Roles:
     @property
     def columns(self) -> tuple[str, ...]:
         """All columns that have a role."""
-        single = (getattr(self, name) for name in _ONE_COLUMN)
-        return tuple(dict.fromkeys([*(name for name in single if name is not None), *self.groups, *self.contexts]))
+        single = (getattr(self, name) for name in ONE_COLUMN)
+        several = (column for name in SEVERAL_COLUMNS for column in getattr(self, name))
+        return tuple(dict.fromkeys([*(name for name in single if name is not None), *several]))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the roles that have a column as JSON values."""
@@ -111,10 +108,10 @@ def validate_roles(given: Mapping[str, Any]) -> dict[str, Any]:
                 f"there is no role {name!r}; {suggest(name, _ALL_ROLES)}The roles are {', '.join(_ALL_ROLES)}"
             )
     for name, value in given.items():
-        if name in _ONE_COLUMN:
+        if name in ONE_COLUMN:
             _check_name(name, value, is_required=False)
     known = {name: value for name, value in given.items() if value is not None}
-    return {name: _as_names(name, value) if name in _SEVERAL_COLUMNS else value for name, value in known.items()}
+    return {name: _as_names(name, value) if name in SEVERAL_COLUMNS else value for name, value in known.items()}
 
 
 def resolve_roles(
@@ -129,9 +126,9 @@ def resolve_roles(
     guessed : dict
         The guessed roles, with their column or columns.
     """
-    for column in (*(given[name] for name in _ONE_COLUMN if name in given), *_group_and_context_columns(given)):
+    for column in (*(given[name] for name in ONE_COLUMN if name in given), *columns_of_several(given)):
         _check_exists(column, columns, source)
-    guessed = _guess(columns, given) if guess else {}
+    guessed = guess_roles(columns, given) if guess else {}
     for name in ("arm", "reward"):
         if name not in given and name not in guessed:
             raise LogError(
@@ -142,30 +139,6 @@ def resolve_roles(
     for column in roles.columns:
         _check_exists(column, columns, source)
     return roles, guessed
-
-
-def _guess(columns: Sequence[str], given: Mapping[str, Any]) -> dict[str, Any]:
-    taken = {given[name] for name in _ONE_COLUMN if name in given}
-    # Group columns may be features as well; all other columns have one role.
-    free = {column.lower(): column for column in reversed(columns) if column not in taken}
-    unused = {lower: column for lower, column in free.items() if column not in _group_and_context_columns(given)}
-    guessed: dict[str, Any] = {}
-    for role, names in _NAMES.items():
-        found = next((unused[name] for name in names if name in unused), None)
-        if role not in given and found is not None:
-            guessed[role] = found
-            del unused[found.lower()], free[found.lower()]
-    if "groups" not in given:
-        guessed["groups"] = tuple(free[name] for name in _GROUPS if name in free)
-    if "contexts" not in given:
-        # The order of the file is the order of the features.
-        candidates = (column for column in columns if unused.get(column.lower()) == column)
-        guessed["contexts"] = tuple(c for c in candidates if c.lower().startswith(_CONTEXT_PREFIXES))
-    return {role: value for role, value in guessed.items() if value}
-
-
-def _group_and_context_columns(given: Mapping[str, Any]) -> list[str]:
-    return [column for name in _SEVERAL_COLUMNS for column in given.get(name, ())]
 
 
 def _check_exists(column: str, columns: Sequence[str], source: str) -> None:
