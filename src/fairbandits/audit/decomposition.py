@@ -124,10 +124,9 @@ def _ratio(numerator: Floats, denominator: Floats) -> Floats:
     return np.divide(numerator, denominator, out=np.zeros_like(numerator), where=denominator > 0.0)
 
 
-def leave_out_folds(by_fold: Floats) -> Floats:
-    """Return the sums without each fold, of shape (folds, arms), for folds that are not empty."""
-    filled = by_fold[:, by_fold.sum(axis=0) > 0.0] if by_fold.ndim == 2 else by_fold
-    return (filled.sum(axis=1)[:, None] - filled).T
+def leave_out_each(by_fold: Floats, folds: NDArray[np.int64]) -> Floats:
+    """Return the sums of each arm without each of some folds, of shape (folds, arms)."""
+    return (by_fold.sum(axis=1)[:, None] - by_fold[:, folds]).T
 
 
 def jackknife_error(estimates: Floats) -> Floats:

@@ -9,6 +9,7 @@ import numpy as np
 
 from fairbandits.audit.intervals import GroupMeans, IntervalEstimate
 from fairbandits.audit.time_blocks import TimeBlocks
+from fairbandits.audit.windows import Windows
 from fairbandits.categorical import Label
 from fairbandits.fairness import Gap
 
@@ -23,6 +24,10 @@ class GroupResult:
         The label of each attribute.
     rewards, missing : int
         The number of rewards, and of missing rewards.
+    users : int
+        The number of users with a reward; of rewards, if users are unknown.
+    effective_users : float
+        The number of equally active users that would give the same information.
     mean : float
         The mean reward; NaN without rewards.
     low, high : float
@@ -30,12 +35,14 @@ class GroupResult:
     missing_share : IntervalEstimate
         The share of rewards that are missing.
     is_large_enough : bool
-        Whether the group has enough rewards to be compared.
+        Whether the group has enough data to be compared.
     """
 
     labels: tuple[Label, ...]
     rewards: int
     missing: int
+    users: int
+    effective_users: float
     mean: float
     low: float
     high: float
@@ -59,7 +66,7 @@ class ArmContribution:
     exposure_effect, within_arm_effect : float
         The two effects.
     total : IntervalEstimate
-        Their sum, with a bootstrap interval.
+        Their sum; its interval is NaN in a sequential audit.
     shares : tuple of two floats
         The share of the rewards of the advantaged and the disadvantaged group that came from the arm.
     means : tuple of two floats
@@ -81,7 +88,7 @@ class Decomposition:
     Attributes
     ----------
     exposure_effect, within_arm_effect : IntervalEstimate
-        The two effects, which add up to the gap.
+        The two effects, which add up to the gap; their intervals are NaN in a sequential audit.
     one_sided : IntervalEstimate
         The part of the exposure effect due to arms that only one of the groups was shown.
     one_sided_shares : tuple of two floats
@@ -92,8 +99,8 @@ class Decomposition:
         The number of arms.
     rest : float
         The total contribution of all other arms.
-    draws : int
-        The number of bootstrap draws.
+    rare_share : float
+        The weight of rare arms, whose within-arm effect was taken from equally rare arms.
     """
 
     exposure_effect: IntervalEstimate
@@ -103,7 +110,7 @@ class Decomposition:
     arms: tuple[ArmContribution, ...]
     n_arms: int
     rest: float
-    draws: int
+    rare_share: float
 
 
 @dataclass(frozen=True)
@@ -154,6 +161,81 @@ class Timeline:
 
 
 @dataclass(frozen=True, eq=False)
+class History:
+    """The mean rewards of the groups in each window of time, with simultaneous intervals.
+
+    Attributes
+    ----------
+    windows : Windows
+        The windows.
+    groups : tuple of GroupResult
+        The groups that are compared.
+    means : GroupMeans
+        Of shape (windows, groups); NaN where a group has too little data in a window.
+    gaps : tuple of WindowGap
+        The gap in each window.
+    """
+
+    windows: Windows
+    groups: tuple[GroupResult, ...]
+    means: GroupMeans
+    gaps: tuple[WindowGap, ...]
+
+    @property
+    def unfair(self) -> list[int]:
+        """The windows in which the gap exceeds the tolerance, or zero without one."""
+        return [number for number, gap in enumerate(self.gaps) if gap.conclusion in ("unfair", "gap")]
+
+
+@dataclass(frozen=True)
+class WindowGap:
+    """The gap in one window of time.
+
+    Attributes
+    ----------
+    gap : IntervalEstimate
+        The highest mean reward of a group minus the lowest; NaN if fewer than two groups can be compared.
+    advantaged, disadvantaged : GroupResult or None
+        The groups with the highest and the lowest mean reward in the window.
+    conclusion : str
+        As in `Comparison`.
+    """
+
+    gap: IntervalEstimate
+    advantaged: GroupResult | None
+    disadvantaged: GroupResult | None
+    conclusion: str
+
+
+@dataclass(frozen=True)
+class Unassessed:
+    """The users about whom a comparison says nothing.
+
+    Attributes
+    ----------
+    users : float
+        The number of all users (without a user column, of decisions).
+    unknown, in_small_groups : float
+        The number of users of unknown group, and of users in groups that are too small.
+    worst_case : float
+        The largest possible gap if users of unknown group belong to the groups where they widen it most.
+    outside : tuple of GroupResult
+        The small groups that an exact test shows to be beyond the tolerance.
+    """
+
+    users: float
+    unknown: float
+    in_small_groups: float
+    worst_case: float
+    outside: tuple[GroupResult, ...]
+
+    @property
+    def share(self) -> float:
+        """The share of users who could not be assessed."""
+        return (self.unknown + self.in_small_groups) / self.users if self.users else 0.0
+
+
+@dataclass(frozen=True, eq=False)
 class GapAnalysis:
     """The gap between the groups of a comparison, with its history and its decomposition.
 
@@ -162,13 +244,19 @@ class GapAnalysis:
     attributes : tuple of str
         The attributes.
     groups : tuple of GroupResult
-        The groups that are large enough, in ascending order of mean reward.
+        The groups that are large enough, the disadvantaged first.
     conclusion : str
         As in `Comparison`.
     gap : Gap
         The highest mean reward minus the lowest, with its interval.
-    timeline : Timeline
-        The gap over time.
+    detectable : float
+        The smallest gap that would have been found to exceed the tolerance with 80% power; NaN in a sequential audit.
+    recent : WindowGap or None
+        The gap in the most recent window; None in a sequential audit, or without a history.
+    history : History or None
+        The gap over time, with fixed-sample intervals; None in a sequential audit.
+    timeline : Timeline or None
+        The cumulative means over time, with anytime-valid intervals; None in a fixed-sample audit.
     decomposition : Decomposition
         The decomposition over arms.
     missing : MissingRewards
@@ -179,29 +267,38 @@ class GapAnalysis:
     groups: tuple[GroupResult, ...]
     conclusion: str
     gap: Gap
-    timeline: Timeline
+    detectable: float
+    recent: WindowGap | None
+    history: History | None
+    timeline: Timeline | None
     decomposition: Decomposition
     missing: MissingRewards
 
     @property
     def has_history(self) -> bool:
         """Whether there is more than one time block, with data."""
-        return self.timeline.blocks.n > 1 and not bool(np.isnan(self.timeline.means.mean).all())
+        if self.timeline is not None:
+            return self.timeline.blocks.n > 1 and not bool(np.isnan(self.timeline.means.mean).all())
+        return self.history is not None and self.history.windows.n > 1
 
     @property
     def disadvantaged(self) -> GroupResult:
-        """The group with the lowest mean reward."""
+        """The group with the lowest mean reward; the highest, if lower is better."""
         return self.groups[0]
 
     @property
     def advantaged(self) -> GroupResult:
-        """The group with the highest mean reward."""
+        """The group with the highest mean reward; the lowest, if lower is better."""
         return self.groups[-1]
 
     @property
     def is_detectable(self) -> bool:
         """Whether the gap is detectable at the end of the log and its `timeline.since` is known."""
-        return self.timeline.since is not None and self.conclusion in ("gap", "unfair")
+        return (
+            self.timeline is not None
+            and self.timeline.since is not None
+            and self.conclusion in ("gap", "unfair")
+        )
 
     @property
     def name(self) -> str:
@@ -224,12 +321,21 @@ class Comparison:
         than two groups are large enough.
     analysis : GapAnalysis or None
         The gap; None if there are no two groups to compare.
+    unassessed : Unassessed
+        The users about whom nothing can be said.
     """
 
     attributes: tuple[str, ...]
     groups: tuple[GroupResult, ...]
     conclusion: str
     analysis: GapAnalysis | None
+    unassessed: Unassessed
+
+    @property
+    def recent_conclusion(self) -> str | None:
+        """The conclusion about the most recent window; None without one."""
+        recent = self.analysis.recent if self.analysis is not None else None
+        return recent.conclusion if recent is not None else None
 
     @property
     def name(self) -> str:

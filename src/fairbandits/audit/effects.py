@@ -1,0 +1,119 @@
+"""The effects that a gap decomposes into, and the influence of missing rewards: for both kinds of audit."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from fairbandits.audit.decomposition import ArmEffects, decompose
+from fairbandits.audit.grouped_sums import GroupedSums, RewardSums
+from fairbandits.audit.intervals import GroupMeans, IntervalEstimate
+from fairbandits.audit.results import ArmContribution, Decomposition, GroupResult, MissingRewards
+
+# The number of arms whose contributions are reported one by one.
+_MAX_ARMS = 10
+
+Interval = Callable[[float, Any], IntervalEstimate]
+
+
+def arm_effects(
+    sums: GroupedSums,
+    groups: tuple[int, int],
+    interval: Interval,
+    standard_errors: Callable[[Any], tuple[Any, Any]] | None = None,
+) -> Decomposition:
+    """Decompose the gap between two groups, given by number, the mean of the first minus that of the second.
+
+    Parameters
+    ----------
+    sums : GroupedSums
+        The sums of the groups.
+    groups : tuple of two ints
+        The groups, the one with the higher mean first.
+    interval : callable
+        Returns an interval, given an estimate and its standard error.
+    standard_errors : callable, optional
+        Returns the standard errors of `ArmEffects.sums()` and of `ArmEffects.total`, given the numbers of the arms;
+        without it there are no intervals.
+    """
+    by_arm = [sums.by_arm(number) for number in groups]
+    arms = np.flatnonzero(by_arm[0].count + by_arm[1].count)
+    first, second = (each.select(arms) for each in by_arm)
+    effects = decompose(first.count, first.total, second.count, second.total)
+    exposure, one_sided, within_arm = effects.sums()
+    errors, arm_errors = (
+        (np.full(3, np.nan), np.full(arms.size, np.nan)) if standard_errors is None else standard_errors(arms)
+    )
+    top = np.argsort(-np.abs(effects.total), kind="stable")[:_MAX_ARMS]
+    shares = [each.count / each.count.sum() for each in (first, second)]
+    low = sums.reward_range[0]
+    return Decomposition(
+        exposure_effect=interval(exposure, errors[0]),
+        one_sided=interval(one_sided, errors[1]),
+        within_arm_effect=interval(within_arm, errors[2]),
+        one_sided_shares=(float(shares[0] @ effects.is_one_sided), float(shares[1] @ effects.is_one_sided)),
+        arms=tuple(
+            ArmContribution(
+                arm=sums.arms[arms[i]],
+                exposure_effect=float(effects.exposure[i]),
+                within_arm_effect=float(effects.within_arm[i]),
+                total=interval(effects.total[i], arm_errors[i]),
+                shares=(float(shares[0][i]), float(shares[1][i])),
+                means=(_arm_mean(first, i, low), _arm_mean(second, i, low)),
+            )
+            for i in top
+        ),
+        n_arms=int(arms.size),
+        rest=float(np.delete(effects.total, top).sum()),
+        rare_share=_rare_share(effects, shares),
+    )
+
+
+def _rare_share(effects: ArmEffects, shares: list[Any]) -> float:
+    return float((shares[0] + shares[1]) @ effects.is_rare) / 2.0
+
+
+def _arm_mean(sums: RewardSums, arm: int, low: float) -> float:
+    return float(low + sums.mean[arm]) if sums.count[arm] else math.nan
+
+
+def missing_rewards(
+    sums: GroupedSums, shares: GroupMeans, share_gap: IntervalEstimate, groups: list[GroupResult], pair: tuple[int, int]
+) -> MissingRewards:
+    """Return the shares of missing rewards, and the worst-case bounds of the gap of two groups.
+
+    Parameters
+    ----------
+    sums : GroupedSums
+        The sums of the groups.
+    shares : GroupMeans
+        The shares of missing rewards of the compared groups.
+    share_gap : IntervalEstimate
+        The highest share minus the lowest.
+    groups : list of GroupResult
+        The compared groups, in the order of `shares`.
+    pair : tuple of two ints
+        The numbers of the groups with the highest and the lowest mean.
+    """
+    overall = sums.overall
+    span = sums.reward_range[1] - sums.reward_range[0]
+    decisions = np.maximum(overall.count + overall.missing, 1.0)
+    # Measured from the lowest reward: a missing reward adds 0 at worst and the whole range at best.
+    worst, best = overall.total / decisions, (overall.total + overall.missing * span) / decisions
+    higher, lower = pair
+    return MissingRewards(
+        share_gap=share_gap,
+        most=groups[int(np.argmax(shares.mean))],
+        least=groups[int(np.argmin(shares.mean))],
+        gap_bounds=(float(worst[higher] - best[lower]), float(best[higher] - worst[lower])),
+    )
+
+
+def conclusion(low: float, high: float, tolerance: float | None) -> str:
+    """Return the conclusion from the interval of a gap."""
+    if tolerance is None:
+        return "gap" if low > 0.0 else "undecided"
+    return "unfair" if low > tolerance else "fair" if high <= tolerance else "undecided"

@@ -1,0 +1,206 @@
+"""Fixed-sample comparison of groups, for a finished log: intervals that hold for a population of users."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairbandits.audit.decomposition import decompose, jackknife_error, leave_out_each
+from fairbandits.audit.effects import arm_effects, conclusion, missing_rewards
+from fairbandits.audit.group_means import GroupMeansOverTime, group_means
+from fairbandits.audit.grouped_sums import GroupedSums
+from fairbandits.audit.intervals import GroupMeans, IntervalEstimate
+from fairbandits.audit.results import Comparison, GapAnalysis, GroupResult, History, WindowGap
+from fairbandits.audit.settings import AuditSettings
+from fairbandits.audit.simultaneous import PairwiseGaps
+from fairbandits.audit.unassessed import unassessed_users
+from fairbandits.audit.unit_sums import UnitSums
+from fairbandits.audit.windows import Windows
+from fairbandits.fairness import Gap
+from fairbandits.statistics.clusters import ClusterMeans
+from fairbandits.statistics.fixed_sample import is_large_enough, mean_bounds
+from fairbandits.statistics.multiplicity import divide_error, sidak
+
+# How the error probability of a comparison is divided over its statements, all of which hold together. Most goes to the
+# gap over the whole log, because the verdict depends on it.
+_WEIGHTS = {"gap": 0.5, "recent": 0.2, "windows": 0.1, "means": 0.1, "effects": 0.04, "missing": 0.04, "small": 0.02}
+
+
+def compare_fixed_sample(
+    sums: GroupedSums, units: UnitSums, windows: Windows, settings: AuditSettings, error: float
+) -> Comparison:
+    """Compare groups with fixed-sample intervals.
+
+    Parameters
+    ----------
+    sums : GroupedSums
+        The sums of the groups.
+    units : UnitSums
+        The sums of users, and by fold of users.
+    windows : Windows
+        The windows of time; the last one is the most recent.
+    settings : AuditSettings
+        The settings.
+    error : float
+        The error probability of all statements of the comparison together.
+    """
+    return _FixedSampleComparison(sums, units, windows, settings, error).result()
+
+
+class _FixedSampleComparison:
+    def __init__(
+        self, sums: GroupedSums, units: UnitSums, windows: Windows, settings: AuditSettings, error: float
+    ) -> None:
+        self.sums, self.units, self.windows, self.settings = sums, units, windows, settings
+        self.lowest = sums.reward_range[0]
+        self.span = sums.reward_range[1] - self.lowest
+        self.tolerance = settings.tolerance
+        self.means: GroupMeansOverTime = group_means(sums, units, windows)
+        self.large = np.flatnonzero(is_large_enough(self.means.whole))
+        has_history = windows.n > 1
+        families = {k: w for k, w in _WEIGHTS.items() if has_history or k not in ("recent", "windows")}
+        self.errors = divide_error(error, families)
+        n = max(len(self.large), 1)
+        self.bounds = mean_bounds(self.means.whole, sidak(self.errors["means"], n))
+        self.share_bounds = mean_bounds(self.means.missing, sidak(self.errors["missing"], n))
+
+    # -- the groups ------------------------------------------------------------------------------------
+
+    def result(self) -> Comparison:
+        groups = [self._group(number) for number in range(len(self.sums.labels))]
+        sign = -1.0 if self.settings.lower_is_better else 1.0
+        large = sorted(self.large.tolist(), key=lambda number: sign * self.means.whole.mean[number])
+        small = [number for number in range(len(groups)) if number not in set(large)]
+        analysis = self._analyse(groups, large) if len(large) > 1 else None
+        return Comparison(
+            self.sums.attributes,
+            tuple(groups[number] for number in (*large, *small)),
+            analysis.conclusion if analysis is not None else "too small",
+            analysis,
+            unassessed_users(
+                self.sums, self.means, groups, self.large, self.bounds, self.tolerance, self.errors["small"]
+            ),
+        )
+
+    def _group(self, number: int) -> GroupResult:
+        whole, is_large = self.means.whole, number in self.large
+        overall = self.sums.overall
+        low, high = (self._in_units(bound[number]) for bound in self.bounds)
+        share = self.means.missing.mean[number]
+        return GroupResult(
+            labels=self.sums.labels[number],
+            rewards=int(overall.count[number]),
+            missing=int(overall.missing[number]),
+            users=int(whole.users[number]),
+            effective_users=float(np.nan_to_num(whole.effective_users[number])),
+            mean=self._in_units(whole.mean[number]),
+            low=low if is_large else math.nan,
+            high=high if is_large else math.nan,
+            missing_share=IntervalEstimate(
+                float(share), *(float(bound[number]) if is_large else math.nan for bound in self.share_bounds)
+            ),
+            is_large_enough=is_large,
+        )
+
+    # -- the gap ---------------------------------------------------------------------------------------
+
+    def _analyse(self, groups: list[GroupResult], large: list[int]) -> GapAnalysis:
+        gaps = PairwiseGaps(self.means.whole, self.large, self.errors["gap"])
+        value, low, high = (part * self.span for part in gaps.range())
+        disadvantaged, advantaged = large[0], large[-1]
+        pair = (disadvantaged, advantaged) if self.settings.lower_is_better else (advantaged, disadvantaged)
+        gap = Gap(
+            value,
+            low=low,
+            high=high,
+            confidence=self.settings.confidence,
+            attribute=" x ".join(self.sums.attributes),
+            advantaged=groups[advantaged].name,
+            disadvantaged=groups[disadvantaged].name,
+        )
+        compared = [groups[number] for number in self.large]
+        shares = GroupMeans(self.means.missing.mean[self.large], *(b[self.large] for b in self.share_bounds))
+        share_gap = PairwiseGaps(self.means.missing, self.large, self.errors["missing"]).range()
+        return GapAnalysis(
+            self.sums.attributes,
+            tuple(groups[number] for number in large),
+            conclusion(low, high, self.tolerance),
+            gap,
+            (self.tolerance or 0.0) + gaps.detectable(*pair) * self.span,
+            self._window_gap(groups, self.windows.n - 1, self.errors["recent"]) if self.windows.n > 1 else None,
+            self._history(groups) if self.windows.n > 1 else None,
+            None,
+            arm_effects(self.sums, pair, self._effect, lambda arms: self._effect_errors(pair, arms)),
+            missing_rewards(self.sums, shares, IntervalEstimate(*share_gap), compared, pair),
+        )
+
+    # -- over time -------------------------------------------------------------------------------------
+
+    def _history(self, groups: list[GroupResult]) -> History:
+        n = self.windows.n
+        error = sidak(self.errors["windows"], n)
+        window_means = self.means.windows[:, self.large]
+        usable = np.stack([is_large_enough(window_means[window]) for window in range(n)])
+        # The intervals of a window's means are drawn; its gap decides. They share the error of the window.
+        low, high = mean_bounds(window_means, sidak(error / 2.0, len(self.large)))
+        means, low, high = (np.where(usable, self._in_units(part), np.nan) for part in (window_means.mean, low, high))
+        return History(
+            self.windows,
+            tuple(groups[number] for number in self.large),
+            GroupMeans(means, low, high),
+            tuple(self._window_gap(groups, window, error / 2.0) for window in range(n)),
+        )
+
+    def _window_gap(self, groups: list[GroupResult], window: int, error: float) -> WindowGap:
+        means: ClusterMeans = self.means.windows[window]
+        usable = self.large[is_large_enough(means[self.large])]
+        if len(usable) < 2:
+            return WindowGap(IntervalEstimate(math.nan, math.nan, math.nan), None, None, "too small")
+        value, low, high = (part * self.span for part in PairwiseGaps(means, usable, error).range())
+        order = usable[np.argsort(means.mean[usable], kind="stable")]
+        lowest, highest = groups[order[0]], groups[order[-1]]
+        if self.settings.lower_is_better:
+            lowest, highest = highest, lowest
+        return WindowGap(IntervalEstimate(value, low, high), highest, lowest, conclusion(low, high, self.tolerance))
+
+    # -- effects ---------------------------------------------------------------------------------------
+
+    def _effect_errors(self, pair: tuple[int, int], arms: NDArray[np.int64]) -> tuple[Any, Any]:
+        """Return the standard errors of the sums of effects, and of the total effect of each arm."""
+        tables = [table for group in pair for table in self._fold_tables(group, arms)]
+        folds = np.flatnonzero((tables[0] + tables[2]).sum(axis=0) > 0)
+        left = [leave_out_each(table, folds) for table in tables]
+        usable = (left[0].sum(axis=1) > 0) & (left[2].sum(axis=1) > 0)
+        effects = decompose(*(table[usable] for table in left))
+        self.n_folds = int(usable.sum())
+        return jackknife_error(effects.sums()), jackknife_error(effects.total)
+
+    def _fold_tables(self, group: int, arms: NDArray[np.int64]) -> tuple[Any, Any]:
+        """Return the counts and sums of a group by arm and fold."""
+        units = self.units
+        chosen = np.flatnonzero(self.sums.group_of_combination[units.combination] == group)
+        position = np.full(len(self.sums.arms), -1)
+        position[arms] = np.arange(arms.size)
+        rows = position[units.arm[chosen]]
+        chosen, rows = chosen[rows >= 0], rows[rows >= 0]
+        tables = []
+        for source in (units.fold_counts, units.fold_totals):
+            table = np.zeros((arms.size, source.shape[1]))
+            np.add.at(table, rows, source[chosen])
+            tables.append(table)
+        return tables[0], tables[1]
+
+    def _effect(self, value: float, standard_error: Any) -> IntervalEstimate:
+        from scipy.special import stdtrit  # noqa: PLC0415 - slow to import
+
+        # Two effects are reported with an interval; those of single arms hold one at a time.
+        quantile = -float(stdtrit(max(self.n_folds - 1, 1), sidak(self.errors["effects"], 2) / 2.0))
+        radius = quantile * float(standard_error)
+        return IntervalEstimate(float(value), float(value) - radius, float(value) + radius)
+
+    def _in_units(self, value: Any) -> Any:
+        scaled = self.lowest + np.asarray(value) * self.span
+        return float(scaled) if np.ndim(scaled) == 0 else scaled

@@ -1,0 +1,76 @@
+"""The users about whom a comparison says nothing: of unknown group, or in groups that are too small."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairbandits.audit.group_means import GroupMeansOverTime
+from fairbandits.audit.grouped_sums import GroupedSums
+from fairbandits.audit.results import GroupResult, Unassessed
+from fairbandits.statistics.exact import exceeds_bound, falls_below_bound
+
+
+def unassessed_users(
+    sums: GroupedSums,
+    means: GroupMeansOverTime,
+    groups: list[GroupResult],
+    large: NDArray[np.int64],
+    bounds: tuple[Any, Any],
+    tolerance: float | None,
+    error: float,
+) -> Unassessed:
+    """Count the users who could not be assessed, and look for what they may hide.
+
+    Parameters
+    ----------
+    sums, means : GroupedSums, GroupMeansOverTime
+        The groups.
+    groups : list of GroupResult
+        All groups, in the order of `means`.
+    large : array of int
+        The groups that are compared.
+    bounds : tuple of two arrays
+        The simultaneous bounds of the mean of each group, in units of the reward range.
+    tolerance : float or None
+        The largest gap that is tolerated.
+    error : float
+        The error probability of all exact tests together.
+    """
+    span = sums.reward_range[1] - sums.reward_range[0]
+    small = [number for number in range(len(groups)) if number not in set(large.tolist())]
+    outside = []
+    if len(large) and small:
+        margin = (tolerance or 0.0) / span
+        # The group must lie beyond the tolerance of some compared group, wherever that group's true mean lies.
+        floor, ceiling = float(bounds[0][large].max()) - margin, float(bounds[1][large].min()) + margin
+        each = error / (2 * len(small))
+        for number in small:
+            mean, users = float(means.whole.mean[number]), float(means.whole.effective_users[number])
+            if falls_below_bound(mean, users, floor, each) or exceeds_bound(mean, users, ceiling, each):
+                outside.append(groups[number])
+    return Unassessed(
+        means.users,
+        means.unknown_users,
+        float(sum(means.missing.users[number] for number in small)),
+        _worst_case(sums, large) if len(large) > 1 else math.nan,
+        tuple(outside),
+    )
+
+
+def _worst_case(sums: GroupedSums, large: NDArray[np.int64]) -> float:
+    """Return the largest gap that users of unknown group could cause.
+
+    In the worst case their rewards are either the highest or the lowest, the rewarded ones all belong to the group
+    that is best off, and the others to the group that is worst off.
+    """
+    span = sums.reward_range[1] - sums.reward_range[0]
+    count, total = sums.overall.count[large], sums.overall.total[large]
+    high, low = sums.unknown.total / span, sums.unknown.count - sums.unknown.total / span
+    best, worst = (total + high * span) / (count + high), total / (count + low)
+    gaps = best[:, None] - worst[None, :]
+    np.fill_diagonal(gaps, -np.inf)
+    return float(max(gaps.max(), 0.0))
