@@ -1,26 +1,40 @@
-"""Aggregation of a log to sums, in one pass and in memory that does not grow with the log."""
+"""Aggregation of a log to sums, in one or two passes, in memory that does not grow with the number of rows."""
 
 from __future__ import annotations
 
 import copy
 import itertools
 from collections import deque
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import Protocol, Self, TypeVar
 
 import numpy as np
 
 from fairbandits.audit.log_sums import LogSums
 from fairbandits.audit.time_blocks import TimeUnit
+from fairbandits.audit.unit_sums import UnitSums
+from fairbandits.audit.windows import Windows
 from fairbandits.logs.chunk import Chunk
 from fairbandits.logs.log import Log
 from fairbandits.models.threads import n_threads
 
 # Threads take turns with the parts of a log: enough parts for many cores, and none too small to be worth a task.
 _MAX_PARTS, _ROWS_PER_PART = 16, 500_000
+# Sums of users are as large as their number, and merging them takes as long as adding as many rows.
+_MAX_USER_PARTS = 2
+
+
+class _Sums(Protocol):
+    def merge(self, other: Self) -> None: ...
+
+
+S = TypeVar("S", bound=_Sums)
 
 
 def aggregate_log(log: Log, reward_range: tuple[float, float] = (0.0, 1.0)) -> LogSums:
-    """Aggregate a log, or a part of one, with one thread per core.
+    """Aggregate a log, or a part of one, by arm and by time block: the first pass.
 
     Parameters
     ----------
@@ -34,18 +48,42 @@ def aggregate_log(log: Log, reward_range: tuple[float, float] = (0.0, 1.0)) -> L
     LogSums
         The sums; those of several parts of a log can be merged.
     """
+    return _aggregate(log, partial(_log_sums, reward_range=reward_range), _MAX_PARTS)
+
+
+def aggregate_units(log: Log, windows: Windows, lowest: float) -> UnitSums:
+    """Aggregate a log, or a part of one, by user and window: the second pass.
+
+    Parameters
+    ----------
+    log : Log
+        The log.
+    windows : Windows
+        The windows of time.
+    lowest : float
+        The lowest possible reward.
+    """
+    most = _MAX_PARTS if log.roles.user is None else _MAX_USER_PARTS
+    return _aggregate(log, partial(_unit_sums, windows=windows, lowest=lowest), most)
+
+
+def merged(sums: S, others: S) -> S:
+    """Return the merged sums of two parts of a log; both arguments stay unchanged."""
+    both = copy.deepcopy(sums)
+    both.merge(others)
+    return both
+
+
+def _aggregate(log: Log, sums_of: Callable[[Log], S], max_parts: int) -> S:
+    """Aggregate the parts of a log with one thread per core, and merge them in their order."""
     # The split depends only on the log, so the sums do not depend on the number of threads.
-    parts = iter(log.split(_n_parts(log)))
-    total: LogSums | None = None
+    parts = iter(log.split(_n_parts(log, max_parts)))
+    total: S | None = None
     with ThreadPoolExecutor(n_threads(), thread_name_prefix="fairbandits-audit") as threads:
-        running = deque(
-            threads.submit(_aggregate_part, part, reward_range) for part in itertools.islice(parts, n_threads())
-        )
+        running = deque(threads.submit(sums_of, part) for part in itertools.islice(parts, n_threads()))
         while running:
             sums = running.popleft().result()
-            running.extend(
-                threads.submit(_aggregate_part, part, reward_range) for part in itertools.islice(parts, 1)
-            )
+            running.extend(threads.submit(sums_of, part) for part in itertools.islice(parts, 1))
             if total is None:
                 total = sums
             else:
@@ -54,27 +92,29 @@ def aggregate_log(log: Log, reward_range: tuple[float, float] = (0.0, 1.0)) -> L
     return total
 
 
-def merged(sums: LogSums, others: LogSums) -> LogSums:
-    """Return the merged sums of two parts of a log; both arguments stay unchanged."""
-    both = copy.deepcopy(sums)
-    both.merge(others)
-    return both
-
-
-def _n_parts(log: Log) -> int:
+def _n_parts(log: Log, max_parts: int) -> int:
     rows = [fragment.n_rows for fragment in log.fragments]
     # Splitting a CSV file would read it twice, once to count its rows.
     known = sum(n for n in rows if n is not None)
-    return 1 if None in rows else max(1, min(_MAX_PARTS, known // _ROWS_PER_PART))
+    return 1 if None in rows else max(1, min(max_parts, known // _ROWS_PER_PART))
 
 
-def _aggregate_part(log: Log, reward_range: tuple[float, float]) -> LogSums:
+def _log_sums(log: Log, reward_range: tuple[float, float]) -> LogSums:
     columns = [*log.roles.groups, *([log.roles.time] if log.roles.time else [])]
     sums = None
     for chunk in log.chunks(columns=columns):
         sums = LogSums(log.roles.groups, reward_range, _time_unit(chunk)) if sums is None else sums
         _add_chunk(sums, chunk, log.roles.reward)
     return LogSums(log.roles.groups, reward_range) if sums is None else sums
+
+
+def _unit_sums(log: Log, windows: Windows, lowest: float) -> UnitSums:
+    roles = log.roles
+    columns = [*roles.groups, *(column for column in (roles.time, roles.user) if column)]
+    sums = UnitSums(roles.groups, windows.n, roles.user is not None)
+    for chunk in log.chunks(columns=columns):
+        sums.add(chunk, windows.numbers(windows.blocks.chunk_numbers(chunk)), lowest)
+    return sums
 
 
 def _time_unit(chunk: Chunk) -> TimeUnit:

@@ -9,12 +9,15 @@ from pathlib import Path
 from typing import Any
 
 from fairbandits.audit import verdict
-from fairbandits.audit.aggregation import aggregate_log, merged
-from fairbandits.audit.comparison import AuditSettings, compare_all
+from fairbandits.audit.aggregation import aggregate_log, aggregate_units, merged
+from fairbandits.audit.comparison import compare_all
 from fairbandits.audit.grouped_sums import group_by
 from fairbandits.audit.log_sums import MISSING, LogSums
 from fairbandits.audit.report.sentences import AuditSentences
 from fairbandits.audit.results import Comparison
+from fairbandits.audit.settings import MIN_ROWS, AuditSettings
+from fairbandits.audit.unit_sums import UnitSums
+from fairbandits.audit.windows import Windows
 from fairbandits.cluster import map_reduce
 from fairbandits.fairness.group_rewards import as_range
 from fairbandits.logs.errors import LogError
@@ -57,7 +60,7 @@ class Audit:
     @property
     def status(self) -> int:
         """The verdict as an exit status: 0 fair, 1 unfair, 3 undecided; 0 without a tolerance."""
-        return verdict.exit_status(self.comparisons, self.settings.tolerance)
+        return verdict.exit_status(self.comparisons, self.settings)
 
     @property
     def headline(self) -> Comparison:
@@ -77,9 +80,8 @@ class Audit:
     @cached_property
     def sentences(self) -> AuditSentences:
         """Sentences about the results."""
-        settings = self.settings
         span = self.reward_range[1] - self.reward_range[0]
-        return AuditSentences(settings.confidence, settings.tolerance, settings.min_rows, span)
+        return AuditSentences(self.settings, span, has_users=self.roles.user is not None)
 
     def __getitem__(self, attributes: str | tuple[str, ...]) -> Comparison:
         """Return the comparison by one or several attributes: `result["sex"]`, `result["sex", "race"]`."""
@@ -115,13 +117,18 @@ def audit(
     *,
     tolerance: float | None = None,
     confidence: float = 0.95,
-    min_rows: int = 100,
+    sequential: bool = False,
+    min_rows: int = MIN_ROWS,
+    max_unassessed: float = 0.01,
+    lower_is_better: bool = False,
     reward_range: tuple[float, float] = (0.0, 1.0),
-    seed: int = 0,
     cluster: str | None = None,
     **named_roles: Any,
 ) -> Audit:
-    """Audit a log: compare the mean rewards of groups, with confidence sequences and a decomposition over arms.
+    """Audit a log: compare the mean rewards of groups, now and over the whole log, with confidence intervals.
+
+    A finished log gets fixed-sample intervals, cluster-robust over users if the log has a user column. A log that is
+    watched while it grows needs `sequential=True`: anytime-valid intervals of the rounds so far.
 
     Parameters
     ----------
@@ -132,13 +139,17 @@ def audit(
     tolerance : float, optional
         The largest gap that is tolerated. With it, the audit has a verdict.
     confidence : float
-        The joint confidence of all intervals of mean rewards.
+        The joint confidence of all intervals.
+    sequential : bool
+        Whether to use anytime-valid intervals.
     min_rows : int
-        The number of rewards that a group needs to be compared.
+        The number of rewards that a group needs to be compared, if `sequential`.
+    max_unassessed : float
+        The largest share of users that may be left out of a verdict of "fair".
+    lower_is_better : bool
+        Whether rewards are harms.
     reward_range : tuple of two floats
         The lowest and the highest possible reward.
-    seed : int
-        The random seed of the bootstrap.
     cluster : str, optional
         Read the log on Dask: "local", or the address of a scheduler.
     **named_roles
@@ -157,7 +168,7 @@ def audit(
     >>> result.status, result.verdict
     (1, 'Unfair (95% confidence): the gap exceeds the tolerance of 0.02 for sex.')
     """
-    settings = AuditSettings(confidence, tolerance, min_rows, seed)
+    settings = AuditSettings(confidence, tolerance, sequential, min_rows, max_unassessed, lower_is_better)
     bounds = as_range(reward_range)
     opened = as_log(log, roles, **named_roles)
     if not opened.roles.groups:
@@ -165,10 +176,25 @@ def audit(
             f"{opened.name}: no group column is given or recognised by its name; set groups=[...] (--group)"
         )
     sums = map_reduce(opened.split, partial(aggregate_log, reward_range=bounds), merged, cluster)
-    return _audit_sums(opened, sums, settings)
+    _check_groups(opened, sums)
+    windows = Windows.covering(sums.blocks)
+    units: UnitSums | None = None
+    if not sequential:
+        aggregate = partial(aggregate_units, windows=windows, lowest=bounds[0])
+        units = map_reduce(opened.split, aggregate, merged, cluster)
+    return Audit(
+        name=opened.name,
+        roles=opened.roles,
+        guessed=opened.guessed,
+        rows=sums.rows,
+        missing=int(sums.sums[:, MISSING].sum()),
+        reward_range=sums.reward_range,
+        settings=settings,
+        comparisons=compare_all(sums, units, windows, settings),
+    )
 
 
-def _audit_sums(log: Log, sums: LogSums, settings: AuditSettings) -> Audit:
+def _check_groups(log: Log, sums: LogSums) -> None:
     for attribute in log.roles.groups:
         groups = group_by(sums, (attribute,)).labels
         if len(groups) < 2:
@@ -177,13 +203,3 @@ def _audit_sums(log: Log, sums: LogSums, settings: AuditSettings) -> Audit:
                 f"{log.name}, column {attribute!r}: a comparison needs at least two groups, got {found} in "
                 f"{sums.rows:,} rows; set groups=[...] (--group)"
             )
-    return Audit(
-        name=log.name,
-        roles=log.roles,
-        guessed=log.guessed,
-        rows=sums.rows,
-        missing=int(sums.sums[:, MISSING].sum()),
-        reward_range=sums.reward_range,
-        settings=settings,
-        comparisons=compare_all(sums, settings),
-    )

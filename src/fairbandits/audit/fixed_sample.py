@@ -26,7 +26,7 @@ from fairbandits.statistics.multiplicity import divide_error, sidak
 
 # How the error probability of a comparison is divided over its statements, all of which hold together. Most goes to the
 # gap over the whole log, because the verdict depends on it.
-_WEIGHTS = {"gap": 0.5, "recent": 0.2, "windows": 0.1, "means": 0.1, "effects": 0.04, "missing": 0.04, "small": 0.02}
+_WEIGHTS = {"gap": 0.5, "recent": 0.2, "windows": 0.1, "means": 0.1, "effects": 0.05, "missing": 0.05}
 
 
 def compare_fixed_sample(
@@ -81,7 +81,7 @@ class _FixedSampleComparison:
             analysis.conclusion if analysis is not None else "too small",
             analysis,
             unassessed_users(
-                self.sums, self.means, groups, self.large, self.bounds, self.tolerance, self.errors["small"]
+                self.sums, self.means, groups, self.large, self.bounds, self.settings
             ),
         )
 
@@ -181,10 +181,10 @@ class _FixedSampleComparison:
     def _fold_tables(self, group: int, arms: NDArray[np.int64]) -> tuple[Any, Any]:
         """Return the counts and sums of a group by arm and fold."""
         units = self.units
-        chosen = np.flatnonzero(self.sums.group_of_combination[units.combination] == group)
-        position = np.full(len(self.sums.arms), -1)
-        position[arms] = np.arange(arms.size)
-        rows = position[units.arm[chosen]]
+        chosen = np.flatnonzero(self.sums.groups_of(units.combinations)[units.combination] == group)
+        position = {self.sums.arms[arm]: row for row, arm in enumerate(arms)}
+        row_of_arm = np.array([position.get(arm, -1) for arm in units.arms])
+        rows = row_of_arm[units.arm[chosen]]
         chosen, rows = chosen[rows >= 0], rows[rows >= 0]
         tables = []
         for source in (units.fold_counts, units.fold_totals):

@@ -85,7 +85,7 @@ def _from_units(
 
 def _users(grouped: GroupedSums, units: UnitSums) -> tuple[NDArray[np.int64], ...]:
     """Return the group of each user, -1 if it is unknown, and the sums; units of a user within a group are added."""
-    group = grouped.group_of_combination[units.units.combinations]
+    group = grouped.groups_of(units.combinations)[units.units.combinations]
     arrays = group, units.counts, units.totals, units.missing
     users = units.units.users
     order = np.lexsort((group, users))

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fairbandits.audit.combinations import Combinations
 from fairbandits.audit.log_sums import COUNT, MISSING, SQUARES, TOTAL, Floats, LogSums
 from fairbandits.audit.time_blocks import TimeBlocks
 
@@ -90,8 +91,6 @@ class GroupedSums:
         The lowest and the highest possible reward.
     unknown : RewardSums
         The sums of users whose group is unknown.
-    group_of_combination : array of int
-        The group of each combination of `LogSums`, -1 if it is unknown.
     """
 
     attributes: tuple[str, ...]
@@ -103,7 +102,21 @@ class GroupedSums:
     arms: Sequence[Any]
     reward_range: tuple[float, float]
     unknown: RewardSums
-    group_of_combination: NDArray[np.int64]
+
+    def groups_of(self, combinations: Combinations) -> NDArray[np.int64]:
+        """Return the group of each combination, -1 if it is unknown."""
+        number = {labels: number for number, labels in enumerate(self.labels)}
+        columns = [list(combinations.labels).index(attribute) for attribute in self.attributes]
+        lists = [combinations.labels[attribute] for attribute in self.attributes]
+        return np.array(
+            [
+                number.get(tuple(labels[code] for labels, code in zip(lists, row, strict=True)), -1)
+                if (row >= 0).all()
+                else -1
+                for row in combinations.codes[:, columns]
+            ],
+            np.int64,
+        )
 
     @property
     def cumulative(self) -> RewardSums:
@@ -115,7 +128,7 @@ class GroupedSums:
 def group_by(sums: LogSums, attributes: tuple[str, ...]) -> GroupedSums:
     """Group the sums of a log by attributes; users with an unknown attribute are in no group."""
     columns = [list(sums.labels).index(attribute) for attribute in attributes]
-    codes = sums.combinations[:, columns]
+    codes = sums.combinations.codes[:, columns]
     by_combination = np.zeros((len(codes), 4))
     np.add.at(by_combination, sums.combination, sums.sums)
     has_decisions = by_combination[:, COUNT] + by_combination[:, MISSING] > 0.0
@@ -135,7 +148,6 @@ def group_by(sums: LogSums, attributes: tuple[str, ...]) -> GroupedSums:
         sums.arms,
         sums.reward_range,
         RewardSums.from_table(by_combination[group < 0].sum(axis=0)),
-        group,
     )
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fairbandits.audit.combinations import Combinations, merge_labels
 from fairbandits.audit.pair_index import Codes, PairIndex
 from fairbandits.audit.time_blocks import TimeBlocks, TimeUnit
 from fairbandits.jit import kernel
@@ -25,8 +26,6 @@ Ints = NDArray[np.int64]
 
 # The columns of the tables. Rewards are measured from the lowest possible one, so that squares keep their digits.
 COUNT, TOTAL, SQUARES, MISSING = range(4)
-# More combinations of groups than this cannot be compared, and memory would grow with the log.
-MAX_GROUPS = 10_000
 
 
 class LogSums:
@@ -47,8 +46,8 @@ class LogSums:
         The number of decisions added.
     arms : list
         The label of each arm's code.
-    labels : mapping of str to list
-        By attribute, the label of each group's code.
+    combinations : Combinations
+        The combinations of groups.
     blocks : TimeBlocks
         The time blocks.
     by_block : array of shape (blocks, combinations, 4)
@@ -61,11 +60,9 @@ class LogSums:
         self.rows = 0
         self.reward_range = reward_range
         self.arms: list[Any] = []
-        self.labels: dict[str, list[Any]] = {attribute: [] for attribute in attributes}
+        self.combinations = Combinations(attributes)
         self.blocks = TimeBlocks(unit)
         self.by_block: Floats = np.zeros((0, 0, 4))
-        # The first attribute numbers its own groups; each further one is paired with those before it.
-        self._combination_pairs = [PairIndex() for _ in attributes[1:]]
         self._arm_pairs = PairIndex()
         self._by_arm: Floats = np.zeros((0, 4))
 
@@ -74,10 +71,9 @@ class LogSums:
     def add(self, chunk: Chunk) -> int:
         """Add the decisions of a chunk; return the row of a reward outside the range, or -1."""
         self.arms = chunk.arm.labels
-        self.labels = {attribute: chunk.group[attribute].labels for attribute in self.labels}
-        combination = self._combination_numbers([chunk.group[attribute].codes for attribute in self.labels])
-        if self._n_combinations > MAX_GROUPS:
-            raise chunk.location.error(self._too_many_groups())
+        combination = self.combinations.numbers(chunk.group)
+        if (error := self.combinations.error) is not None:
+            raise chunk.location.error(error)
         pair = self._arm_pairs.numbers(chunk.arm.codes, combination)
         block = self._block_numbers(chunk)
         self.rows += len(chunk)
@@ -91,14 +87,10 @@ class LogSums:
                 f"got {self._layout()} and {other._layout()}"
             )
         self.rows += other.rows
-        self.arms, arm_code = _merge_labels(self.arms, other.arms)
-        columns = []
-        for attribute, codes in zip(other.labels, other.combinations.T, strict=True):
-            self.labels[attribute], code = _merge_labels(self.labels[attribute], other.labels[attribute])
-            columns.append(code[codes])
-        combination = self._combination_numbers(columns)
-        if self._n_combinations > MAX_GROUPS:
-            raise LogError(self._too_many_groups())
+        self.arms, arm_code = merge_labels(self.arms, other.arms)
+        combination = self.combinations.merge(other.combinations)
+        if (error := self.combinations.error) is not None:
+            raise LogError(error)
         pair = self._arm_pairs.numbers(arm_code[other.arm], combination[other.combination])
         self._resize(self.blocks.union(other.blocks))
         # Pairs are distinct, so plain indexing adds them all; several blocks may fall into the same longer one.
@@ -109,17 +101,9 @@ class LogSums:
     # -- reading ---------------------------------------------------------------------------------------
 
     @property
-    def combinations(self) -> Codes:
-        """The code of each attribute (columns) in each combination of groups (rows); -1 if it is unknown.
-
-        Some combinations may have no decisions.
-        """
-        columns: list[Codes] = []
-        numbers = np.arange(self._n_combinations, dtype=np.int32)
-        for pairs in reversed(self._combination_pairs):
-            columns.append(pairs.right[numbers])
-            numbers = pairs.left[numbers]
-        return np.stack([numbers - 1, *reversed(columns)], axis=1)
+    def labels(self) -> dict[str, list[Any]]:
+        """By attribute, the label of each group's code."""
+        return self.combinations.labels
 
     @property
     def arm(self) -> Codes:
@@ -138,42 +122,13 @@ class LogSums:
 
     # -- internals -------------------------------------------------------------------------------------
 
-    def _too_many_groups(self) -> str:
-        return (
-            f"groups by {', '.join(self.labels)} must have at most {MAX_GROUPS:,} combinations, got more; "
-            "leave out ids, and bin numbers first"
-        )
-
     def _layout(self) -> tuple[Any, ...]:
         return tuple(self.labels), self.reward_range, self.blocks.unit
 
-    @property
-    def _n_combinations(self) -> int:
-        if self._combination_pairs:
-            return len(self._combination_pairs[-1])
-        return len(next(iter(self.labels.values()))) + 1
-
-    def _combination_numbers(self, columns: Sequence[Codes]) -> Codes:
-        numbers: Codes = columns[0] + np.int32(1)
-        for pairs, codes in zip(self._combination_pairs, columns[1:], strict=True):
-            numbers = pairs.numbers(numbers, codes)
-        return numbers
-
     def _block_numbers(self, chunk: Chunk) -> Ints:
         """Return the time block of each decision, -1 if its time is unknown; extend the tables to hold them."""
-        if self.blocks.unit == "row":
-            first, n = chunk.first_row, len(chunk)
-            self._resize(self.blocks.covering(first, first + n - 1))
-            return self.blocks.row_numbers(first, n)
-        ticks, known = _as_ticks(chunk.time, self.blocks.unit)
-        known_ticks = ticks if known is None else ticks[known]
-        has_times = known_ticks.size > 0
-        self._resize(self.blocks.covering(known_ticks.min(), known_ticks.max()) if has_times else self.blocks)
-        if known is None:
-            return self.blocks.numbers(ticks)
-        block = np.full(len(chunk), -1, np.int64)
-        block[known] = self.blocks.numbers(known_ticks)
-        return block
+        self._resize(self.blocks.covering_chunk(chunk))
+        return self.blocks.chunk_numbers(chunk)
 
     def _resize(self, blocks: TimeBlocks) -> None:
         n = len(self._arm_pairs)
@@ -181,24 +136,11 @@ class LogSums:
             longer = np.zeros((max(n, 2 * len(self._by_arm)), 4))
             longer[: len(self._by_arm)] = self._by_arm
             self._by_arm = longer
-        shape = (blocks.n, self._n_combinations, 4)
+        shape = (blocks.n, len(self.combinations), 4)
         if blocks != self.blocks or shape != self.by_block.shape:
             wider = np.zeros(shape)
             np.add.at(wider[:, : self.by_block.shape[1]], self.blocks.numbers_in(blocks), self.by_block)
             self.by_block, self.blocks = wider, blocks
-
-
-def _as_ticks(time: Any, unit: TimeUnit) -> tuple[NDArray[Any], NDArray[np.bool_] | None]:
-    """Return times as numbers, and a mask of those that are known; None if all are."""
-    unknown = np.isnat(time) if unit == "date" else np.isnan(time)
-    ticks = time.astype("datetime64[us]").astype(np.int64) if unit == "date" else time
-    return ticks, ~unknown if unknown.any() else None
-
-
-def _merge_labels(ours: Sequence[Any], theirs: Sequence[Any]) -> tuple[list[Any], NDArray[np.int32]]:
-    """Return the union of labels, and our code for each of their codes; the last entry maps -1 to -1."""
-    code: Mapping[Any, int] = {label: number for number, label in enumerate(dict.fromkeys([*ours, *theirs]))}
-    return [*code], np.array([*(code[label] for label in theirs), -1], np.int32)
 
 
 @kernel()

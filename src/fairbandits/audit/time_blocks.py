@@ -8,10 +8,13 @@ matter, and the sums of parts of a log can be added.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from fairbandits.logs.chunk import Chunk
 
 TimeUnit = Literal["row", "date", "number"]
 Moment = int | float | np.datetime64
@@ -112,6 +115,25 @@ class TimeBlocks:
         edges = np.clip(np.append(indices, indices[-1:] + 1) * width, first, first + n)
         return np.repeat(indices - self.first, np.diff(edges))
 
+    def covering_chunk(self, chunk: Chunk) -> TimeBlocks:
+        """Return the shortest blocks that also cover the known times of a chunk."""
+        if self.unit == "row":
+            return self.covering(chunk.first_row, chunk.first_row + len(chunk) - 1)
+        ticks, known = _as_ticks(chunk.time, self.unit)
+        ticks = ticks if known is None else ticks[known]
+        return self.covering(ticks.min(), ticks.max()) if ticks.size else self
+
+    def chunk_numbers(self, chunk: Chunk) -> NDArray[np.int64]:
+        """Return the block of each decision of a chunk, -1 if its time is unknown."""
+        if self.unit == "row":
+            return self.row_numbers(chunk.first_row, len(chunk))
+        ticks, known = _as_ticks(chunk.time, self.unit)
+        if known is None:
+            return self.numbers(ticks)
+        block = np.full(len(chunk), -1, np.int64)
+        block[known] = self.numbers(ticks[known])
+        return block
+
     def number(self, tick: int) -> int | None:
         """Return the block of one time, from 0; None if no block covers it."""
         number = int(_index(self.unit, self._level, tick)) - self.first
@@ -158,3 +180,10 @@ def _index(unit: TimeUnit, level: int, ticks: Any) -> Any:
 
 def _origin(unit: TimeUnit) -> int:
     return _FIRST_MONDAY if unit == "date" else 0
+
+
+def _as_ticks(time: Any, unit: TimeUnit) -> tuple[NDArray[Any], NDArray[np.bool_] | None]:
+    """Return times as numbers, and a mask of those that are known; None if all are."""
+    unknown = np.isnat(time) if unit == "date" else np.isnan(time)
+    ticks = time.astype("datetime64[us]").astype(np.int64) if unit == "date" else time
+    return ticks, ~unknown if unknown.any() else None

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from fairbandits.audit.group_means import GroupMeansOverTime
 from fairbandits.audit.grouped_sums import GroupedSums
 from fairbandits.audit.results import GroupResult, Unassessed
+from fairbandits.audit.settings import AuditSettings
 from fairbandits.statistics.exact import exceeds_bound, falls_below_bound
 
 
@@ -20,8 +21,7 @@ def unassessed_users(
     groups: list[GroupResult],
     large: NDArray[np.int64],
     bounds: tuple[Any, Any],
-    tolerance: float | None,
-    error: float,
+    settings: AuditSettings,
 ) -> Unassessed:
     """Count the users who could not be assessed, and look for what they may hide.
 
@@ -35,19 +35,18 @@ def unassessed_users(
         The groups that are compared.
     bounds : tuple of two arrays
         The simultaneous bounds of the mean of each group, in units of the reward range.
-    tolerance : float or None
-        The largest gap that is tolerated.
-    error : float
-        The error probability of all exact tests together.
+    settings : AuditSettings
+        The settings.
     """
     span = sums.reward_range[1] - sums.reward_range[0]
     small = [number for number in range(len(groups)) if number not in set(large.tolist())]
     outside = []
     if len(large) and small:
-        margin = (tolerance or 0.0) / span
+        margin = (settings.tolerance or 0.0) / span
         # The group must lie beyond the tolerance of some compared group, wherever that group's true mean lies.
         floor, ceiling = float(bounds[0][large].max()) - margin, float(bounds[1][large].min()) + margin
-        each = error / (2 * len(small))
+        # The tests have an error probability of their own: all they can do is to keep "fair" from being said.
+        each = (1.0 - settings.confidence) / (2 * len(small))
         for number in small:
             mean, users = float(means.whole.mean[number]), float(means.whole.effective_users[number])
             if falls_below_bound(mean, users, floor, each) or exceeds_bound(mean, users, ceiling, each):

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fairbandits.audit.combinations import Combinations, merge_labels
 from fairbandits.audit.pair_index import Codes, PairIndex
 from fairbandits.audit.unit_index import N_FOLDS, Keys, UnitIndex, fold_numbers, row_keys
 from fairbandits.jit import kernel
@@ -26,6 +28,8 @@ class UnitSums:
 
     Parameters
     ----------
+    attributes : sequence of str
+        The attributes that define the groups.
     n_windows : int
         The number of windows of time.
     has_users : bool
@@ -33,10 +37,15 @@ class UnitSums:
 
     Attributes
     ----------
+    arms : list
+        The label of each arm's code.
+    combinations : Combinations
+        The combinations of groups.
     units : UnitIndex
         The units.
-    counts, totals : arrays of shape (units, windows)
-        The number and the sum of the rewards, measured from the lowest possible reward.
+    counts, totals : arrays of shape (units, windows + 1)
+        The number and the sum of the rewards, measured from the lowest possible reward; the last column is for
+        decisions whose time is unknown.
     missing : array of shape (units,)
         The number of missing rewards.
     arm, combination : arrays
@@ -45,18 +54,22 @@ class UnitSums:
         The number and the sum of the rewards.
     """
 
-    def __init__(self, n_windows: int, has_users: bool) -> None:
-        self.n_windows, self.has_users = n_windows, has_users
+    def __init__(self, attributes: Sequence[str], n_windows: int, has_users: bool) -> None:
+        self.has_users = has_users
+        self.arms: list[Any] = []
+        self.combinations = Combinations(attributes)
         self.units = UnitIndex()
-        self._counts = np.zeros((0, n_windows), np.int32)
-        self._totals = np.zeros((0, n_windows))
+        self._counts = np.zeros((0, n_windows + 1), np.int32)
+        self._totals = np.zeros((0, n_windows + 1))
         self._missing = np.zeros(0, np.int32)
         self._pairs = PairIndex()
         self._fold_counts = np.zeros((0, N_FOLDS), np.int32)
         self._fold_totals = np.zeros((0, N_FOLDS))
 
-    def add(self, chunk: Chunk, combination: Codes, window: Ints, lowest: float) -> None:
-        """Add the decisions of a chunk, given the combination of groups and the window of each."""
+    def add(self, chunk: Chunk, window: Ints, lowest: float) -> None:
+        """Add the decisions of a chunk, given the window of each."""
+        self.arms = chunk.arm.labels
+        combination = self.combinations.numbers(chunk.group)
         keys = self._keys(chunk)
         values = chunk.reward - lowest
         pair = self._pairs.numbers(chunk.arm.codes, combination)
@@ -68,8 +81,10 @@ class UnitSums:
             self._resize_units()
             _add_to_units(values, unit, window, self._counts, self._totals, self._missing)
 
-    def merge(self, other: UnitSums, arm: Codes, combination: Codes) -> None:
-        """Add the sums of another part of the log, given our codes for its arms and combinations."""
+    def merge(self, other: UnitSums) -> None:
+        """Add the sums of another part of the log; codes may differ, labels are matched."""
+        self.arms, arm = merge_labels(self.arms, other.arms)
+        combination = self.combinations.merge(other.combinations)
         pair = self._pairs.numbers(arm[other.arm], combination[other.combination])
         self._fold_counts = _grown(self._fold_counts, len(self._pairs))
         self._fold_totals = _grown(self._fold_totals, len(self._pairs))

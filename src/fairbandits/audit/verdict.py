@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from fairbandits.audit.results import Comparison
+from fairbandits.audit.settings import AuditSettings
 
 #: Exit statuses of the command; 2 is an error.
 FAIR, UNFAIR, UNDECIDED = 0, 1, 3
@@ -12,15 +13,37 @@ FAIR, UNFAIR, UNDECIDED = 0, 1, 3
 _PRIORITY = ("unfair", "gap", "undecided", "fair", "too small")
 
 
-def exit_status(comparisons: Sequence[Comparison], tolerance: float | None) -> int:
-    """Return the verdict: unfair if any comparison is, fair if all are, otherwise undecided.
+def exit_status(comparisons: Sequence[Comparison], settings: AuditSettings) -> int:
+    """Return the verdict: unfair if any comparison is, now or in all; fair if all are and nobody falls out.
 
     Without a tolerance there is no verdict, and the status is 0.
     """
-    conclusions = {comparison.conclusion for comparison in comparisons}
-    if tolerance is None or conclusions == {"fair"}:
+    conclusions = {conclusion for each in comparisons for conclusion in conclusions_of(each)}
+    if settings.tolerance is None:
         return FAIR
-    return UNFAIR if "unfair" in conclusions else UNDECIDED
+    if "unfair" in conclusions:
+        return UNFAIR
+    is_open = conclusions != {"fair"} or any(obstacles(each, settings) for each in comparisons)
+    return UNDECIDED if is_open else FAIR
+
+
+def conclusions_of(comparison: Comparison) -> tuple[str, ...]:
+    """Return the conclusions about the whole log and, if there is one, about the most recent window."""
+    recent = comparison.recent_conclusion
+    return (comparison.conclusion,) if recent is None else (comparison.conclusion, recent)
+
+
+def obstacles(comparison: Comparison, settings: AuditSettings) -> tuple[str, ...]:
+    """Return why "fair" cannot be said of everybody: "unassessed", "unknown" or "outside"."""
+    unassessed, tolerance = comparison.unassessed, settings.tolerance
+    if tolerance is None:
+        return ()
+    found = {
+        "unassessed": unassessed.share > settings.max_unassessed,
+        "unknown": unassessed.unknown > 0 and unassessed.worst_case > tolerance,
+        "outside": bool(unassessed.outside),
+    }
+    return tuple(name for name, is_found in found.items() if is_found)
 
 
 def headline(comparisons: Sequence[Comparison]) -> Comparison:
@@ -31,4 +54,5 @@ def headline(comparisons: Sequence[Comparison]) -> Comparison:
 def _rank(comparison: Comparison) -> tuple[int, int, float, float]:
     analysis = comparison.analysis
     clearest = (-analysis.gap.low, -float(analysis.gap)) if analysis is not None else (0.0, 0.0)
-    return _PRIORITY.index(comparison.conclusion), len(comparison.attributes), *clearest
+    priority = min(_PRIORITY.index(conclusion) for conclusion in conclusions_of(comparison))
+    return priority, len(comparison.attributes), *clearest

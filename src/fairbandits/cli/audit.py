@@ -10,6 +10,7 @@ import typer
 from fairbandits.audit import Audit
 from fairbandits.audit import audit as audit_log
 from fairbandits.audit.results import Comparison, GapAnalysis
+from fairbandits.audit.settings import MIN_ROWS
 from fairbandits.cli.console import echo, make_folder, new_table, print_table
 from fairbandits.cli.log_options import reads_log
 from fairbandits.cli.options import ClusterOption, OutOption
@@ -31,11 +32,19 @@ def audit(
         ),
     ] = None,
     confidence: Annotated[float, typer.Option(help="The joint confidence of all intervals.")] = 0.95,
-    min_rows: Annotated[int, typer.Option(help="The number of rewards that a group needs to be compared.")] = 100,
+    sequential: Annotated[
+        bool, typer.Option("--sequential", help="Use anytime-valid intervals, for a log that is watched while it grows.")
+    ] = False,
+    min_rows: Annotated[
+        int, typer.Option(help="With --sequential: the number of rewards that a group needs to be compared.")
+    ] = MIN_ROWS,
+    max_unassessed: Annotated[
+        float, typer.Option(help="The share of users that may be left out of a verdict of fair.")
+    ] = 0.01,
+    lower_is_better: Annotated[bool, typer.Option("--lower-is-better", help="Rewards are harms.")] = False,
     reward_range: Annotated[
         str, typer.Option(help="The lowest and the highest possible reward.", metavar="LOW,HIGH")
     ] = "0,1",
-    seed: Annotated[int, typer.Option(help="The random seed of the bootstrap.")] = 0,
     cluster: ClusterOption = None,
     out: OutOption = Path("results/audit"),
 ) -> int:
@@ -46,9 +55,11 @@ def audit(
         log,
         tolerance=tolerance,
         confidence=confidence,
+        sequential=sequential,
         min_rows=min_rows,
+        max_unassessed=max_unassessed,
+        lower_is_better=lower_is_better,
         reward_range=_parse_range(reward_range),
-        seed=seed,
         cluster=cluster,
     )
     page = result.write(out)
@@ -70,6 +81,10 @@ def _print_audit(audit: Audit) -> None:
     if audit.verdict is not None:
         echo(audit.verdict)
     for comparison in audit.comparisons:
+        if (left_out := audit.sentences.unassessed(comparison)) is not None:
+            echo(left_out)
+    echo(audit.sentences.assumption())
+    for comparison in audit.comparisons:
         echo(f"\nBy {comparison.name}")
         if comparison is not audit.headline:
             echo(audit.sentences.summary(comparison))
@@ -82,11 +97,14 @@ def _print_audit(audit: Audit) -> None:
 
 def _print_groups(audit: Audit, comparison: Comparison) -> None:
     number = audit.sentences.comparison_formatter(comparison)
-    rows = new_table("", "rewards", "mean reward", audit.sentences.interval_name, "missing")
+    has_users = audit.sentences.user_name == "users"
+    columns = ["users", "effective"] if has_users else []
+    rows = new_table("", "rewards", *columns, "mean reward", audit.sentences.interval_name, "missing")
     for group in comparison.groups[:_MAX_GROUPS]:
         interval = f"{number(group.low)} to {number(group.high)}" if group.is_large_enough else "too small"
         missing = percent(group.missing_share.value)
-        rows.add_row(group.name, f"{group.rewards:,}", number(group.mean), interval, missing)
+        users = [f"{group.users:,}", f"{group.effective_users:,.0f}"] if has_users else []
+        rows.add_row(group.name, f"{group.rewards:,}", *users, number(group.mean), interval, missing)
     print_table(rows)
     if len(comparison.groups) > _MAX_GROUPS:
         echo(f"and {len(comparison.groups) - _MAX_GROUPS:,} more groups, in the report")

@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
+from fairbandits.audit.report.history_sentences import history_sentence, recent_sentence
 from fairbandits.audit.report.time_phrases import since
 from fairbandits.audit.results import Comparison, GapAnalysis, GroupResult
-from fairbandits.audit.verdict import FAIR, UNFAIR
+from fairbandits.audit.settings import AuditSettings
+from fairbandits.audit.verdict import FAIR, UNFAIR, conclusions_of, obstacles
 from fairbandits.report.phrases import (
     capitalise,
     confidence_label,
@@ -17,6 +19,7 @@ from fairbandits.report.phrases import (
     number_formatter,
     percent,
 )
+from fairbandits.statistics.fixed_sample import MIN_SUCCESSES, MIN_USERS
 
 _MAX_NAMES = 6
 # From this share of rewards from one-sided arms on, a sentence warns about them.
@@ -28,26 +31,27 @@ class AuditSentences:
 
     Parameters
     ----------
-    confidence : float
-        The confidence of all intervals.
-    tolerance : float or None
-        The largest gap that is tolerated.
-    min_rows : int
-        The number of rewards that a group needs.
+    settings : AuditSettings
+        The settings of the audit.
     span : float
         The highest possible reward minus the lowest.
+    has_users : bool
+        Whether the log has a user column.
     """
 
-    def __init__(self, confidence: float, tolerance: float | None, min_rows: int, span: float) -> None:
-        self.confidence, self.tolerance, self.min_rows, self.span = confidence, tolerance, min_rows, span
-        self.interval_name = confidence_label(confidence)
+    def __init__(self, settings: AuditSettings, span: float, has_users: bool = False) -> None:
+        self.settings, self.span, self.has_users = settings, span, has_users
+        self.confidence, self.tolerance = settings.confidence, settings.tolerance
+        self.interval_name = confidence_label(settings.confidence)
 
     def summary(self, comparison: Comparison) -> str:
-        """Return the gap, its interval, the conclusion, and since when the gap has been detectable."""
+        """Return the gap, its interval, the conclusion, and how the gap developed over time."""
         analysis = comparison.analysis
         if analysis is None:
             return self._no_comparison(comparison)
-        return " ".join(filter(None, (self._gap(analysis), self._conclusion(analysis), _since(analysis))))
+        recent = recent_sentence(analysis, self.formatter(analysis), self.interval_name, self.tolerance)
+        parts = self._gap(analysis), self._conclusion(analysis), recent, self.history(analysis)
+        return " ".join(filter(None, parts))
 
     def verdict(self, comparisons: Sequence[Comparison], status: int) -> str | None:
         """Return the verdict on all comparisons; None without a tolerance."""
@@ -55,11 +59,81 @@ class AuditSentences:
             return None
         confidence, tolerance = f"{self.confidence * 100:g}% confidence", f"the tolerance of {self.tolerance:g}"
         if status == UNFAIR:
-            return f"Unfair ({confidence}): the gap exceeds {tolerance} for {_names(comparisons, 'unfair')}."
+            return f"Unfair ({confidence}): the gap exceeds {tolerance} {self._unfair_when(comparisons)}."
         if status == FAIR:
-            return f"Fair ({confidence}): the gap is within {tolerance} for {_names(comparisons, 'fair')}."
-        open_ = _names(comparisons, "undecided", "too small")
-        return f"Undecided: there is too little data to tell whether the gap is within {tolerance} for {open_}."
+            when = "" if self.settings.sequential else ", now and over the whole log"
+            said = f"Fair ({confidence}): the gap is within {tolerance}{when} for {_names(comparisons, 'fair')}."
+            return f"{said}{self._said_of(comparisons)}"
+        return f"Undecided: {self._undecided(comparisons, tolerance)}"
+
+    def _unfair_when(self, comparisons: Sequence[Comparison]) -> str:
+        whole = [each.name for each in comparisons if each.conclusion == "unfair"]
+        if self.settings.sequential:
+            return f"for {join_names(whole, _MAX_NAMES)}"
+        now = [each.name for each in comparisons if each.recent_conclusion == "unfair"]
+        parts = (("over the whole log", whole), ("in the most recent window", now))
+        return "; ".join(f"{when} for {join_names(names, _MAX_NAMES)}" for when, names in parts if names)
+
+    def _undecided(self, comparisons: Sequence[Comparison], tolerance: str) -> str:
+        reasons = []
+        is_open = [c for c in comparisons if {*conclusions_of(c)} & {"undecided", "too small"}]
+        if is_open:
+            names = join_names([comparison.name for comparison in is_open], _MAX_NAMES)
+            reasons.append(f"there is too little data to tell whether the gap is within {tolerance} for {names}")
+        reasons += [text for comparison in comparisons for text in self._obstacles(comparison)]
+        return capitalise("; ".join(reasons)) + "." if not is_open else "; ".join(reasons) + "."
+
+    def _obstacles(self, comparison: Comparison) -> list[str]:
+        unassessed, found = comparison.unassessed, obstacles(comparison, self.settings)
+        texts = []
+        if "unassessed" in found:
+            texts.append(
+                f"by {comparison.name}, {percent(unassessed.share)} of the {self.user_name} could not be assessed, "
+                f"more than the {percent(self.settings.max_unassessed)} allowed"
+            )
+        if "unknown" in found:
+            texts.append(
+                f"by {comparison.name}, the {unassessed.unknown:,.0f} {self.user_name} of unknown group could hide a "
+                f"gap of up to {self.comparison_formatter(comparison)(unassessed.worst_case)}"
+            )
+        if "outside" in found:
+            names = join_names([group.name for group in unassessed.outside], _MAX_NAMES)
+            texts.append(f"by {comparison.name}, the small group {names} lies beyond the tolerance (exact test)")
+        return texts
+
+    def _said_of(self, comparisons: Sequence[Comparison]) -> str:
+        left_out = [self.unassessed(comparison) for comparison in comparisons]
+        return "".join(f" {text}" for text in left_out if text is not None)
+
+    @property
+    def user_name(self) -> str:
+        """What the audit counts: users, or decisions if users are unknown."""
+        return "users" if self.has_users and not self.settings.sequential else "decisions"
+
+    def unassessed(self, comparison: Comparison) -> str | None:
+        """Return who could not be assessed; None if everybody was."""
+        unassessed = comparison.unassessed
+        if not unassessed.unknown + unassessed.in_small_groups:
+            return None
+        return (
+            f"By {comparison.name}, nothing is said about {unassessed.unknown + unassessed.in_small_groups:,.0f} of "
+            f"{unassessed.users:,.0f} {self.user_name} ({percent(unassessed.share)}): {unassessed.unknown:,.0f} of "
+            f"unknown group, {unassessed.in_small_groups:,.0f} in groups that are too small."
+        )
+
+    def assumption(self) -> str:
+        """Return what the intervals assume."""
+        if self.settings.sequential:
+            return (
+                "The intervals are anytime-valid: they hold however often one looks while the log grows. They are about "
+                "the average conditional mean reward of the rounds so far, not about a population of users."
+            )
+        if self.has_users:
+            return "The intervals are fixed-sample and cluster-robust: rewards of the same user may depend on each other."
+        return (
+            "There is no user column, so the intervals assume that all decisions are independent. If users come "
+            "back, they are too narrow: name the column (--user)."
+        )
 
     def _gap(self, analysis: GapAnalysis) -> str:
         number, gap = self.formatter(analysis), analysis.gap
@@ -89,16 +163,29 @@ class AuditSentences:
         return {
             "unfair": f"The whole interval lies above the tolerance of {self.tolerance:g}.",
             "fair": f"The whole interval lies within the tolerance of {self.tolerance:g}.",
-            "undecided": f"The interval includes the tolerance of {self.tolerance:g}: no decision yet.",
+            "undecided": self._open(analysis),
         }[analysis.conclusion]
 
+    def _open(self, analysis: GapAnalysis) -> str:
+        text = f"The interval includes the tolerance of {self.tolerance:g}: no decision"
+        if math.isnan(analysis.detectable):
+            return f"{text} yet."
+        return f"{text}. A gap of {self.formatter(analysis)(analysis.detectable)} would have been found with 80% power."
+
     def _no_comparison(self, comparison: Comparison) -> str:
-        prefix, required = f"No comparison by {comparison.name} is possible", f"at least {self.min_rows:,} rewards"
+        prefix = f"No comparison by {comparison.name} is possible"
         if not comparison.groups:
             return f"{prefix}: no user has known values of all these attributes."
         if not comparison.compared:
-            return f"{prefix}: no group has {required}."
-        return f"{prefix}: only {comparison.compared[0].name} has {required}."
+            return f"{prefix}: no group has {self.requirement}."
+        return f"{prefix}: only {comparison.compared[0].name} has {self.requirement}."
+
+    @property
+    def requirement(self) -> str:
+        """What a group needs to be compared."""
+        if self.settings.sequential:
+            return f"at least {self.settings.min_rows:,} rewards"
+        return f"at least {MIN_USERS} users and {MIN_SUCCESSES:g} expected successes and failures"
 
     def too_small(self, comparison: Comparison) -> str | None:
         """Return the groups that are too small to compare; None if there are none."""
@@ -106,7 +193,7 @@ class AuditSentences:
         if not small:
             return None
         names = join_names([f"{group.name} ({group.rewards:,})" for group in small], _MAX_NAMES)
-        return f"Too small to compare, with fewer than {self.min_rows:,} rewards: {names}."
+        return f"Too small to compare, without {self.requirement} (rewards in brackets): {names}."
 
     def effects(self, analysis: GapAnalysis) -> str:
         """Return the exposure effect and the within-arm effect."""
@@ -175,8 +262,10 @@ class AuditSentences:
         return f"{text} Depending on the missing rewards, the gap could lie between {bounds}: {reversal}."
 
     def history(self, analysis: GapAnalysis) -> str:
-        """Return since when the gap has been detectable."""
-        return _since(analysis) or "No gap is detectable."
+        """Return how the gap developed over time."""
+        if analysis.timeline is not None:
+            return _since(analysis) or ""
+        return history_sentence(analysis, self.tolerance) or ""
 
     def comparison_formatter(self, comparison: Comparison) -> Callable[[float], str]:
         """Return the number format of a comparison, also if its groups are too small."""
@@ -203,7 +292,7 @@ def _users(analysis: GapAnalysis, *groups: GroupResult) -> list[str]:
 
 
 def _since(analysis: GapAnalysis) -> str | None:
-    if not analysis.is_detectable:
+    if not analysis.is_detectable or analysis.timeline is None:
         return None
     return f"The gap has been detectable {since(analysis.timeline.blocks, analysis.timeline.since or 0)}."
 
