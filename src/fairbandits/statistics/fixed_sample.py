@@ -35,8 +35,8 @@ def is_large_enough(means: ClusterMeans) -> NDArray[np.bool_]:
         common = np.where(means.rows > 0, weights * means.mean, 0.0).sum(axis=-1, keepdims=True)
         spread = np.where(means.rows > 1, weights * means.row_variance, 0.0).sum(axis=-1, keepdims=True)
         # 1 for rewards that are 0 or 1; more for rewards that vary less, whose mean is known better.
-        information = np.where(spread > 0, np.maximum(common * (1.0 - common) / spread, 1.0), np.inf)
-        expected = rows * np.minimum(common, 1.0 - common) * information
+        information = np.maximum(common * (1.0 - common) / spread, 1.0)
+        expected = rows * np.minimum(common, 1.0 - common) * np.where(common * (1.0 - common) > 0.0, information, 0.0)
     return (means.users >= MIN_USERS) & ~(expected < MIN_SUCCESSES)
 
 
