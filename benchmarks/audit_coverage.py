@@ -3,14 +3,14 @@
     python benchmarks/audit_coverage.py               # 1,000 logs per cell; about half an hour on two cores
     python benchmarks/audit_coverage.py --logs 50 --quick
 
-A cell is a kind of traffic (independent rows; 20 visits per user; visits by Zipf's law), a number of groups, a rate of
-rewards and a number of rows. In half of the logs all groups have the same mean, in the others their means differ by a
-fifth. A log counts as covered if all its reported intervals contain the truth together: the means of all groups, their
-gap, and both in every window of time. The textbook interval is `mean +- t se` with the same clusters (CR1, as many degrees
-of freedom as users less one) and the same multiplicity correction.
+A cell is a kind of traffic (independent rows; 20 visits per user; visits by Zipf's law), a number of groups, a
+rate of rewards and a number of rows. In half of the logs all groups have the same mean, in the others their means
+differ by a fifth. A log counts as covered if all its reported intervals contain the truth together: the means of
+all groups, their gap, and both in every window of time. The textbook interval is `mean +- t se` with the same
+clusters (CR1, as many degrees of freedom as users less one) and the same multiplicity correction.
 
-The exit status is 1 if the coverage of a cell is significantly below 95% (one-sided binomial test, level 0.001), or if
-the intervals are more than 1.15 times as wide as textbook intervals that cover.
+The exit status is 1 if the coverage of a cell is significantly below 95% (one-sided binomial test, level 0.001),
+or if the intervals are more than 1.15 times as wide as textbook intervals that cover.
 """
 
 from __future__ import annotations
@@ -26,9 +26,11 @@ from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
-from scipy.stats import binom, t as student
+from scipy.stats import binom
+from scipy.stats import t as student
 
 from fairbandits.audit import audit
+from fairbandits.audit.fixed_sample import WEIGHTS
 from fairbandits.audit.results import Comparison
 from fairbandits.statistics.multiplicity import divide_error, sidak
 
@@ -40,6 +42,9 @@ ROWS = (200, 2_000, 10_000, 50_000)
 CORRELATION = 0.1
 LEVEL = 0.001
 MAX_WIDTH = 1.15
+# How the audit divides its error probability. The textbook intervals of means and of the gap get the same shares.
+SHARES = divide_error(0.05, WEIGHTS)
+NOMINAL = 1.0 - SHARES["gap"] - SHARES["means"]
 
 
 class Cell(NamedTuple):
@@ -135,7 +140,7 @@ def _gaps_cover(comparison: Comparison, truth: dict[str, float]) -> bool:
 
 
 def _textbook(log: pd.DataFrame, comparison: Comparison, truth: dict[str, float]) -> tuple[bool, float]:
-    """Return whether textbook intervals of means and of pairwise differences cover, and the mean width of the former."""
+    """Return whether textbook intervals of means and differences cover, and the mean width of the former."""
     users = log.groupby(["group", "user"])["reward"].agg(["size", "sum"])
     names = [group.name for group in comparison.compared]
     means, errors, freedom = [], [], []
@@ -146,14 +151,12 @@ def _textbook(log: pd.DataFrame, comparison: Comparison, truth: dict[str, float]
         means.append(mean)
         freedom.append(len(part) - 1)
         errors.append(np.sqrt(len(part) / (len(part) - 1) * (residual**2).sum()) / n)
-    # The shares of the error probability that the audit gives to means and to the gap.
-    shares = divide_error(0.05, {"gap": 0.5, "recent": 0.2, "windows": 0.1, "means": 0.1, "effects": 0.05, "missing": 0.05})
     mean, error, true = np.array(means), np.array(errors), np.array([truth[name] for name in names])
     dof = np.array(freedom)
-    quantile = student.isf(sidak(shares["means"], len(names)) / 2.0, dof)
+    quantile = student.isf(sidak(SHARES["means"], len(names)) / 2.0, dof)
     covered = bool((np.abs(mean - true) <= quantile * error).all())
     i, j = np.triu_indices(len(names), 1)
-    of_gaps = student.isf(sidak(shares["gap"], len(i)) / 2.0, dof[i] + dof[j])
+    of_gaps = student.isf(sidak(SHARES["gap"], len(i)) / 2.0, dof[i] + dof[j])
     wrong = np.abs((mean[i] - mean[j]) - (true[i] - true[j])) > of_gaps * np.hypot(error[i], error[j])
     return covered and not wrong.any(), float(np.mean(2.0 * quantile * error))
 
@@ -169,7 +172,7 @@ def report(cell: Cell, outcomes: list[Outcome]) -> tuple[list[str], bool]:
         hits = sum(outcome.textbook_covered for outcome in compared)
         textbook = hits / len(compared)
         ratio = float(np.median([o.width for o in compared]) / np.median([o.textbook_width for o in compared]))
-        covers = not binom.cdf(hits, len(compared), 0.95) < LEVEL
+        covers = not binom.cdf(hits, len(compared), NOMINAL) < LEVEL
     is_wide = bool(compared and covers and len(compared) >= n / 10 and ratio > MAX_WIDTH)
     cells = [cell.traffic, str(cell.n_groups), f"{cell.rate:g}", f"{cell.rows:,}", f"{coverage:.1%}"]
     cells += ["" if np.isnan(textbook) else f"{textbook:.1%}", "" if np.isnan(ratio) else f"{ratio:.2f}"]

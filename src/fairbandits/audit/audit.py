@@ -127,8 +127,8 @@ def audit(
 ) -> Audit:
     """Audit a log: compare the mean rewards of groups, now and over the whole log, with confidence intervals.
 
-    A finished log gets fixed-sample intervals, cluster-robust over users if the log has a user column. A log that is
-    watched while it grows needs `sequential=True`: anytime-valid intervals of the rounds so far.
+    A finished log gets fixed-sample intervals, cluster-robust over users if the log has a user column. A log that
+    is watched while it grows needs `sequential=True`: anytime-valid intervals of the rounds so far.
 
     Parameters
     ----------

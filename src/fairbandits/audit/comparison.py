@@ -17,8 +17,8 @@ def compare_all(
 ) -> tuple[Comparison, ...]:
     """Compare the groups of each attribute and of their intersections.
 
-    The error probability is divided evenly over all comparisons (Bonferroni), so all statements hold jointly. Without
-    sums of users, the comparisons are sequential.
+    The error probability is divided evenly over all comparisons (Bonferroni), so all statements hold jointly.
+    Without sums of users, the comparisons are sequential.
     """
     combinations = attribute_combinations(list(sums.labels))
     error = (1.0 - settings.confidence) / len(combinations)

@@ -13,10 +13,10 @@ mean rewards, so that more exposure to an arm counts as an advantage exactly if 
 An arm may have no rewards from one of the groups, and then m1 - m2 is unknown:
 
 - If chance alone explains that, because the group would have been expected to receive it fewer than five times (a
-  *rare* arm), m1 - m2 is taken from arms that are equally rare and have rewards from both groups. To count it as zero
-  would shift the within-arm effect to the exposure effect, by a third with two rewards per arm.
-- Otherwise the group was not shown the arm on purpose (a *one-sided* arm). What it would have received is unknown; all of
-  its contribution counts as an exposure effect.
+  *rare* arm), m1 - m2 is taken from arms that are equally rare and have rewards from both groups. To count it as
+  zero would shift the within-arm effect to the exposure effect, by a third with two rewards per arm.
+- Otherwise the group was not shown the arm on purpose (a *one-sided* arm). What it would have received is unknown;
+  all of its contribution counts as an exposure effect.
 """
 
 from __future__ import annotations
@@ -105,7 +105,9 @@ def decompose(count_1: Floats, total_1: Floats, count_2: Floats, total_2: Floats
     return ArmEffects(exposure, within_arm, is_one_sided, is_rare)
 
 
-def _typical_difference(rewards: Floats, weight: Floats, difference: Floats, has_both: NDArray[np.bool_]) -> Floats:
+def _typical_difference(
+    rewards: Floats, weight: Floats, difference: Floats, has_both: NDArray[np.bool_]
+) -> Floats:
     """Return the mean difference of arms in the same class of rarity, for each arm."""
     classes = np.searchsorted(_CLASS_ENDS, rewards)
     known = np.where(has_both, weight, 0.0)

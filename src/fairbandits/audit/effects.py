@@ -36,8 +36,8 @@ def arm_effects(
     interval : callable
         Returns an interval, given an estimate and its standard error.
     standard_errors : callable, optional
-        Returns the standard errors of `ArmEffects.sums()` and of `ArmEffects.total`, given the numbers of the arms;
-        without it there are no intervals.
+        Returns the standard errors of `ArmEffects.sums()` and of `ArmEffects.total`, given the numbers of the
+        arms; without it there are no intervals.
     """
     by_arm = [sums.by_arm(number) for number in groups]
     arms = np.flatnonzero(by_arm[0].count + by_arm[1].count)
@@ -81,7 +81,11 @@ def _arm_mean(sums: RewardSums, arm: int, low: float) -> float:
 
 
 def missing_rewards(
-    sums: GroupedSums, shares: GroupMeans, share_gap: IntervalEstimate, groups: list[GroupResult], pair: tuple[int, int]
+    sums: GroupedSums,
+    shares: GroupMeans,
+    share_gap: IntervalEstimate,
+    groups: list[GroupResult],
+    pair: tuple[int, int],
 ) -> MissingRewards:
     """Return the shares of missing rewards, and the worst-case bounds of the gap of two groups.
 

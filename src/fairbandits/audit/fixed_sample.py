@@ -24,9 +24,9 @@ from fairbandits.statistics.clusters import ClusterMeans
 from fairbandits.statistics.fixed_sample import is_large_enough, mean_bounds
 from fairbandits.statistics.multiplicity import divide_error, sidak
 
-# How the error probability of a comparison is divided over its statements, all of which hold together. Most goes to the
-# gap over the whole log, because the verdict depends on it.
-_WEIGHTS = {"gap": 0.5, "recent": 0.2, "windows": 0.1, "means": 0.1, "effects": 0.05, "missing": 0.05}
+#: How the error probability of a comparison is divided over its statements, all of which hold together. Most goes to
+#: the gap over the whole log, because the verdict depends on it.
+WEIGHTS = {"gap": 0.5, "recent": 0.2, "windows": 0.1, "means": 0.1, "effects": 0.05, "missing": 0.05}
 
 
 def compare_fixed_sample(
@@ -61,7 +61,7 @@ class _FixedSampleComparison:
         self.means: GroupMeansOverTime = group_means(sums, units, windows)
         self.large = np.flatnonzero(is_large_enough(self.means.whole))
         has_history = windows.n > 1
-        families = {k: w for k, w in _WEIGHTS.items() if has_history or k not in ("recent", "windows")}
+        families = {k: w for k, w in WEIGHTS.items() if has_history or k not in ("recent", "windows")}
         self.errors = divide_error(error, families)
         n = max(len(self.large), 1)
         self.bounds = mean_bounds(self.means.whole, sidak(self.errors["means"], n))
@@ -80,9 +80,7 @@ class _FixedSampleComparison:
             tuple(groups[number] for number in (*large, *small)),
             analysis.conclusion if analysis is not None else "too small",
             analysis,
-            unassessed_users(
-                self.sums, self.means, groups, self.large, self.bounds, self.settings
-            ),
+            unassessed_users(self.sums, self.means, groups, self.large, self.bounds, self.settings),
         )
 
     def _group(self, number: int) -> GroupResult:
@@ -146,7 +144,9 @@ class _FixedSampleComparison:
         usable = np.stack([is_large_enough(window_means[window]) for window in range(n)])
         # The intervals of a window's means are drawn; its gap decides. They share the error of the window.
         low, high = mean_bounds(window_means, sidak(error / 2.0, len(self.large)))
-        means, low, high = (np.where(usable, self._in_units(part), np.nan) for part in (window_means.mean, low, high))
+        means, low, high = (
+            np.where(usable, self._in_units(part), np.nan) for part in (window_means.mean, low, high)
+        )
         return History(
             self.windows,
             tuple(groups[number] for number in self.large),
@@ -164,7 +164,9 @@ class _FixedSampleComparison:
         lowest, highest = groups[order[0]], groups[order[-1]]
         if self.settings.lower_is_better:
             lowest, highest = highest, lowest
-        return WindowGap(IntervalEstimate(value, low, high), highest, lowest, conclusion(low, high, self.tolerance))
+        return WindowGap(
+            IntervalEstimate(value, low, high), highest, lowest, conclusion(low, high, self.tolerance)
+        )
 
     # -- effects ---------------------------------------------------------------------------------------
 

@@ -6,7 +6,7 @@ length of the log, and the tables of parts of a log can be added.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np

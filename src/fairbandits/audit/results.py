@@ -250,7 +250,8 @@ class GapAnalysis:
     gap : Gap
         The highest mean reward minus the lowest, with its interval.
     detectable : float
-        The smallest gap that would have been found to exceed the tolerance with 80% power; NaN in a sequential audit.
+        The smallest gap that would have been found to exceed the tolerance with 80% power; NaN in a sequential
+        audit.
     recent : WindowGap or None
         The gap in the most recent window; None in a sequential audit, or without a history.
     history : History or None
@@ -295,9 +296,7 @@ class GapAnalysis:
     def is_detectable(self) -> bool:
         """Whether the gap is detectable at the end of the log and its `timeline.since` is known."""
         return (
-            self.timeline is not None
-            and self.timeline.since is not None
-            and self.conclusion in ("gap", "unfair")
+            self.timeline is not None and self.timeline.since is not None and self.conclusion in ("gap", "unfair")
         )
 
     @property

@@ -1,7 +1,7 @@
 """Sequential comparison of groups: anytime-valid intervals, for a log that is watched while it grows.
 
-The estimand is the average, over the rounds so far, of the conditional expectation of each reward. Nothing is claimed
-about a population of users.
+The estimand is the average, over the rounds so far, of the conditional expectation of each reward. Nothing is
+claimed about a population of users.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Windows of time: consecutive time blocks, put together to at most ten parts of a log of equal length.
 
-The last window, a tenth of the time, is the most recent one. Decisions whose time is unknown are in no window; they
-have a column of their own after the last one.
+The last window, a tenth of the time, is the most recent one. Decisions whose time is unknown are in no window;
+they have a column of their own after the last one.
 """
 
 from __future__ import annotations

@@ -33,7 +33,10 @@ def audit(
     ] = None,
     confidence: Annotated[float, typer.Option(help="The joint confidence of all intervals.")] = 0.95,
     sequential: Annotated[
-        bool, typer.Option("--sequential", help="Use anytime-valid intervals, for a log that is watched while it grows.")
+        bool,
+        typer.Option(
+            "--sequential", help="Use anytime-valid intervals, for a log that is watched while it grows."
+        ),
     ] = False,
     min_rows: Annotated[
         int, typer.Option(help="With --sequential: the number of rewards that a group needs to be compared.")

@@ -1,8 +1,8 @@
 """Means of groups from sums per user, with variances that allow the rewards of a user to depend on each other.
 
-The mean reward of a group is a ratio: the sum of all rewards over their number. Its variance follows from leaving out
-one user at a time (the jackknife over clusters, "CR3"): with `s` the sum and `n` the number of a user's rewards, leaving
-out the user moves the mean `m = S / N` by `(s - m n) / (N - n)`.
+The mean reward of a group is a ratio: the sum of all rewards over their number. Its variance follows from leaving
+out one user at a time (the jackknife over clusters, "CR3"): with `s` the sum and `n` the number of a user's
+rewards, leaving out the user moves the mean `m = S / N` by `(s - m n) / (N - n)`.
 """
 
 from __future__ import annotations

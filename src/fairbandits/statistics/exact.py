@@ -8,8 +8,8 @@ import math
 def falls_below_bound(mean: float, n: float, bound: float, error: float) -> bool:
     """Return whether the true mean lies below a bound, with error probability at most `error`.
 
-    By Hoeffding's inequality in its Chernoff form, n independent values in [0, 1] with a true mean of at least `bound`
-    have a mean of at most `mean` with probability at most `exp(-n kl(mean, bound))`.
+    By Hoeffding's inequality in its Chernoff form, n independent values in [0, 1] with a true mean of at least
+    `bound` have a mean of at most `mean` with probability at most `exp(-n kl(mean, bound))`.
 
     Examples
     --------
@@ -18,7 +18,7 @@ def falls_below_bound(mean: float, n: float, bound: float, error: float) -> bool
     >>> falls_below_bound(0.0, 9, 0.5, 0.01), falls_below_bound(0.0, 5, 0.5, 0.01)
     (True, False)
     """
-    if not (math.isfinite(mean) and 0.0 < bound and mean < bound):
+    if not (math.isfinite(mean) and bound > 0.0 and mean < bound):
         return False
     return math.exp(-n * _divergence(mean, min(bound, 1.0))) <= error
 

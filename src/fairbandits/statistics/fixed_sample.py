@@ -1,10 +1,11 @@
 """Fixed-sample confidence intervals of means of bounded rewards, and of their differences.
 
-The interval of a mean is that of Korn and Graubard (*Confidence intervals for proportions with small expected number of
-positive counts estimated from survey data*, Survey Methodology 1998): the exact binomial interval of Clopper and
-Pearson, for the number of independent rewards that would have the same variance, reduced for the degrees of freedom of
-that variance. It holds for rare rewards and for none, where the interval `mean +- t se` is too short or empty, and becomes
-that interval for large samples. Rewards between 0 and 1 are treated as fractions of a success.
+The interval of a mean is that of Korn and Graubard (*Confidence intervals for proportions with small expected
+number of positive counts estimated from survey data*, Survey Methodology 1998): the exact binomial interval of
+Clopper and Pearson, for the number of independent rewards that would have the same variance, reduced for the
+degrees of freedom of that variance. It holds for rare rewards and for none, where the interval `mean +- t se` is
+too short or empty, and becomes that interval for large samples. Rewards between 0 and 1 are treated as fractions
+of a success.
 
 The interval of a difference combines those of the two means (MOVER; Newcombe 1998, Zou and Donner 2008).
 `benchmarks/audit_coverage.py` measures the coverage of both.
@@ -21,8 +22,8 @@ from fairbandits.statistics.clusters import ClusterMeans, Floats
 
 #: The number of users and of expected successes and failures that a group needs for an interval.
 MIN_USERS, MIN_SUCCESSES = 10, 5.0
-# For the number of expected successes, the rows of a user count at most this many times. Rare successes of a few very
-# active users say little about the others, and their variance does not show it.
+# For the number of expected successes, the rows of a user count at most this many times. Rare successes of a few
+# very active users say little about the others, and their variance does not show it.
 _MAX_ROWS_PER_USER = 20.0
 
 
@@ -36,7 +37,9 @@ def is_large_enough(means: ClusterMeans) -> NDArray[np.bool_]:
         spread = np.where(means.rows > 1, weights * means.row_variance, 0.0).sum(axis=-1, keepdims=True)
         # 1 for rewards that are 0 or 1; more for rewards that vary less, whose mean is known better.
         information = np.maximum(common * (1.0 - common) / spread, 1.0)
-        expected = rows * np.minimum(common, 1.0 - common) * np.where(common * (1.0 - common) > 0.0, information, 0.0)
+        expected = (
+            rows * np.minimum(common, 1.0 - common) * np.where(common * (1.0 - common) > 0.0, information, 0.0)
+        )
     return (means.users >= MIN_USERS) & ~(expected < MIN_SUCCESSES)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 
 def sidak(error: float, n: int) -> float:
-    """Return the error probability of each of n two-sided intervals, so that all hold with probability `1 - error`.
+    """Return the error probability of each of n two-sided intervals that all hold with probability `1 - error`.
 
     Šidák's inequality: jointly normal estimates may depend on each other in any way.
 

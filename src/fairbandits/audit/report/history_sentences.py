@@ -12,7 +12,9 @@ from fairbandits.report.phrases import capitalise, describe_users
 Number = Callable[[float], str]
 
 
-def recent_sentence(analysis: GapAnalysis, number: Number, interval_name: str, tolerance: float | None) -> str | None:
+def recent_sentence(
+    analysis: GapAnalysis, number: Number, interval_name: str, tolerance: float | None
+) -> str | None:
     """Return the gap in the most recent window; None without one."""
     recent, history = analysis.recent, analysis.history
     if recent is None or history is None:
