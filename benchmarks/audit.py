@@ -1,10 +1,10 @@
-"""W6: an audit of a log, compared with plain polars group-by-means of the same file.
+"""W6: an audit of a log with users who come back, compared with DuckDB's `GROUP BY user, group` of the same file.
 
-    python benchmarks/audit.py [--rows 10000000] [--turns 5]
+    python benchmarks/audit.py [--rows 50000000] [--turns 3]
     python benchmarks/audit.py --table    # the table of docs/audit.md, from the last results
 
-The log is a Parquet file of five columns: the arm (one of a hundred), the reward, the propensity, and two
-attributes. Both sides run interleaved in one process and use all cores; medians are reported. Peak memory and the
+The log is a Parquet file: the user (25 decisions each), the arm (one of a hundred), the reward, the time and one
+attribute. Both sides run interleaved in one process and use all cores; medians are reported. Peak memory and the
 time of the whole command are measured in separate processes. Writes the section "audit" of results.json.
 """
 
@@ -21,8 +21,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import numpy as np
-import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -30,26 +30,31 @@ import results
 from fairbandits.audit import audit
 
 ROW_GROUP = 1_000_000
-ARMS, SEXES, RACES = [f"video {i}" for i in range(100)], ["female", "male"], ["Asian", "Black", "White", "other"]
-# Run in a separate process, without polars.
+ROWS_PER_USER = 25
+ARMS, SEXES = [f"video {i}" for i in range(100)], ["female", "male"]
+DUCKDB = "DuckDB, GROUP BY user, sex"
+MAX_RATIO, MAX_BYTES = 4.0, 2 * 2**30
+# Run in a separate process, without DuckDB.
 _PEAK = "import sys, measure, fairbandits.audit as a; a.audit(sys.argv[1]); print(measure.peak_bytes())"
 
 
 def write_log(path: Path, rows: int) -> None:
     """Write a log with a small gap in favour of male users, one row group at a time."""
     rng = np.random.default_rng(0)
+    n_users = max(rows // ROWS_PER_USER, 100)
     writer = None
     for start in range(0, rows, ROW_GROUP):
         n = min(ROW_GROUP, rows - start)
-        sex = rng.integers(0, 2, n)
-        reward = rng.beta(2.0 + 0.2 * sex, 2.0)
+        user = rng.integers(0, n_users, n)
+        sex = user % 2
+        time_ = np.datetime64("2026-01-01", "us") + ((start + np.arange(n)) * (90 * 86_400_000_000 // rows))
         table = pa.table(
             {
+                "user": user,
                 "arm": _text_column(ARMS, rng.integers(0, len(ARMS), n)),
-                "reward": pa.array(reward, mask=rng.random(n) < 0.03),
-                "propensity": rng.uniform(0.1, 1.0, n),
+                "reward": pa.array(rng.beta(2.0 + 0.2 * sex, 2.0), mask=rng.random(n) < 0.03),
+                "time": pa.array(time_),
                 "sex": _text_column(SEXES, sex),
-                "race": _text_column(RACES, rng.choice(len(RACES), n, p=[0.1, 0.15, 0.7, 0.05])),
             }
         )
         writer = pq.ParquetWriter(path, table.schema) if writer is None else writer
@@ -62,9 +67,10 @@ def _text_column(labels: list[str], codes: Any) -> Any:
     return pa.DictionaryArray.from_arrays(pa.array(codes.astype(np.int32)), pa.array(labels)).cast(pa.string())
 
 
-def polars_means(path: Path, *columns: str) -> Callable[[], Any]:
-    """Return a function that computes the group-by-mean with polars."""
-    return lambda: pl.scan_parquet(path).group_by(*columns).agg(pl.col("reward").mean()).collect()
+def duckdb_groups(path: Path) -> Callable[[], Any]:
+    """Return a function that groups the log by user and sex with DuckDB."""
+    query = f"SELECT user, sex, count(reward), sum(reward) FROM '{path}' GROUP BY user, sex"  # noqa: S608
+    return lambda: duckdb.sql(query).to_arrow_table().num_rows
 
 
 def measure_interleaved(tasks: dict[str, Callable[[], Any]], turns: int) -> dict[str, float]:
@@ -108,8 +114,8 @@ def markdown(result: dict[str, Any]) -> str:
 def main() -> int:
     """Measure, print and store the results."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--rows", type=int, default=10_000_000)
-    parser.add_argument("--turns", type=int, default=5)
+    parser.add_argument("--rows", type=int, default=50_000_000)
+    parser.add_argument("--turns", type=int, default=3)
     parser.add_argument("--table", action="store_true")
     options = parser.parse_args()
     if options.table:
@@ -117,34 +123,25 @@ def main() -> int:
         return 0
     with tempfile.TemporaryDirectory() as folder:
         seconds = {}
-        for rows in (options.rows // 100, options.rows // 10, options.rows):
+        for rows in sorted({max(options.rows // divisor, 1_000) for divisor in (500, 50, 5, 1)}):
             path = Path(folder) / f"{rows}.parquet"
             write_log(path, rows)
-            tasks: dict[str, Callable[[], Any]] = {
-                "audit": partial(audit, path),
-                "polars, by sex": polars_means(path, "sex"),
-                "polars, by sex and race": polars_means(path, "sex", "race"),
-                "polars, by arm, sex and race": polars_means(path, "arm", "sex", "race"),
-            }
-            seconds[rows] = measure_interleaved(tasks, options.turns)
-            print(f"{rows:,} rows: " + ", ".join(f"{name} {value:.3f} s" for name, value in seconds[rows].items()))
-        peak, whole_command = peak_bytes(path), command_seconds(path, Path(folder))
-    last = seconds[options.rows]
-    ratios = {name: last["audit"] / value for name, value in last.items() if name != "audit"}
-    print("time of the audit: " + ", ".join(f"{ratio:.2f} times {name}" for name, ratio in ratios.items()))
-    print(f"peak memory: {peak / 2**20:.0f} MiB; the whole command: {whole_command:.1f} s")
-    results.save(
-        "audit",
-        {
+            tasks = {"audit": partial(audit, path, tolerance=0.01), DUCKDB: duckdb_groups(path)}
+            seconds[str(rows)] = measure_interleaved(tasks, options.turns)
+            print(f"{rows:,}: {seconds[str(rows)]}", flush=True)
+        largest = seconds[str(options.rows)]
+        result = {
             "machine": results.machine(),
             "rows": options.rows,
-            "seconds": {str(rows): medians for rows, medians in seconds.items()},
-            "ratios": ratios,
-            "peak_bytes": peak,
-            "whole_command_s": whole_command,
-        },
-    )
-    return 0
+            "seconds": seconds,
+            "ratios": {DUCKDB: largest["audit"] / largest[DUCKDB]},
+            "peak_bytes": peak_bytes(path),
+            "command_s": command_seconds(path, Path(folder) / "out"),
+        }
+    results.save("audit", result)
+    print(markdown(result))
+    print(f"peak memory {result['peak_bytes'] / 2**30:.2f} GiB; the whole command {result['command_s']:.1f} s")
+    return int(result["ratios"][DUCKDB] > MAX_RATIO or result["peak_bytes"] > MAX_BYTES)
 
 
 if __name__ == "__main__":

@@ -173,7 +173,7 @@ def report(cell: Cell, outcomes: list[Outcome]) -> tuple[list[str], bool]:
         textbook = hits / len(compared)
         ratio = float(np.median([o.width for o in compared]) / np.median([o.textbook_width for o in compared]))
         covers = not binom.cdf(hits, len(compared), NOMINAL) < LEVEL
-    is_wide = bool(compared and covers and len(compared) >= n / 10 and ratio > MAX_WIDTH)
+    is_wide = bool(compared and covers and len(compared) >= n / 4 and ratio > MAX_WIDTH)
     cells = [cell.traffic, str(cell.n_groups), f"{cell.rate:g}", f"{cell.rows:,}", f"{coverage:.1%}"]
     cells += ["" if np.isnan(textbook) else f"{textbook:.1%}", "" if np.isnan(ratio) else f"{ratio:.2f}"]
     few = np.mean([outcome.too_few for outcome in outcomes])

@@ -21,6 +21,7 @@ _STEP, _FIRST, _SECOND = (
 #: The number of random groups of users ("folds") that are left out one at a time for the intervals of effects.
 N_FOLDS = 64
 _FOLD_SHIFT = np.uint64(64 - 6)
+_ROWS = np.int32(0x2545F491)
 _S30, _S27, _S31 = np.uint64(30), np.uint64(27), np.uint64(31)
 
 
@@ -130,8 +131,8 @@ def row_keys(first_row: int, n: int) -> Keys:
     """Return a distinct key for each of n consecutive rows: rows of unknown users are users of their own."""
     keys = np.empty(n, np.uint64)
     for i in range(n):
-        # A bijection, so keys of rows differ from each other; they meet a user's key with probability 2^-64 each.
-        keys[i] = _mixed(np.uint64(first_row + i) * _SECOND, np.int32(0))
+        # A bijection, so keys of rows differ from each other. Its constant keeps them apart from the keys of ids.
+        keys[i] = _mixed(np.uint64(first_row + i) * _SECOND, _ROWS)
     return keys
 
 
