@@ -1,4 +1,4 @@
-"""Means with cluster-robust variances, compared with leaving out one user at a time."""
+"""Means with cluster-robust variances, compared with the matrices of the textbook."""
 
 import numpy as np
 import pytest
@@ -19,14 +19,19 @@ def sums_of(user, reward):
 
 
 @given(st.integers(0, 1_000), st.integers(3, 30))
-def test_the_variance_is_that_of_leaving_out_users(seed, n_users):
+def test_the_variance_is_that_of_a_regression_with_clustered_errors(seed, n_users):
     user, reward = rows_of(np.random.default_rng(seed), n_users, 6 * n_users)
     count, total = sums_of(user, reward)
     group = np.zeros(len(count), int)
     means = cluster_means(count, total, group, np.array([np.sum(reward**2)]))
     present = np.unique(user)
-    left = np.array([reward[user != each].mean() for each in present])
-    by_hand = (len(present) - 1) / len(present) * np.sum((left - reward.mean()) ** 2)
+    by_hand = 0.0
+    for each in present:
+        # The residuals of the user's rows, times (I - H)^(-1/2) of the regression on a constant.
+        mine = reward[user == each] - reward.mean()
+        values, vectors = np.linalg.eigh(np.eye(len(mine)) - np.full((len(mine), len(mine)), 1 / len(reward)))
+        adjusted = vectors @ (vectors.T @ mine / np.sqrt(values))
+        by_hand += adjusted.sum() ** 2 / len(reward) ** 2
     assert means.mean[0] == pytest.approx(reward.mean())
     assert means.variance[0] == pytest.approx(max(by_hand, reward.var(ddof=1) / len(reward)))
     assert means.users[0] == len(present)

@@ -1,8 +1,9 @@
 """Means of groups from sums per user, with variances that allow the rewards of a user to depend on each other.
 
-The mean reward of a group is a ratio: the sum of all rewards over their number. Its variance follows from leaving
-out one user at a time (the jackknife over clusters, "CR3"): with `s` the sum and `n` the number of a user's
-rewards, leaving out the user moves the mean `m = S / N` by `(s - m n) / (N - n)`.
+The mean reward of a group is a ratio: the sum of all rewards over their number. Its variance is the sum of squared
+residuals of users, `s - m n` with `s` the sum and `n` the number of a user's rewards and `m = S / N`. A user pulls the
+mean towards the own rewards, which makes the residual too small; dividing its square by `1 - n / N` corrects that (Bell
+and McCaffrey 2002, "CR2").
 """
 
 from __future__ import annotations
@@ -85,11 +86,11 @@ def cluster_means(count: Floats, total: Floats, group: Ints, squares: Floats) ->
     with np.errstate(all="ignore"):
         mean = sums / rows
         residual = total - mean[group] * count
-        moves = np.where(count > 0, residual / (rows[group] - count), 0.0)
-        jackknife = (users - 1.0) / users * summed(moves * moves)
+        squared = np.where(count > 0, residual**2 / (1.0 - count / rows[group]), 0.0)
+        clustered = summed(squared) / rows**2
         row_variance = np.maximum(squares / rows - mean * mean, 0.0) * rows / (rows - 1.0)
         # Users whose rewards vary less than chance would have them are luck, more often than not.
-        variance = np.where(users > 1, np.maximum(jackknife, row_variance / rows), np.inf)
+        variance = np.where(users > 1, np.maximum(clustered, row_variance / rows), np.inf)
         effective = rows * rows / summed(count * count)
     return ClusterMeans(rows, users, effective, mean, variance, row_variance)
 
