@@ -89,12 +89,15 @@ def test_sources_that_are_not_logs(tmp_path):
     assert error_of(reading(missing)) == f"{missing}: there is no such file or folder"
     (tmp_path / "log.xlsx").write_text("")
     assert error_of(reading(tmp_path / "log.xlsx")).endswith(
-        "a log must be a .csv or .parquet file or a folder of them, got '.xlsx'"
+        "a log must be a .csv, .tsv, .jsonl (also .gz or .zst), .parquet, .feather or .arrow file, got '.xlsx'; "
+        "or set format=... (--format)"
     )
     (tmp_path / "empty").mkdir()
-    assert error_of(reading(tmp_path / "empty")).endswith("contains no .parquet or .csv file")
+    assert error_of(reading(tmp_path / "empty")).endswith(
+        "contains no .csv, .tsv, .jsonl (also .gz or .zst), .parquet, .feather or .arrow file"
+    )
     assert error_of(reading([1, 2])) == (
-        "log must be a path (.csv, .parquet, or a folder of them) or a dataframe, got list"
+        "log must be a path, an address, a list of paths or a dataframe, got list"
     )
     csv(tmp_path, VALID)
     parquet(tmp_path, VALID)

@@ -116,7 +116,7 @@ def test_all_formats_give_the_same_chunks(tmp_path, kind, arms, rows):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_parts_of_a_split_log_make_up_the_log(tmp_path, monkeypatch, kind):
-    monkeypatch.setattr("fairbandits.logs.csv_blocks.BLOCK_SIZE", 5000)
+    monkeypatch.setattr("fairbandits.logs.text_blocks.BLOCK_SIZE", 5000)
     monkeypatch.setattr("fairbandits.logs.frames._ROWS", 90)
     columns = make()
     log = Log.open(write(tmp_path, columns, kind))

@@ -18,7 +18,7 @@ NULL = "__HIVE_DEFAULT_PARTITION__"
 
 @KINDS
 def test_a_partitioned_dataset(tmp_path, monkeypatch, kind):
-    monkeypatch.setattr("fairbandits.logs.csv_blocks.BLOCK_SIZE", 5000)
+    monkeypatch.setattr("fairbandits.logs.text_blocks.BLOCK_SIZE", 5000)
     columns = make()
     ds.write_dataset(
         pa.table(columns), tmp_path, format=kind, partitioning=["sex", "race"], partitioning_flavor="hive"

@@ -11,7 +11,7 @@ import typer
 from fairbandits import __version__
 from fairbandits.cli.audit import audit
 from fairbandits.cli.compare import compare
-from fairbandits.cli.console import echo
+from fairbandits.cli.console import echo, tolerate_closed_pipe
 from fairbandits.cli.data import data
 from fairbandits.cli.evaluate import evaluate
 from fairbandits.cli.export import export
@@ -44,8 +44,13 @@ def main(arguments: list[str] | None = None) -> int:
     An error is printed in one line, with status 2. An unexpected error is printed with its traceback, with status
     70. Any other status is the result of the command.
     """
+    with tolerate_closed_pipe():
+        return _run((sys.argv[1:] if arguments is None else arguments) or ["--help"])
+
+
+def _run(arguments: list[str]) -> int:
     try:
-        status = app((sys.argv[1:] if arguments is None else arguments) or ["--help"], standalone_mode=False)
+        status = app(arguments, standalone_mode=False)
     except typer.Abort:
         status = _INTERRUPTED
     except _UsageError as error:

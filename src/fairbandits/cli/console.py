@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import typer
 from rich import box
@@ -13,6 +18,50 @@ from rich.table import Column, Table
 def echo(text: str) -> None:
     """Print a line."""
     typer.echo(text)
+
+
+@contextmanager
+def tolerate_closed_pipe() -> Iterator[None]:
+    """Discard the output from the moment that nobody reads it any more, as after `| head -1`.
+
+    The command goes on, so that its files are written and its exit status is the true one.
+    """
+    stdout = sys.stdout
+    sys.stdout = _PipeStream(stdout)  # type: ignore[assignment]  # it has what printing needs
+    try:
+        yield
+    finally:
+        sys.stdout.flush()  # what Python would otherwise write at its end, when errors can no longer be handled
+        sys.stdout = stdout
+
+
+class _PipeStream:
+    """A stream whose reader may close it."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    def write(self, text: str) -> int:
+        try:
+            self._stream.write(text)
+        except BrokenPipeError:
+            self._discard()
+        return len(text)
+
+    def flush(self) -> None:
+        try:
+            self._stream.flush()
+        except BrokenPipeError:
+            self._discard()
+
+    def _discard(self) -> None:
+        """Redirect the stream, with all that it still holds, to nowhere."""
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, self._stream.fileno())
+        os.close(nowhere)
 
 
 def new_table(*titles: str) -> Table:

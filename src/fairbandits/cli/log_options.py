@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any, Concatenate, ParamSpec, TypeVar
 
@@ -23,8 +24,26 @@ def _column(help_: str) -> Any:
     return typer.Option(help=help_, rich_help_panel=_PANEL, metavar="COLUMN")
 
 
+def _reading(help_: str, metavar: str | None = None) -> Any:
+    return typer.Option(help=help_, rich_help_panel="Reading the log", metavar=metavar)
+
+
+class Duplicates(StrEnum):
+    """What happens to rows that repeat a decision."""
+
+    KEEP = "keep"
+    DROP = "drop"
+
+
 def open_log(
-    log: Annotated[Path, typer.Argument(help="A .csv or .parquet file, or a folder of them.", show_default=False)],
+    log: Annotated[
+        list[str],
+        typer.Argument(
+            help="Files, a folder, a quoted pattern ('logs/*.csv'), a .duckdb file, the URL of a database, or - "
+            "for the standard input.",
+            show_default=False,
+        ),
+    ],
     arm: Annotated[str | None, _column("The arm that was chosen.")] = None,
     reward: Annotated[str | None, _column("The reward; empty if it is missing.")] = None,
     group: Annotated[
@@ -52,6 +71,26 @@ def open_log(
     no_guess: Annotated[
         bool, typer.Option("--no-guess", help="Do not guess roles from column names.", rich_help_panel=_PANEL)
     ] = False,
+    query: Annotated[
+        str | None, _reading("What to read from a database: a SELECT statement or the name of a table.", "SQL")
+    ] = None,
+    format_: Annotated[
+        str | None,
+        typer.Option(
+            "--format",
+            help="The suffix to go by if the name of the log has none, such as csv.gz. [default: csv for -]",
+            show_default=False,
+            rich_help_panel="Reading the log",
+            metavar="SUFFIX",
+        ),
+    ] = None,
+    na: Annotated[
+        list[str] | None,
+        _reading("A text that is a missing value, such as NA. Repeatable or comma-separated.", "TEXT"),
+    ] = None,
+    duplicates: Annotated[
+        Duplicates, _reading("What to do with rows that repeat the decision and the arm of an earlier row.")
+    ] = Duplicates.KEEP,
 ) -> Log:
     """Open the log of a command, and print the guessed roles."""
     named = {
@@ -66,7 +105,15 @@ def open_log(
         "given": split_commas(given) or None,
     }
     chosen = validate_roles({} if roles is None else read_roles(roles)) | validate_roles(named)
-    opened = Log.open(log, guess=not no_guess, **chosen)
+    opened = Log.open(
+        log[0] if len(log) == 1 else log,
+        guess=not no_guess,
+        query=query,
+        format=format_,
+        na=split_commas(na),
+        duplicates=duplicates.value,
+        **chosen,
+    )
     if opened.guessed:
         guesses = (f"{role}={_list_columns(column)}" for role, column in opened.guessed.items())
         echo(f"guessed by name: {', '.join(guesses)} (override with --arm, --group, ...; disable with --no-guess)")

@@ -4,7 +4,9 @@ from fairbandits.categorical import Categorical, Label
 from fairbandits.logs.chunk import Chunk
 from fairbandits.logs.encoder import ContextEncoder
 from fairbandits.logs.errors import LogError
+from fairbandits.logs.fingerprint import Fingerprint
 from fairbandits.logs.fitting import FitResult, fit
+from fairbandits.logs.label_variants import label_variants
 from fairbandits.logs.log import Log
 from fairbandits.logs.offers import ArmTable, OfferBuilder, read_arms
 from fairbandits.logs.roles import Roles
@@ -15,6 +17,7 @@ __all__ = [
     "Categorical",
     "Chunk",
     "ContextEncoder",
+    "Fingerprint",
     "FitResult",
     "Label",
     "Log",
@@ -22,6 +25,7 @@ __all__ = [
     "OfferBuilder",
     "Roles",
     "fit",
+    "label_variants",
     "read_arms",
     "write_log",
 ]

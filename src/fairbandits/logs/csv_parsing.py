@@ -5,47 +5,116 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from fairbandits.logs.column_kinds import BOOLEAN, ID, INTEGER, NULL, NUMBER, OTHER, TEXT, TIME, kind_of
-from fairbandits.logs.csv_blocks import Block
 from fairbandits.logs.errors import Location, LogError, short_repr
+from fairbandits.logs.text_blocks import Block, prefix_of_rows
 
 
-def infer_kinds(sample: Block, columns: Sequence[str], location: Location) -> dict[str, str]:
-    """Infer the kinds of all columns from the first rows."""
-    import pyarrow as pa  # noqa: PLC0415 - an extra
+@dataclass(frozen=True)
+class CsvFormat:
+    """Cells separated by a delimiter, with a header line.
 
-    try:
-        table = _read(sample, columns, {}, columns)
-    except pa.ArrowInvalid as error:
-        raise _diagnose(sample, columns, {}, location, error) from None
-    kinds = {column: kind_of(kind) for column, kind in zip(table.column_names, table.schema.types, strict=True)}
-    # Types that only Arrow's inference knows, such as times of day, are text to us.
-    return {column: TEXT if kind == OTHER else kind for column, kind in kinds.items()}
+    Attributes
+    ----------
+    separator : str
+        The delimiter.
+    na : tuple of str
+        Cells that are missing values. An empty cell always is one.
+    """
 
+    separator: str = ","
+    na: tuple[str, ...] = ()
 
-def parse_block(block: Block, columns: Sequence[str], kinds: Mapping[str, str], location: Location) -> Any:
-    """Parse the requested columns of a block; text comes dictionary-encoded."""
-    import pyarrow as pa  # noqa: PLC0415
+    @property
+    def delimiter(self) -> int:
+        """The delimiter as a byte."""
+        return ord(self.separator)
 
-    text = pa.dictionary(pa.int32(), pa.string())
-    arrow_types = {
-        TEXT: text,
-        INTEGER: pa.int64(),
-        NUMBER: pa.float64(),
-        BOOLEAN: pa.bool_(),
-        TIME: pa.string(),  # parsed by `as_times`, which accepts more formats
-        NULL: text,
-        ID: pa.string(),
-    }
-    try:
-        # Arrow reads all columns if none is requested, as when partitions provide all of them.
-        wanted = [*kinds] or columns[:1]
-        table = _read(block, columns, {name: arrow_types[kind] for name, kind in kinds.items()}, wanted)
-    except pa.ArrowInvalid as error:
-        raise _diagnose(block, columns, kinds, location, error) from None
-    return table.select(list(kinds))
+    def read_header(self, block: Block, location: Location) -> tuple[tuple[str, ...], int]:
+        """Return the columns, and the number of bytes of the header line."""
+        end = prefix_of_rows(block, self.delimiter, 1) or len(block)
+        header = decode(block[:end], location).removeprefix("\ufeff")
+        try:
+            columns = next(csv.reader(io.StringIO(header), delimiter=self.separator), [])
+        except csv.Error:
+            raise location.error("lines must end with a newline, got carriage returns only") from None
+        if not any(columns):
+            raise location.error("file is empty; the first line must hold the column names")
+        return tuple(columns), end
+
+    def infer_kinds(self, sample: Block, columns: Sequence[str], location: Location) -> dict[str, str]:
+        """Infer the kinds of all columns from the first rows."""
+        import pyarrow as pa  # noqa: PLC0415 - an extra
+
+        try:
+            table = self._read(sample, columns, {}, columns)
+        except pa.ArrowInvalid as error:
+            raise self._diagnose(sample, columns, {}, location, error) from None
+        kinds = {
+            column: kind_of(kind) for column, kind in zip(table.column_names, table.schema.types, strict=True)
+        }
+        # Types that only Arrow's inference knows, such as times of day, are text to us.
+        return {column: TEXT if kind == OTHER else kind for column, kind in kinds.items()}
+
+    def parse(self, block: Block, columns: Sequence[str], kinds: Mapping[str, str], location: Location) -> Any:
+        """Parse the requested columns of a block; text comes dictionary-encoded."""
+        import pyarrow as pa  # noqa: PLC0415
+
+        text = pa.dictionary(pa.int32(), pa.string())
+        arrow_types = {
+            TEXT: text,
+            INTEGER: pa.int64(),
+            NUMBER: pa.float64(),
+            BOOLEAN: pa.bool_(),
+            TIME: pa.string(),  # parsed by `as_times`, which accepts more formats
+            NULL: text,
+            ID: pa.string(),
+        }
+        try:
+            # Arrow reads all columns if none is requested, as when partitions provide all of them.
+            wanted = [*kinds] or columns[:1]
+            table = self._read(block, columns, {name: arrow_types[kind] for name, kind in kinds.items()}, wanted)
+        except pa.ArrowInvalid as error:
+            raise self._diagnose(block, columns, kinds, location, error) from None
+        return table.select(list(kinds))
+
+    def _read(self, block: Block, columns: Sequence[str], types: Mapping[str, Any], wanted: Sequence[str]) -> Any:
+        import pyarrow as pa  # noqa: PLC0415
+        from pyarrow import csv as arrow_csv  # noqa: PLC0415
+
+        return arrow_csv.read_csv(
+            pa.BufferReader(block),
+            arrow_csv.ReadOptions(column_names=list(columns), block_size=len(block) + 1),
+            arrow_csv.ParseOptions(delimiter=self.separator, newlines_in_values=True),
+            # Arrow's own list of missing values is not used: NA may be Namibia, and NaN is a mistake.
+            arrow_csv.ConvertOptions(
+                column_types=types,
+                include_columns=list(wanted),
+                null_values=["", *self.na],
+                strings_can_be_null=True,
+            ),
+        )
+
+    def _diagnose(
+        self, block: Block, columns: Sequence[str], kinds: Mapping[str, str], location: Location, error: Exception
+    ) -> LogError:
+        """Return the error for the first invalid cell of a block that Arrow could not parse."""
+        rows = csv.reader(io.StringIO(decode(block, location), newline=""), delimiter=self.separator)
+        positions = {name: columns.index(name) for name in kinds}
+        for number, row in enumerate(row for row in rows if row):
+            if len(row) != len(columns):
+                return location.error(f"row must have {len(columns)} cells, got {len(row)}", None, number)
+            for name, position in positions.items():
+                cell = row[position]
+                if cell not in self.na and (rule := _broken_rule(cell, kinds[name])):
+                    expected, remedy = rule
+                    return location.error(
+                        f"value must be {expected}, got {short_repr(cell)}{remedy}", name, number
+                    )
+        return LogError(f"{location.file}, from row {location.row + 1:,} on: cannot be read ({error})")
 
 
 def decode(block: Block, location: Location) -> str:
@@ -58,38 +127,6 @@ def decode(block: Block, location: Location) -> str:
         raise location.error(f"file must be UTF-8, got {invalid!r}", None, row) from None
 
 
-def _read(block: Block, columns: Sequence[str], types: Mapping[str, Any], wanted: Sequence[str]) -> Any:
-    import pyarrow as pa  # noqa: PLC0415
-    from pyarrow import csv as arrow_csv  # noqa: PLC0415
-
-    return arrow_csv.read_csv(
-        pa.BufferReader(block),
-        arrow_csv.ReadOptions(column_names=list(columns), block_size=len(block) + 1),
-        arrow_csv.ParseOptions(newlines_in_values=True),
-        # Only an empty cell is missing: NA may be Namibia, and NaN is a mistake.
-        arrow_csv.ConvertOptions(
-            column_types=types, include_columns=list(wanted), null_values=[""], strings_can_be_null=True
-        ),
-    )
-
-
-def _diagnose(
-    block: Block, columns: Sequence[str], kinds: Mapping[str, str], location: Location, error: Exception
-) -> LogError:
-    """Return the error for the first invalid cell of a block that Arrow could not parse."""
-    rows = csv.reader(io.StringIO(decode(block, location), newline=""))
-    positions = {name: columns.index(name) for name in kinds}
-    for number, row in enumerate(row for row in rows if row):
-        if len(row) != len(columns):
-            return location.error(f"row must have {len(columns)} cells, got {len(row)}", None, number)
-        for name, position in positions.items():
-            cell = row[position]
-            if rule := _broken_rule(cell, kinds[name]):
-                expected, remedy = rule
-                return location.error(f"value must be {expected}, got {short_repr(cell)}{remedy}", name, number)
-    return LogError(f"{location.file}, from row {location.row + 1:,} on: cannot be read ({error})")
-
-
 def _broken_rule(cell: str, kind: str) -> tuple[str, str] | None:
     """Return what a cell should have been and the remedy; None if it is valid."""
     if not cell:
@@ -98,10 +135,6 @@ def _broken_rule(cell: str, kind: str) -> tuple[str, str] | None:
     is_plain = cell.isascii() and "_" not in cell
     if kind == NUMBER and not (is_plain and _converts(float, cell)):
         return "a number", "; leave it empty if it is unknown"
-    if kind == INTEGER and not (is_plain and _converts(int, cell)):
-        return "an integer like those before it", "; keep one type per column, or write the log as Parquet"
-    if kind == INTEGER and not -(2**63) <= int(cell) < 2**63:
-        return "a 64-bit integer", "; write the log as Parquet, with larger numbers as text"
     if kind == BOOLEAN and cell.lower() not in ("true", "false", "0", "1"):
         return "true or false like those before it", ""
     return None

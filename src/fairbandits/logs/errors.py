@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 
 class LogError(ValueError):
@@ -17,18 +20,30 @@ class LogError(ValueError):
 
 @dataclass(frozen=True)
 class Location:
-    """Where a batch of rows comes from: the file, and the number of the first row within it, from 0."""
+    """Where a batch of rows comes from.
+
+    Attributes
+    ----------
+    file : str
+        The name of the file.
+    row : int
+        The number of the first row within the file, from 0.
+    rows : array of int, optional
+        The rows of the batch that are left, counted from its first; by default all of them.
+    """
 
     file: str
     row: int = 0
+    rows: NDArray[np.int64] | None = field(default=None, compare=False)
 
     def error(self, problem: str, column: str | None = None, offset: int | None = None) -> LogError:
-        """Return the error for a column and for the row `offset` rows after the first."""
+        """Return the error for a column and for the row at index `offset` of the batch."""
         where = [self.file]
         if column is not None:
             where.append(f"column {column!r}")
         if offset is not None:
-            where.append(f"row {self.row + int(offset) + 1:,}")
+            within = int(offset if self.rows is None else self.rows[offset])
+            where.append(f"row {self.row + within + 1:,}")
         return LogError(f"{', '.join(where)}: {problem}")
 
 
@@ -51,3 +66,12 @@ def short_repr(value: Any) -> str:
     """Return `repr(value)`, cut to 40 characters for use in a message."""
     text = repr(value)
     return text if len(text) <= 40 else f"{text[:37]}..."
+
+
+def damaged(file: str, what: str, error: Exception, row: int | None = None) -> LogError:
+    """Return the error for a file that is not what its name promises, or cannot be read from a row on."""
+    if isinstance(error, FileNotFoundError):
+        return LogError(f"{file}: no such file")
+    where = file if row is None else f"{file}, from row {row + 1:,} on"
+    reason = " ".join(str(error).split())
+    return LogError(f"{where}: not {what}, or truncated or damaged ({reason}); write it again")

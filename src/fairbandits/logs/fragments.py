@@ -8,13 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Protocol
 
-from fairbandits.logs.errors import Location, LogError
-
-#: File formats by suffix.
-FORMATS = {".parquet": "Parquet", ".pq": "Parquet", ".csv": "CSV"}
+from fairbandits.logs.errors import Location
 
 
 class LogFragment(Protocol):
@@ -23,6 +19,14 @@ class LogFragment(Protocol):
     @property
     def file(self) -> str:
         """The name used in error messages."""
+
+    @property
+    def path(self) -> str | None:
+        """The file that holds the rows; None if they are in memory."""
+
+    @property
+    def partition(self) -> Mapping[str, Any]:
+        """The partition columns, with the value that all rows share."""
 
     @property
     def first_row(self) -> int | None:
@@ -59,6 +63,8 @@ class LogSource:
         The rows.
     roles : mapping
         The roles that the source itself declares.
+    spool : Spool or None
+        The temporary folder of the rows, if they were copied from a stream or a database.
     """
 
     name: str
@@ -66,19 +72,4 @@ class LogSource:
     columns: Sequence[str]
     fragments: Sequence[LogFragment]
     roles: Mapping[str, Any]
-
-
-def find_files(folder: Path) -> tuple[list[Path], str]:
-    """Return the data files below a folder in order, and their common format."""
-    found = sorted(
-        path
-        for path in folder.rglob("*")
-        # Dataset writers leave markers and metadata whose names start with a dot or an underscore.
-        if path.suffix.lower() in FORMATS and not any(n[0] in "._" for n in path.relative_to(folder).parts)
-    )
-    formats = sorted({FORMATS[path.suffix.lower()] for path in found})
-    if len(formats) > 1:
-        raise LogError(f"{folder}: contains {' and '.join(formats)} files; keep all files of a log in one format")
-    if not found:
-        raise LogError(f"{folder}: contains no .parquet or .csv file")
-    return found, formats[0]
+    spool: Any = None

@@ -29,6 +29,15 @@ class FrameFragment:
         return NAME
 
     @property
+    def path(self) -> None:
+        """The rows are in memory."""
+
+    @property
+    def partition(self) -> Mapping[str, Any]:
+        """No partition columns."""
+        return {}
+
+    @property
     def first_row(self) -> int:
         """The number of the first row."""
         return self.start
@@ -65,7 +74,7 @@ def open_frame(frame: Any) -> LogSource:
         known = nw.from_native(frame)
     except TypeError:
         raise LogError(
-            f"log must be a path (.csv, .parquet, or a folder of them) or a dataframe, got {type(frame).__name__}"
+            f"log must be a path, an address, a list of paths or a dataframe, got {type(frame).__name__}"
         ) from None
     if isinstance(known, nw.LazyFrame):
         known = known.collect()

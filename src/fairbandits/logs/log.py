@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from pathlib import Path
-from typing import Any, Self
+from typing import Any, Literal, Self
+
+import numpy as np
 
 from fairbandits.logs.chunk import Chunk
-from fairbandits.logs.csv_files import open_csv
-from fairbandits.logs.dependencies import require_arrow
+from fairbandits.logs.duplicates import Rows, find_duplicates
 from fairbandits.logs.encoder import ContextEncoder
 from fairbandits.logs.errors import LogError, suggest
-from fairbandits.logs.fragments import FORMATS, LogFragment, LogSource, find_files
-from fairbandits.logs.frames import open_frame
-from fairbandits.logs.parquet_files import open_parquet
-from fairbandits.logs.reader import BATCH_ROWS, ChunkReader, fit_encoder
+from fairbandits.logs.fingerprint import Fingerprint, hash_files, hash_values
+from fairbandits.logs.fragments import LogFragment
+from fairbandits.logs.label_kinds import settle_label_kinds
+from fairbandits.logs.reader import BATCH_ROWS, ChunkReader, fit_encoder, read_batches
 from fairbandits.logs.roles import Roles, resolve_roles, validate_roles
+from fairbandits.logs.sources import open_source
 from fairbandits.validation import check_integer
 
-_OPENERS = {"Parquet": open_parquet, "CSV": open_csv}
+_NO_ROWS: Rows = np.empty(0, np.int64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +44,12 @@ class Log:
         The columns in order, with the kind of each.
     given_encoder : ContextEncoder or None
         The encoder set by `with_encoder`.
+    dropped : array of int
+        The numbers of the rows that are skipped because they repeat a decision, in order.
+    is_copy : bool
+        Whether the rows were copied from a database, so that the files are none of the user's.
+    spool : Spool or None
+        The temporary folder of the rows, if they were copied from a stream or a database.
 
     Examples
     --------
@@ -62,24 +68,52 @@ class Log:
     fragments: Sequence[LogFragment]
     kinds: Mapping[str, str]
     given_encoder: ContextEncoder | None = None
+    dropped: Rows = field(default_factory=lambda: _NO_ROWS)
+    is_copy: bool = False
+    spool: Any = None
 
     @classmethod
-    def open(cls, source: Any, roles: Roles | None = None, *, guess: bool = True, **named_roles: Any) -> Self:
+    def open(
+        cls,
+        source: Any,
+        roles: Roles | None = None,
+        *,
+        guess: bool = True,
+        query: str | None = None,
+        format: str | None = None,
+        na: Sequence[str] = (),
+        duplicates: Literal["keep", "drop"] = "keep",
+        **named_roles: Any,
+    ) -> Self:
         """Open a log.
 
         Parameters
         ----------
-        source : path or dataframe
-            A CSV or Parquet file, a folder of either, a Hive-partitioned dataset (folders named `column=value`),
-            or a dataframe of any kind that narwhals supports.
+        source : path, address, list of paths, or dataframe
+            A file (CSV, TSV or JSON lines, also compressed by gzip or zstd; Parquet; Arrow IPC or Feather), a
+            folder or a list of files of one format, a pattern such as "logs/*.csv", or a Hive-partitioned dataset
+            (folders named `column=value`); a database, given by a DuckDB file or a URL of SQLAlchemy; "-" for the
+            standard input; or a dataframe of any kind that narwhals supports.
         roles : Roles, optional
             The roles of the columns; disables guessing.
         guess : bool
             Whether to guess the remaining roles from the column names.
+        query : str, optional
+            What to read from a database: a SELECT statement or the name of a table. The rows are copied to a
+            temporary folder, which is deleted with the log.
+        format : str, optional
+            The suffix to go by, such as "csv.gz", if the name of the file has none; "csv" for the standard input.
+        na : sequence of str
+            Texts that are missing values, such as "NA". In CSV, an empty cell always is one.
+        duplicates : {"keep", "drop"}
+            Whether to skip rows that repeat the decision and the arm of an earlier row; two columns are then read
+            once more. `count_duplicates` counts them in either case.
         **named_roles
             Individual roles: `arm="video", groups=["sex", "race"]`. They take precedence over `roles`.
         """
-        found = open_source(source)
+        if duplicates not in ("keep", "drop"):
+            raise ValueError(f"duplicates must be 'keep' or 'drop', got {duplicates!r}")
+        found = open_source(source, query=query, format=format, na=na)
         given = dict(found.roles)
         if roles is not None:
             given = {f.name: getattr(roles, f.name) for f in fields(roles)}
@@ -87,7 +121,11 @@ class Log:
         all_roles, guessed = resolve_roles(found.columns, given, guess and roles is None, found.name)
         if not found.fragments:
             raise LogError(f"{found.name}: has no rows; a log has one row per decision")
-        return cls(found.name, all_roles, guessed, found.fragments, found.kinds)
+        kinds = settle_label_kinds(found.fragments, found.kinds, (all_roles.arm, *all_roles.groups))
+        log = cls(
+            found.name, all_roles, guessed, found.fragments, kinds, is_copy=query is not None, spool=found.spool
+        )
+        return log if duplicates == "keep" else replace(log, dropped=log._find_duplicates())
 
     def chunks(
         self, *, contexts: bool = False, rows: int = BATCH_ROWS, columns: Collection[str] | None = None
@@ -109,12 +147,49 @@ class Log:
         return self._chunks(reader, rows)
 
     def _chunks(self, reader: ChunkReader, rows: int) -> Iterator[Chunk]:
-        row = 0
-        for fragment in self.fragments:
-            row = row if fragment.first_row is None else fragment.first_row
-            for location, batch in fragment.batches(reader.kinds, rows):
-                yield reader.read(batch, location, row)
-                row += len(batch)
+        for location, batch, first_row in read_batches(self.fragments, reader.kinds, rows, self.dropped):
+            yield reader.read(batch, location, first_row)
+
+    def count_duplicates(self) -> int | None:
+        """Return the number of rows that repeat the decision and the arm of an earlier row.
+
+        They are found by one pass over the whole log, in this process, the first time that they are needed. If
+        they are dropped, `open` has made that pass, and the parts of `split` know the rows to skip. If they are
+        kept, ask the log before it is split: a part does not know the rows of the others.
+
+        Returns
+        -------
+        int or None
+            None if the log has no decision column.
+        """
+        if self.roles.decision is None:
+            return None
+        return len(self.dropped) or self._n_duplicates
+
+    @cached_property
+    def _n_duplicates(self) -> int:
+        return len(self._find_duplicates())
+
+    def _find_duplicates(self) -> Rows:
+        if self.roles.decision is None:
+            raise LogError(f"{self.name}: duplicates need a decision column; set decision=... (--decision)")
+        return find_duplicates(self.fragments, self.roles.decision, self.roles.arm)
+
+    def fingerprint(self) -> Fingerprint:
+        """Return a hash of the log's data and the number of its rows, duplicates included.
+
+        The hash of files is that of their bytes, one file after the other (`cat FILES | sha256sum`). The rows of
+        dataframes and databases have no bytes of their own: the values of all columns that have a role are hashed,
+        in the order of the rows.
+        """
+        if self.is_copy or any(fragment.path is None for fragment in self.fragments):
+            digest = hash_values(self.fragments, {column: self.kinds[column] for column in self.roles.columns})
+        else:
+            digest = hash_files(self.fragments)
+        counts = [fragment.n_rows for fragment in self.fragments]
+        if None in counts:
+            counts = [fragment.n_rows for fragment in _split_fragments(self.fragments)]
+        return Fingerprint(digest, sum(n or 0 for n in counts))
 
     def encoder(self) -> ContextEncoder:
         """Return the encoder of the users' features; if they include text, the log is read once for it."""
@@ -162,20 +237,3 @@ def _split_fragments(fragments: Sequence[LogFragment]) -> list[LogFragment]:
 def as_log(log: Any, roles: Roles | None = None, **named_roles: Any) -> Log:
     """Return a log unchanged; open anything else with `Log.open`."""
     return log if isinstance(log, Log) else Log.open(log, roles, **named_roles)
-
-
-def open_source(source: Any) -> LogSource:
-    """Open files or a dataframe as a table whose columns have no roles yet."""
-    require_arrow()
-    if not isinstance(source, str | os.PathLike):
-        return open_frame(source)
-    path = Path(source)
-    if path.is_dir():
-        files, file_format = find_files(path)
-        return _OPENERS[file_format](str(path), files, path)
-    if not path.exists():
-        raise LogError(f"{path}: there is no such file or folder")
-    file_format = FORMATS.get(path.suffix.lower(), "")
-    if not file_format:
-        raise LogError(f"{path}: a log must be a .csv or .parquet file or a folder of them, got {path.suffix!r}")
-    return _OPENERS[file_format](str(path), [path], None)

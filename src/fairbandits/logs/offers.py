@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -16,9 +16,11 @@ from fairbandits.logs.column_kinds import INTEGER, TEXT
 from fairbandits.logs.encoder import ContextEncoder, Features
 from fairbandits.logs.errors import Location, LogError
 from fairbandits.logs.fragments import LogSource
+from fairbandits.logs.label_kinds import settle_label_kinds
 from fairbandits.logs.labels import LabelEncoder
-from fairbandits.logs.log import Log, open_source
+from fairbandits.logs.log import Log
 from fairbandits.logs.reader import BATCH_ROWS, FeatureReader, fit_encoder
+from fairbandits.logs.sources import open_source
 
 # The prefix of columns that say which users an arm matches.
 _MATCH = "match:"
@@ -74,6 +76,9 @@ def read_arms(source: Any, log: Log) -> ArmTable:
         if attribute not in log.roles.groups:
             groups = ", ".join(log.roles.groups) or "none"
             raise LogError(f"{found.name}: column {column!r} must match a group column of the log ({groups})")
+    compared = {id_column: log.roles.arm, **matched}
+    as_text = [column for column, other in compared.items() if log.kinds[other] == TEXT]
+    found = replace(found, kinds=settle_label_kinds(found.fragments, found.kinds, list(compared), as_text))
     others = [column for column in found.kinds if column != id_column and column not in matched]
     encoder = fit_encoder(found.fragments, others, found.kinds)
     values, features = _read_table(found, (id_column, *matched), encoder)

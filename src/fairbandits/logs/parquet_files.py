@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from fairbandits.logs.column_kinds import NULL, TEXT, kind_of
-from fairbandits.logs.errors import Location, LogError
+from fairbandits.logs.errors import Location, LogError, damaged
+from fairbandits.logs.formats import DataFile
 from fairbandits.logs.fragments import LogSource
 from fairbandits.logs.partitions import PartitionValues, partition_kinds, read_partitions, with_partition_columns
 
@@ -23,12 +24,22 @@ _BUFFER_SIZE = 1 << 20
 class ParquetFragment:
     """Consecutive row groups of a file."""
 
-    file: str
+    source: DataFile
     row_groups: tuple[int, ...]
     first_row: int
     first_in_file: int
     n_rows: int
     partition: PartitionValues = field(default_factory=dict)
+
+    @property
+    def file(self) -> str:
+        """The name used in error messages."""
+        return self.source.name
+
+    @property
+    def path(self) -> str:
+        """The file that holds the rows."""
+        return str(self.source.path)
 
     @property
     def size(self) -> int:
@@ -44,14 +55,14 @@ class ParquetFragment:
         text = [name for name in columns if kinds[name] == TEXT]
         row = self.first_in_file
         try:
-            footer = pq.read_metadata(self.file)
+            footer = pq.read_metadata(self.path)
             present = footer.schema.to_arrow_schema().names
             if missing := [column for column in columns if column not in present]:
                 raise LogError(
                     f"{self.file}: column {missing[0]!r} is missing, but other files of the log have it"
                 )
             options = {"metadata": footer, "read_dictionary": text, "pre_buffer": False}
-            with pq.ParquetFile(self.file, buffer_size=_BUFFER_SIZE, **options) as file:
+            with pq.ParquetFile(self.path, buffer_size=_BUFFER_SIZE, **options) as file:
                 for batch in file.iter_batches(rows, row_groups=list(self.row_groups), columns=columns):
                     yield Location(self.file, row), with_partition_columns(batch, self.partition, kinds)
                     row += len(batch)
@@ -64,30 +75,30 @@ class ParquetFragment:
         """Yield one fragment per row group."""
         import pyarrow.parquet as pq  # noqa: PLC0415
 
-        metadata = pq.read_metadata(self.file)
-        file = str(Path(self.file).absolute())  # for processes with another working directory
+        metadata = pq.read_metadata(self.path)
+        source = replace(self.source, path=Path(self.source.absolute_path))
         start = 0
         for group in self.row_groups:
             n_rows = metadata.row_group(group).num_rows
             yield ParquetFragment(
-                file, (group,), self.first_row + start, self.first_in_file + start, n_rows, self.partition
+                source, (group,), self.first_row + start, self.first_in_file + start, n_rows, self.partition
             )
             start += n_rows
 
 
-def open_parquet(name: str, files: Sequence[Path], root: Path | None = None) -> LogSource:
+def open_parquet(name: str, files: Sequence[DataFile], root: Path | None = None) -> LogSource:
     """Open Parquet files: read their footers.
 
     Parameters
     ----------
     name : str
         The name of the log.
-    files : sequence of Path
+    files : sequence of DataFile
         The files, in order.
     root : Path, optional
         The folder below which `column=value` folders are partition columns.
     """
-    partitions = read_partitions(files, root)
+    partitions = read_partitions([file.path for file in files], root)
     fragments: list[ParquetFragment] = []
     kinds: dict[str, str] = {}
     schemas, first_row = [], 0
@@ -99,15 +110,15 @@ def open_parquet(name: str, files: Sequence[Path], root: Path | None = None) -> 
                 kinds[column] = kind_of(arrow_type)
         row_groups = tuple(range(metadata.num_row_groups))
         if metadata.num_rows:
-            fragments.append(ParquetFragment(str(file), row_groups, first_row, 0, metadata.num_rows, values))
+            fragments.append(ParquetFragment(file, row_groups, first_row, 0, metadata.num_rows, values))
         first_row += metadata.num_rows
     # Some writers store the partition columns in the files too; the partition takes precedence.
     columns = [*(column for column in schemas[0].names if column not in partitions[0]), *partitions[0]]
     kinds |= partition_kinds(partitions)
-    return LogSource(name, kinds, columns, fragments, _declared_roles(schemas[0].metadata or {}, columns))
+    return LogSource(name, kinds, columns, fragments, declared_roles(schemas[0].metadata or {}, columns))
 
 
-def _declared_roles(metadata: Mapping[bytes, bytes], columns: Sequence[str]) -> dict[str, Any]:
+def declared_roles(metadata: Mapping[bytes, bytes], columns: Sequence[str]) -> dict[str, Any]:
     """Return the roles that a file declares, without those of columns removed since."""
     try:
         declared = dict(json.loads(metadata.get(ROLES_KEY, b"{}")))
@@ -120,21 +131,16 @@ def _declared_roles(metadata: Mapping[bytes, bytes], columns: Sequence[str]) -> 
     return {role: given for role, given in present.items() if isinstance(given, list) or given in columns}
 
 
-def _read_footer(file: Path) -> tuple[Any, Any]:
+def _read_footer(file: DataFile) -> tuple[Any, Any]:
     import pyarrow as pa  # noqa: PLC0415
     import pyarrow.parquet as pq  # noqa: PLC0415
 
     try:
-        with pq.ParquetFile(file) as opened:
+        with pq.ParquetFile(file.path) as opened:
             return opened.metadata, opened.schema_arrow
     except (pa.ArrowException, OSError) as error:
-        raise _damaged(str(file), error) from None
+        raise _damaged(file.name, error) from None
 
 
 def _damaged(file: str, error: Exception, row: int | None = None) -> LogError:
-    if isinstance(error, FileNotFoundError):
-        return LogError(f"{file}: no such file")
-    where = file if row is None else f"{file}, from row {row + 1:,} on"
-    return LogError(
-        f"{where}: not a Parquet file, or truncated or damaged ({' '.join(str(error).split())}); write it again"
-    )
+    return damaged(file, "a Parquet file", error, row)

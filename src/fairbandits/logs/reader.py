@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fairbandits.categorical import Categorical
+from fairbandits.logs.byte_kernels import Keys
 from fairbandits.logs.chunk import Chunk, Floats
 from fairbandits.logs.column_kinds import BOOLEAN, ID, INTEGER, NULL, NUMBER, OTHER, TEXT, TIME
 from fairbandits.logs.encoder import ContextEncoder, Features
 from fairbandits.logs.errors import Location
 from fairbandits.logs.fragments import LogFragment
-from fairbandits.logs.id_keys import Keys, as_keys
+from fairbandits.logs.id_keys import as_keys
 from fairbandits.logs.labels import LabelEncoder
 from fairbandits.logs.roles import Roles
 from fairbandits.logs.validation import as_floats, as_propensities, as_times
@@ -77,7 +79,7 @@ class ChunkReader:
         numbers = {roles.reward, self._propensity} - {None}
         self.kinds |= {str(column): _number_kind(kinds[str(column)]) for column in numbers}
         if self._time is not None:
-            self.kinds[self._time] = kinds[self._time]
+            self.kinds[self._time] = NUMBER if kinds[self._time] == INTEGER else kinds[self._time]
         self.kinds |= {column: ID for column in (self._user, self._decision) if column is not None}
         for column in self._given:
             self.kinds.setdefault(column, NUMBER if kinds[column] in (INTEGER, NUMBER) else TEXT)
@@ -165,6 +167,30 @@ class FeatureReader:
             if (missing := np.flatnonzero(np.isnan(numbers))).size:
                 raise location.error("numeric feature must not be empty; fill it in", name, missing[0])
         return self._encoder.assemble(n_rows, found)
+
+
+def read_batches(
+    fragments: Sequence[LogFragment], kinds: Mapping[str, str], rows: int, dropped: NDArray[np.int64]
+) -> Iterator[tuple[Location, Any, int]]:
+    """Read columns without some rows of the log, given by their numbers in order.
+
+    Yields
+    ------
+    tuple of Location, record batch and int
+        The rows, and the number of the first one among all that are left.
+    """
+    row = 0
+    for fragment in fragments:
+        row = row if fragment.first_row is None else fragment.first_row
+        for location, batch in fragment.batches(kinds, rows):
+            before, end = np.searchsorted(dropped, [row, row + len(batch)])
+            first, row = row, row + len(batch)
+            if end == before:
+                yield location, batch, first - int(before)
+                continue
+            left = np.delete(np.arange(len(batch)), dropped[before:end] - first)
+            if left.size:
+                yield replace(location, rows=left), batch.take(left), first - int(before)
 
 
 def fit_encoder(

@@ -15,7 +15,7 @@ import numpy as np
 from fairbandits.categorical import Categorical
 from fairbandits.logs.dependencies import require_arrow
 from fairbandits.logs.errors import LogError
-from fairbandits.logs.fragments import FORMATS
+from fairbandits.logs.formats import CSV, PARQUET, data_file
 from fairbandits.logs.parquet_files import ROLES_KEY
 from fairbandits.logs.roles import Roles
 from fairbandits.simulate import Trace
@@ -60,8 +60,8 @@ def write_log(
     """
     require_arrow()
     target = Path(path)
-    file_format = FORMATS.get(target.suffix.lower())
-    if file_format is None:
+    file = data_file(target)
+    if file is None or file.format not in (CSV, PARQUET) or file.compression is not None:
         raise LogError(f"{path}: a log must be a .csv or .parquet file, got {target.suffix!r}")
     if not target.parent.is_dir():
         raise LogError(f"{path}: the folder does not exist; create it first")
@@ -70,7 +70,7 @@ def write_log(
     blocks = iter([log] if isinstance(log, Mapping) else log)
     first = _as_table(next(blocks), roles)
     n_rows = 0
-    with atomic_file(target) as temporary, _writer(file_format, temporary, first.schema) as write:
+    with atomic_file(target) as temporary, _writer(file.format, temporary, first.schema) as write:
         for table in chain([first], (_as_table(columns, roles) for columns in blocks)):
             write(table)
             n_rows += len(table)
@@ -82,7 +82,7 @@ def _writer(file_format: str, path: Path, schema: Any) -> Iterator[Any]:
     import pyarrow.parquet as pq  # noqa: PLC0415 - an extra
     from pyarrow import csv  # noqa: PLC0415
 
-    if file_format == "Parquet":
+    if file_format == PARQUET:
         with pq.ParquetWriter(path, schema) as writer:
             yield writer.write_table
     else:

@@ -1,0 +1,106 @@
+"""The fingerprint of a log: a hash of its data, by which a report names what it rests on."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fairbandits.logs.column_kinds import BOOLEAN, INTEGER, NUMBER, TEXT, TIME, kind_of
+from fairbandits.logs.errors import LogError
+from fairbandits.logs.fragments import LogFragment
+from fairbandits.logs.id_keys import text_buffers
+
+_BATCH_ROWS = 1 << 18
+_READ_SIZE = 1 << 20
+
+
+@dataclass(frozen=True)
+class Fingerprint:
+    """A hash of a log's data, and its number of rows.
+
+    Attributes
+    ----------
+    sha256 : str
+        The hash, in hexadecimal digits.
+    rows : int
+        The number of rows, duplicates included.
+    """
+
+    sha256: str
+    rows: int
+
+
+def hash_files(fragments: Sequence[LogFragment]) -> str:
+    """Return the SHA-256 of the files of a log, one after the other, as `cat FILES | sha256sum` prints it.
+
+    Before each file of a partitioned dataset come its partition values, since they are data too.
+    """
+    digest = hashlib.sha256()
+    partitions = {str(fragment.path): fragment.partition for fragment in fragments}
+    for path, partition in partitions.items():
+        if partition:
+            digest.update(json.dumps(dict(partition), sort_keys=True).encode())
+        try:
+            with Path(path).open("rb") as file:
+                while block := file.read(_READ_SIZE):
+                    digest.update(block)
+        except OSError as error:
+            raise LogError(f"{path}: cannot be read ({error.strerror})") from None
+    return digest.hexdigest()
+
+
+def hash_values(fragments: Iterable[LogFragment], kinds: Mapping[str, str]) -> str:
+    """Return the SHA-256 of the values of some columns, whatever batches and types they are stored in.
+
+    Each column is hashed on its own: which entries are missing, then the values, texts with their lengths.
+    """
+    columns = {name: _ColumnHash() for name in kinds}
+    for fragment in fragments:
+        for _, batch in fragment.batches(kinds, _BATCH_ROWS):
+            for name, array in zip(batch.schema.names, batch.columns, strict=True):
+                columns[name].update(array)
+    digests = {name: column.hexdigest() for name, column in columns.items()}
+    return hashlib.sha256(json.dumps(digests, sort_keys=True).encode()).hexdigest()
+
+
+class _ColumnHash:
+    """The hash of a column that is read in batches; it does not depend on where they end."""
+
+    def __init__(self) -> None:
+        self._streams = [hashlib.sha256() for _ in range(3)]
+
+    def update(self, array: Any) -> None:
+        """Add the values of a batch."""
+        for stream, part in zip(self._streams, _parts(array), strict=False):
+            stream.update(np.ascontiguousarray(part).data)
+
+    def hexdigest(self) -> str:
+        """Return the hash of all values so far."""
+        return hashlib.sha256(b"".join(stream.digest() for stream in self._streams)).hexdigest()
+
+
+def _parts(array: Any) -> list[Any]:
+    """Return which entries are valid, the values, and the lengths of texts."""
+    import pyarrow as pa  # noqa: PLC0415 - an extra
+
+    if pa.types.is_dictionary(array.type):
+        array = array.dictionary_decode()
+    kind = kind_of(array.type)
+    valid = array.is_valid().to_numpy(zero_copy_only=False)
+    types = {INTEGER: pa.int64(), NUMBER: pa.float64(), BOOLEAN: pa.uint8(), TIME: pa.timestamp("us")}
+    if kind in types:
+        # Arrow keeps the time of UTC when it drops a zone.
+        values = array.cast(types[kind], safe=False)
+        values = values.cast(pa.int64()) if kind == TIME else values
+        return [valid, values.fill_null(0).to_numpy(zero_copy_only=False)]
+    if kind != TEXT:
+        array = pa.array([None if value is None else str(value) for value in array.to_pylist()], pa.string())
+    ends, data = text_buffers(array.cast(pa.large_string()).fill_null(""))
+    # With the lengths, since bytes could otherwise move from one text to the next.
+    return [valid, data[ends[0] : ends[-1]], np.diff(ends)]

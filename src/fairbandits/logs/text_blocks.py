@@ -1,0 +1,86 @@
+"""Text files, compressed or not, as blocks of bytes that end with a whole row."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fairbandits.logs.byte_kernels import Bytes, scan_rows
+from fairbandits.logs.errors import LogError
+from fairbandits.logs.formats import DataFile
+
+Block = memoryview
+
+#: The number of bytes read at a time.
+BLOCK_SIZE = 4 << 20
+#: The end of a file whose size is not known.
+END = 1 << 62
+# A longer row is taken for an unclosed quote.
+_MAX_ROW_SIZE = 64 << 20
+_ALL_ROWS = 1 << 62
+
+
+class RowBlock(NamedTuple):
+    """Whole rows of a file: where they begin (in the uncompressed text), their bytes and their number."""
+
+    start: int
+    text: Block
+    n_rows: int
+
+
+def read_blocks(
+    file: DataFile, delimiter: int, start: int = 0, end: int = END, first_row: int = 0
+) -> Iterator[RowBlock]:
+    """Yield the rows between two byte offsets; an empty file is one empty block."""
+    row, rest = first_row, b""
+    try:
+        with _open(file, start) as opened:
+            left = end - start
+            while True:
+                read = opened.read(min(BLOCK_SIZE, left))
+                left -= len(read)
+                text = memoryview(rest + read if rest else read)
+                cut, n_rows = scan_rows(as_bytes(text), delimiter, _ALL_ROWS)
+                if not read or not left:  # the last row of a file needs no newline
+                    n_rows += cut < len(text) and bool(bytes(text[cut:]).strip())
+                    if text or start == 0:
+                        yield RowBlock(start, text, n_rows)
+                    return
+                if cut:
+                    yield RowBlock(start, text[:cut], n_rows)
+                    start, row = start + cut, row + n_rows
+                elif len(text) > _MAX_ROW_SIZE:
+                    raise LogError(f"{file.name}, row {row + 1:,}: row has no end; check for an unclosed quote")
+                rest = bytes(text[cut:])
+    except OSError as error:
+        raise LogError(f"{file.name}: cannot be read ({error.strerror or error})") from None
+
+
+def prefix_of_rows(block: Block, delimiter: int, n_rows: int = _ALL_ROWS) -> int:
+    """Return the number of bytes that the first whole rows of a block take, at most `n_rows` of them."""
+    return int(scan_rows(as_bytes(block), delimiter, n_rows)[0])
+
+
+def as_bytes(block: bytes | Block) -> Bytes:
+    """Return a block as an array."""
+    return np.frombuffer(block, np.uint8)
+
+
+def file_size(file: DataFile) -> int:
+    """Return where the text of a file ends; `END` if that is not known before it is uncompressed."""
+    return END if file.compression else Path(file.path).stat().st_size
+
+
+def _open(file: DataFile, start: int) -> Any:
+    import pyarrow as pa  # noqa: PLC0415 - an extra
+
+    if file.compression is None:
+        opened = file.path.open("rb")
+        opened.seek(start)
+        return opened
+    stream = pa.input_stream(str(file.path), compression=file.compression)
+    stream.read(start)  # no more than the header, since compressed files are not split
+    return stream
