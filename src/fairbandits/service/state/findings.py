@@ -10,20 +10,19 @@ import scipy.special  # noqa: F401 - imported now, so that the first visitor of 
 from numpy.typing import NDArray
 
 from fairbandits.audit import verdict
-from fairbandits.audit.comparison import AuditSettings, compare_groups
 from fairbandits.audit.grouped_sums import GroupedSums, RewardSums
 from fairbandits.audit.log_sums import COUNT, SQUARES, TOTAL
 from fairbandits.audit.report.sentences import AuditSentences
 from fairbandits.audit.report.serialisation import comparison_to_dict
 from fairbandits.audit.results import Comparison
+from fairbandits.audit.sequential import compare_sequentially
+from fairbandits.audit.settings import AuditSettings
 from fairbandits.report.phrases import join_names, percent
 from fairbandits.service.config import Config
 from fairbandits.service.state.monitor import Monitor
 
 #: The confidence with which all intervals of all groups hold together, at all times.
 CONFIDENCE = 0.95
-# Bootstrap draws. 100 are enough for a page that is redrawn every second: intervals of arms are within 7%.
-_DRAWS = 100
 _STATUS = {verdict.FAIR: "fair", verdict.UNFAIR: "unfair", verdict.UNDECIDED: "unsure"}
 _NO_ATTRIBUTES = "No sensitive attributes are configured, so there are no groups to compare."
 
@@ -41,26 +40,22 @@ class Findings:
 
     def __init__(self, monitor: Monitor, config: Config) -> None:
         self._monitor, self._config = monitor, config
-        self._settings = AuditSettings(CONFIDENCE, config.tolerance, config.min_group)
+        self._settings = AuditSettings(CONFIDENCE, config.tolerance, sequential=True, min_rows=config.min_group)
         span = config.reward.high - config.reward.low
-        self.words = AuditSentences(CONFIDENCE, config.tolerance, config.min_group, span)
+        self.words = AuditSentences(self._settings, span)
         self.comparisons = tuple(self._compare(number) for number in range(len(config.attributes)))
 
     @property
     def status(self) -> str:
         """The verdict: "fair", "unfair" or "unsure"."""
-        return (
-            _STATUS[verdict.exit_status(self.comparisons, self._config.tolerance)]
-            if self.comparisons
-            else "unsure"
-        )
+        return _STATUS[verdict.exit_status(self.comparisons, self._settings)] if self.comparisons else "unsure"
 
     def sentences(self) -> tuple[str, str]:
         """Return the main finding as a sentence, and a second sentence with details."""
         if not self.comparisons:
             return _NO_ATTRIBUTES, ""
         about = self.words.summary(verdict.headline(self.comparisons))
-        status = verdict.exit_status(self.comparisons, self._config.tolerance)
+        status = verdict.exit_status(self.comparisons, self._settings)
         said = self.words.verdict(self.comparisons, status) or ""
         return (about, said) if status == verdict.UNFAIR else (said, about)
 
@@ -91,7 +86,7 @@ class Findings:
         compared = self._compared(number)
         # Shared by all configured groups, so that no interval changes when the first user of a group arrives.
         error = (1.0 - CONFIDENCE) / len(self._config.attributes) / len(compared.labels)
-        return compare_groups(compared, self._settings, error, number, _DRAWS)
+        return compare_sequentially(compared, self._settings, error)
 
     def _compared(self, number: int) -> GroupedSums:
         attribute, groups = list(self._config.attributes.items())[number]
@@ -102,11 +97,14 @@ class Findings:
             (attribute,),
             [(group,) for group in groups],
             _sums(monitor.totals[at], missing),
-            _sums(np.cumsum(monitor.by_block[:, at], axis=0)),
+            _sums(monitor.by_block[:, at]),
             monitor.blocks,
             lambda group: _sums(monitor.by_arm[: len(monitor.arms), at[group]]),
             monitor.arms,
             monitor.reward_range,
+            RewardSums(
+                np.zeros(()), np.zeros(()), np.zeros(()), np.array(monitor.decisions - monitor.decided[at].sum())
+            ),
         )
 
     def _group_indices(self, comparison: Comparison) -> dict[str, int]:
