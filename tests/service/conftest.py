@@ -18,6 +18,7 @@ from fairbandits.service.auth.user_secret import create_user_secret
 from fairbandits.service.demo import DemoStudents, demo_config
 from tests.service.polling import DEADLINE, wait_until
 
+
 class Server:
     """A server process in a folder of its own.
 

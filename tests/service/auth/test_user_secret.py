@@ -73,7 +73,14 @@ def test_unusable_files(tmp_path, make):
 
 @pytest.mark.parametrize(
     ("make", "workers"),
-    [(make_missing, 1), (make_missing, 2), (make_empty, 1), (make_short, 1), (make_readable, 1), (make_readable, 2)],
+    [
+        (make_missing, 1),
+        (make_missing, 2),
+        (make_empty, 1),
+        (make_short, 1),
+        (make_readable, 1),
+        (make_readable, 2),
+    ],
 )
 def test_a_server_without_a_usable_secret_does_not_start(tmp_path, make, workers):
     make(tmp_path / "secret")

@@ -105,7 +105,9 @@ def visited(serving_module, tmp_path_factory):
 
 def contents(*folders):
     """The bytes of all files in some folders."""
-    return {path.name: path.read_bytes() for folder in folders for path in Path(folder).iterdir() if path.is_file()}
+    return {
+        path.name: path.read_bytes() for folder in folders for path in Path(folder).iterdir() if path.is_file()
+    }
 
 
 def forms(text):
@@ -233,7 +235,10 @@ def test_without_a_secret_users_are_refused(serving):
         described = client.get("/openapi.json").json()["components"]["schemas"]["DecisionRequest"]["properties"]
     message = "user must be left out, because no secret is configured; set users.secret_file"
     assert [answer.status_code for answer in answers] == [422, 422]
-    assert [answer.json()["detail"] for answer in answers] == [f"#/user: {message}", f"#/decisions/0/user: {message}"]
+    assert [answer.json()["detail"] for answer in answers] == [
+        f"#/user: {message}",
+        f"#/decisions/0/user: {message}",
+    ]
     assert all("quiet" not in answer.text for answer in answers)
     assert "user" not in described
 

@@ -174,7 +174,9 @@ def _user_type(pseudonymise: Callable[[str], str] | None) -> Any:
         # Not described, and refused with the reason.
         return Annotated[SkipJsonSchema[str], BeforeValidator(_refuse_user)]
     description = "Your id of the user, the same in every visit. Only a pseudonym of it is stored."
-    return Annotated[str, Field(min_length=1, max_length=200, description=description), AfterValidator(pseudonymise)]
+    return Annotated[
+        str, Field(min_length=1, max_length=200, description=description), AfterValidator(pseudonymise)
+    ]
 
 
 def _refuse_user(_: Any) -> NoReturn:
