@@ -6,6 +6,8 @@ import threading
 import time
 from http.client import HTTPConnection, HTTPException
 
+from fairbandits.service.auth.user_secret import read_user_secret
+from fairbandits.service.http.messages import make_pseudonymiser
 from fairbandits.service.log.events import Decided, Rewarded
 from fairbandits.service.log.store import Store
 from fairbandits.service.state.recommender import ServedRecommender
@@ -26,6 +28,7 @@ class Client(threading.Thread):
         self.url = None
         self.decided = {}  # id -> the whole response
         self.rewarded = {}  # id -> reward
+        self.users = {}  # id -> the user that was named
         self.open = []  # decisions that have no reward yet
         self.again = None  # the request without a response
         self.sent = 0
@@ -67,7 +70,7 @@ class Client(threading.Thread):
                 continue
             assert answer.status == 200, text
             self.again = None
-            self._keep(json.loads(text))
+            self._keep(json.loads(text), body)
         http.close()
 
     def _next(self):
@@ -77,7 +80,8 @@ class Client(threading.Thread):
             # Any open decision, old or new.
             some = [self.open.pop(self.random.randrange(len(self.open))) for _ in range(min(len(self.open), 2))]
             return "/v1/rewards", [{"decision": one, "reward": self._reward(one)} for one in some], key
-        request = self.students.request(self.random.randrange(len(self.students)))
+        number = self.random.randrange(len(self.students))
+        request = self.students.request(number) | {"user": self.students.user_id(number)}
         if self.random.random() < 0.2:
             return "/v1/decisions/batch", {"decisions": [request, request | {"k": 3}]}, key
         return "/v1/decisions", request, key
@@ -88,10 +92,11 @@ class Client(threading.Thread):
             return [self.random.random(), None, self.random.random()]
         return self.random.random()
 
-    def _keep(self, answer):
+    def _keep(self, answer, body):
         for decided in answer.get("decisions", [answer] if "decision" in answer else []):
             self.decided[decided["decision"]] = decided
             self.open.append(decided["decision"])
+            self.users[decided["decision"]] = body.get("decisions", [body])[0]["user"]
         for rewarded in answer.get("rewards", []):
             assert "problem" not in rewarded, rewarded
             self.rewarded[rewarded["decision"]] = rewarded["reward"]
@@ -104,6 +109,7 @@ class Replay:
         self.config = config
         self.store = Store(config.store.url)
         self.recommender = ServedRecommender(config)
+        self.pseudonymise = make_pseudonymiser(read_user_secret(config.users.secret_file))
         self.decided = {}
         self.rewarded = {}
 
@@ -131,6 +137,7 @@ class Replay:
                 logged = self.decided[decision]
                 assert logged.picked == answer.get("slate", [answer.get("arm")])
                 assert logged.propensity == answer["propensity"]
+                assert logged.user == self.pseudonymise(client.users[decision])
             for decision, reward in client.rewarded.items():
                 assert self.rewarded[decision] == reward
 

@@ -14,6 +14,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from fairbandits.service.auth.user_secret import create_user_secret
 from fairbandits.service.demo import DemoStudents, demo_config
 from tests.service.polling import DEADLINE, wait_until
 
@@ -99,6 +100,13 @@ def write_config(folder, **changed):
     plain = demo_config(**changed).model_dump(mode="json", exclude_none=True)
     path.write_text("\n".join(_toml(plain)))
     return path
+
+
+def new_secret(folder):
+    """Create a secret in a folder, unless it has one; return the setting `users`."""
+    path = Path(folder) / "users.secret"
+    create_user_secret(path)
+    return {"secret_file": path}
 
 
 def _toml(plain):
@@ -192,7 +200,8 @@ def _serving(folder):
     def start(*arguments, **changed):
         own = Path(folder) / f"server{len(started)}"
         own.mkdir()
-        server = Server(own, str(write_config(own, **changed)), *arguments)
+        # Servers of one log must have the same secret.
+        server = Server(own, str(write_config(own, **{"users": new_secret(folder)} | changed)), *arguments)
         started.append(server)
         return server.start().wait()
 
@@ -205,7 +214,7 @@ def _serving(folder):
 
 @pytest.fixture
 def serving(tmp_path):
-    """Start servers, each in a folder of its own; all are stopped afterwards."""
+    """Start servers, each in a folder of its own, all with one secret; all are stopped afterwards."""
     with _serving(tmp_path) as start:
         yield start
 

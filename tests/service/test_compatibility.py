@@ -1,6 +1,7 @@
 """A database that fairbandits 0.1.0 wrote: it opens, decides as it did then, and goes on."""
 
 import asyncio
+import csv
 import json
 import shutil
 from pathlib import Path
@@ -10,10 +11,13 @@ import pytest
 
 from fairbandits.service.auth.key_store import read_keys
 from fairbandits.service.auth.keys import parse_token
+from fairbandits.service.config import UsersConfig
 from fairbandits.service.engine import Engine
+from fairbandits.service.export import export
 from fairbandits.service.http.app import create_app
 from fairbandits.service.log.store import open_store
 from fairbandits.service.state.decider import decide
+from tests.service.conftest import new_secret
 from tests.service.key_issuer import KeyIssuer, bearer
 from tests.service.small import USER, small_config
 
@@ -63,6 +67,12 @@ def test_the_log_alone_leads_to_the_same_decision(config, expected):
         assert scores == pytest.approx(before, rel=0, abs=1e-12)
 
 
+def test_its_decisions_have_no_user(config, tmp_path):
+    assert export(config, tmp_path / "log.csv") > 0
+    with (tmp_path / "log.csv").open(newline="") as file:
+        assert {row["user"] for row in csv.DictReader(file)} == {""}
+
+
 def test_its_key_is_known(config, expected):
     key_id, secret = parse_token(expected["token"])
     with open_store(config) as store:
@@ -72,19 +82,23 @@ def test_its_key_is_known(config, expected):
     assert key.scopes == {"decide"}
 
 
-def test_new_decisions_and_rewards_are_appended(config, expected):
+def test_new_decisions_and_rewards_are_appended(config, expected, tmp_path):
+    config = config.model_copy(update={"users": UsersConfig(**new_secret(tmp_path))})
     _, new_token = KeyIssuer(config).make("reward")
 
     async def go_on():
         app = create_app(config)
         client = httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://127.0.0.1")
         async with app.router.lifespan_context(app), client:
-            decided = await client.post("/v1/decisions", json=USER, headers=bearer(expected["token"]))
+            named = USER | {"user": "somebody"}
+            decided = await client.post("/v1/decisions", json=named, headers=bearer(expected["token"]))
             reward = {"decision": decided.json()["decision"], "reward": 0.5}
             rewarded = await client.post("/v1/rewards", json=reward, headers=bearer(new_token))
             return decided.status_code, rewarded.status_code
 
     assert asyncio.run(go_on()) == (200, 200)
     with open_store(config) as store:
-        assert [entry.event.KIND for entry in store.read(expected["seq"])] == ["decided", "rewarded"]
+        decided, rewarded = (entry.event for entry in store.read(expected["seq"]))
+        assert (decided.KIND, rewarded.KIND) == ("decided", "rewarded")
+        assert len(decided.user) == 32
         assert store.last_snapshot_seq() == expected["seq"] + 2, "a new snapshot was saved"

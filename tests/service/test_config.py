@@ -1,5 +1,7 @@
 """The configuration, and what is refused in one."""
 
+from pathlib import Path
+
 import pytest
 
 from fairbandits.service.config import as_config, example_config, load_config
@@ -59,6 +61,14 @@ def test_a_catalogue_from_a_csv_file(tmp_path):
         as_config(plain | {"catalogue": "none.csv"}, folder=tmp_path)
 
 
+def test_the_secret_is_beside_the_configuration(tmp_path):
+    path = tmp_path / "config.toml"
+    path.write_text(example_config().replace("# secret_file", "secret_file"))
+    assert load_config(path).users.secret_file == tmp_path / "users.secret"
+    path.write_text(example_config().replace("# secret_file = ", 'secret_file = "/keys/s" #'))
+    assert load_config(path).users.secret_file == Path("/keys/s")
+
+
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
@@ -115,6 +125,8 @@ def test_a_catalogue_from_a_csv_file(tmp_path):
         ({"tolerance": 0}, "tolerance"),
         ({"min_group": 0}, "min_group"),
         ({"server": {"port": 70_000}}, "server.port"),
+        ({"users": {"secret_file": 5}}, "users.secret_file"),
+        ({"users": {"secret": "x" * 32}}, r"users\.secret: Extra inputs are not permitted"),
     ],
 )
 def test_invalid_configurations_are_explained(changed, message):

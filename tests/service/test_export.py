@@ -2,9 +2,11 @@
 
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
+from pyarrow import csv, parquet
 
 from fairbandits.logs import Log
 from fairbandits.service import export as exporting
@@ -16,6 +18,8 @@ from fairbandits.service.log.events import Rewarded
 from fairbandits.service.state.decider import decide
 from tests.service.conftest import write_config
 from tests.service.small import PLAIN, USER, small_config
+
+NULLS = csv.ConvertOptions(strings_can_be_null=True)
 
 
 @pytest.fixture
@@ -48,7 +52,7 @@ def test_an_audit_can_read_an_exported_log(engine, tmp_path):
     path = tmp_path / "log.parquet"
     assert export(engine.config, path) == 40
     log = Log.open(path)
-    assert not log.guessed, "the file says itself which column is what"
+    assert set(log.guessed) <= {"user"}, "the file says itself which column is what"
     assert log.roles.groups == ("gender", "region")
     assert (log.roles.propensity, log.roles.time) == ("propensity", "time")
     assert log.roles.contexts == ("user_age", "user_language")
@@ -61,7 +65,7 @@ def test_an_audit_can_read_an_exported_log(engine, tmp_path):
     assert (chunk.group["region"].codes == -1).all()
 
 
-@pytest.mark.parametrize("attribute", ["reward", "place", "time", "user_age"])
+@pytest.mark.parametrize("attribute", ["reward", "place", "time", "user", "user_age"])
 def test_an_attribute_named_as_another_column(tmp_path, attribute):
     how = {"matches": [], "arms": [{"arm": "chess", "features": {"hours": 1}}]}
     store = {"url": f"sqlite:///{tmp_path}/log.db"}
@@ -77,6 +81,19 @@ def test_an_attribute_named_as_another_column(tmp_path, attribute):
     assert chunk.reward == [0.25]
     column = chunk.group[f"group_{attribute}"]
     assert [column.labels[code] for code in column.codes] == ["south"]
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_users_are_exported_under_their_pseudonyms(engine, tmp_path, ending):
+    users = ["ab" * 16, None, "cd" * 16, "ab" * 16]
+    for user in users:
+        write(engine, replace(decide(engine.recommender, USER["features"], USER["groups"]), user=user))
+    slate = replace(decide(engine.recommender, USER["features"], USER["groups"], k=2), user="ef" * 16)
+    write(engine, slate)
+    path = tmp_path / f"log.{ending}"
+    assert export(engine.config, path) == 6
+    table = csv.read_csv(path, convert_options=NULLS) if ending == "csv" else parquet.read_table(path)
+    assert table["user"].to_pylist() == [*users, "ef" * 16, "ef" * 16]
 
 
 def test_csv_export(engine, tmp_path):
@@ -130,7 +147,8 @@ def run(folder, *arguments):
 def test_from_a_server_to_an_audit(serving, students):
     server = serving()
     with server.client() as client:
-        batch = {"decisions": [students.request(number) for number in range(300)]}
+        named = [students.request(number) | {"user": students.user_id(number % 100)} for number in range(300)]
+        batch = {"decisions": named}
         decided = client.post("/v1/decisions/batch", json=batch).json()["decisions"]
         rewards = [
             {"decision": one["decision"], "reward": students.reward(number, one["arm"])}
@@ -140,6 +158,9 @@ def test_from_a_server_to_an_audit(serving, students):
         text = client.get("/metrics").text
     exported = run(server.folder, "export", "log.parquet", "config.toml")
     assert exported.stdout == "log.parquet: 300 row(s)\n", exported.stderr
+    users = parquet.read_table(server.folder / "log.parquet")["user"].to_pylist()
+    assert users == users[:100] * 3
+    assert len(set(users)) == 100
     audited = run(server.folder, "audit", "log.parquet", "--out", "audit")
     assert audited.returncode == 0, audited.stderr
     for line in text.splitlines():

@@ -13,6 +13,7 @@ import fairbandits.service
 from fairbandits.service import engine as engine_module
 from fairbandits.service.auth import key_cache
 from fairbandits.service.http.app import create_app
+from tests.service.conftest import new_secret
 from tests.service.key_issuer import KeyIssuer
 from tests.service.small import USER, small_config
 
@@ -76,9 +77,9 @@ def tracer():
     sys.setprofile(before)
 
 
-async def send(app, token, tracer):
+async def send(app, token, tracer, user):
     """Send a request for a decision; record from its first message to the last one of the response."""
-    body = json.dumps(USER).encode()
+    body = json.dumps(user).encode()
     headers = {
         b"host": b"127.0.0.1",
         b"authorization": b"Bearer " + token.encode(),
@@ -111,21 +112,21 @@ async def send(app, token, tracer):
     return json.loads(sent[1]["body"])
 
 
-@pytest.fixture
-def entered(tmp_path, monkeypatch, tracer):
+@pytest.fixture(params=[USER, USER | {"user": "somebody"}], ids=["anonymous", "named"])
+def entered(request, tmp_path, monkeypatch, tracer):
     """What the second request of an app enters: the first one encodes the catalogue for all."""
     # Nothing but requests does any work.
     monkeypatch.setattr(engine_module, "_POLL_SECONDS", 3600.0)
     monkeypatch.setattr(key_cache, "REFRESH_SECONDS", 3600.0)
-    config = small_config(store={"url": f"sqlite:///{tmp_path}/log.db"})
+    config = small_config(store={"url": f"sqlite:///{tmp_path}/log.db"}, users=new_secret(tmp_path))
     _, token = KeyIssuer(config).make("decide")
 
     async def trace():
         app = create_app(config)
         async with app.router.lifespan_context(app):
-            await send(app, token, tracer)
+            await send(app, token, tracer, request.param)
             tracer.entered.clear()
-            assert "arm" in await send(app, token, tracer)
+            assert "arm" in await send(app, token, tracer, request.param)
 
     asyncio.run(trace())
     return tracer.entered

@@ -86,6 +86,18 @@ class ServerConfig(ConfigPart):
     proxies: tuple[IPvAnyNetwork, ...] = ()
 
 
+class UsersConfig(ConfigPart):
+    """How ids of users are stored.
+
+    Attributes
+    ----------
+    secret_file : path, optional
+        The file of the secret with which ids become pseudonyms. Without it, requests that name a user are refused.
+    """
+
+    secret_file: Path | None = None
+
+
 class Limits(ConfigPart):
     """Limits beyond which requests are refused.
 
@@ -146,8 +158,8 @@ class Config(ConfigPart):
     arms : tuple of dict
         Further arms: `arm`, `features`, `matches`. The configured arms fill an empty log; later, arms are added
         and retired through the API.
-    reward, store, server, limits
-        See `RewardConfig`, `StoreConfig`, `ServerConfig` and `Limits`.
+    reward, users, store, server, limits
+        See `RewardConfig`, `UsersConfig`, `StoreConfig`, `ServerConfig` and `Limits`.
     """
 
     title: Name = "Recommendations"
@@ -161,6 +173,7 @@ class Config(ConfigPart):
     catalogue: Path | None = None
     arms: tuple[dict[str, Any], ...] = ()
     reward: RewardConfig = RewardConfig()
+    users: UsersConfig = UsersConfig()
     store: StoreConfig = StoreConfig()
     server: ServerConfig = ServerConfig()
     limits: Limits = Limits()
@@ -250,12 +263,15 @@ def as_config(plain: Mapping[str, Any], name: str = "config", folder: Path = Pat
     """Validate a configuration given as plain values; the error lists everything that is wrong."""
     try:
         config = Config.model_validate(plain)
-        if config.catalogue is None:
-            return config
-        arms = [*config.arms, *_read_catalogue(folder / config.catalogue, config)]
-        return Config.model_validate({**plain, "arms": arms, "catalogue": None})
+        if config.catalogue is not None:
+            arms = [*config.arms, *_read_catalogue(folder / config.catalogue, config)]
+            config = Config.model_validate({**plain, "arms": arms, "catalogue": None})
     except ValidationError as error:
         raise ValueError(f"{name}: {'; '.join(_messages(error))}") from None
+    if config.users.secret_file is None:
+        return config
+    users = UsersConfig(secret_file=folder / config.users.secret_file)
+    return config.model_copy(update={"users": users})
 
 
 def _messages(error: ValidationError) -> list[str]:

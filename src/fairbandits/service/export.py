@@ -21,7 +21,7 @@ _ROWS = 5000
 # Prefixes of the columns of user features, and of attributes whose name another column has.
 _USER, _GROUP = "user_", "group_"
 _PROPENSITY, _SLATE_PROBABILITY = "propensity", "chance_of_slate"
-_FIXED = ("decision", "time", "arm", "place", "reward", _PROPENSITY, _SLATE_PROBABILITY)
+_FIXED = ("decision", "time", "user", "arm", "place", "reward", _PROPENSITY, _SLATE_PROBABILITY)
 
 Row = tuple[Decided, int, float]
 
@@ -30,9 +30,9 @@ def export(config: Config, path: str | os.PathLike[str]) -> int:
     """Write the decisions of a service with their rewards to a .parquet or .csv file.
 
     There is one row for each decision, and for a slate one for each arm, numbered by `place` from 1, with the
-    reward of the arm. The probability of a slate is that of all its arms together. If the log has slates, or
-    decisions without a probability, the column is called `chance_of_slate`, so that it is not taken for a
-    propensity.
+    reward of the arm. `user` is the pseudonym of the user, empty if the request named none. The probability of a
+    slate is that of all its arms together. If the log has slates, or decisions without a probability, the column
+    is called `chance_of_slate`, so that it is not taken for a propensity.
 
     Returns
     -------
@@ -105,6 +105,7 @@ def _columns(config: Config, rows: list[Row], probability: str) -> dict[str, Any
     columns: dict[str, Any] = {
         "decision": _categorical([decided.id for decided in decisions]),
         "time": np.array([int(decided.time * 1e6) for decided in decisions], "datetime64[us]"),
+        "user": _categorical([decided.user for decided in decisions]),
         "arm": _categorical([decided.picked[place] for decided, place, _ in rows]),
         "place": np.array([place + 1 for _, place, _ in rows], np.int64),
         "reward": np.array([reward for _, _, reward in rows], float),

@@ -13,8 +13,9 @@ import uvicorn
 from fastapi import FastAPI
 
 from fairbandits.service.auth.key_store import read_keys
+from fairbandits.service.auth.user_secret import read_user_secret
 from fairbandits.service.config import Config
-from fairbandits.service.demo import load_config_or_demo
+from fairbandits.service.demo import prepare_config_or_demo
 from fairbandits.service.http.app import CONFIG_VARIABLE, DEMO_VARIABLE, create_app
 from fairbandits.service.http.loopback import is_loopback
 from fairbandits.service.http.protocol import LimitedProtocol
@@ -43,7 +44,7 @@ def serve(
         raise ValueError(
             "--demo must be used without a configuration: its students visit the demo's own catalogue"
         )
-    config = load_config_or_demo(path)
+    config = prepare_config_or_demo(path)
     _check_start(config, host or config.server.host)
     listening = listen(config, host, port)
     if workers == 1:
@@ -83,7 +84,9 @@ def _options(config: Config) -> dict[str, Any]:
 
 
 def _check_start(config: Config, host: str) -> None:
-    """Raise ValueError if the store cannot be used, or if the network could use the service without a key."""
+    """Raise ValueError if the secret or the store cannot be used, or if the network could use it without a key."""
+    if config.users.secret_file is not None:
+        read_user_secret(config.users.secret_file)
     with open_store(config) as store:
         keys = read_keys(store)
     if not is_loopback(host) and not any(key.parent is None and key.is_active(time.time()) for key in keys):

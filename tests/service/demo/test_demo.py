@@ -1,10 +1,14 @@
 """`fairbandits serve --demo`: simulated students visit, and the page is live at once."""
 
+import stat
 import subprocess
 import sys
 
 import pytest
 
+from fairbandits.service.demo import demo_config, load_config_or_demo, prepare_config_or_demo
+from fairbandits.service.http.messages import make_pseudonymiser
+from fairbandits.service.log.store import open_store
 from tests.service.conftest import Server
 from tests.service.polling import wait_until
 
@@ -34,6 +38,31 @@ def test_students_visit_and_most_send_rewards(demo):
     groups = found["comparisons"][0]["groups"]
     assert {group["labels"][0] for group in groups} == {"Female", "Male"}
     assert all(group["missing"] > 0 for group in groups)
+
+
+def test_students_have_stable_pseudonyms(demo, students):
+    with demo.client() as client:
+        wait_until(lambda: client.get("/v1/fairness").json()["decisions"] >= 100)
+    secret = demo.folder / "fairbandits.secret"
+    assert stat.S_IMODE(secret.stat().st_mode) == 0o600
+    pseudonymise = make_pseudonymiser(secret.read_bytes())
+    features = {pseudonymise(students.user_id(n)): students.request(n)["features"] for n in range(len(students))}
+    with open_store(demo_config(store={"url": f"sqlite:///{demo.folder}/fairbandits.db"})) as store:
+        decided = [entry.event for entry in store.read(0) if entry.event.KIND == "decided"]
+    assert all(event.features == features[event.user] for event in decided)
+    for path in demo.folder.iterdir():
+        assert b"student-" not in path.read_bytes()
+
+
+def test_the_secret_of_the_demo_is_created_once(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert load_config_or_demo(None).users.secret_file.name == "fairbandits.secret"
+    assert not any(tmp_path.iterdir()), "commands that only read a configuration create nothing"
+    prepare_config_or_demo(None)
+    secret = (tmp_path / "fairbandits.secret").read_bytes()
+    prepare_config_or_demo("")
+    assert (tmp_path / "fairbandits.secret").read_bytes() == secret
+    assert len(secret) == 32
 
 
 def test_students_continue_if_their_decisions_are_rewarded_by_others(demo):

@@ -14,6 +14,7 @@ from schemathesis.specs.openapi.checks import negative_data_rejection, positive_
 
 from fairbandits.service.auth.scopes import SCOPES
 from fairbandits.service.config import Config, as_config, example_config, load_config
+from fairbandits.service.http.messages import make_pseudonymiser
 from fairbandits.service.http.problems import PROBLEM_TYPE
 from fairbandits.service.http.schemas import Schemas
 from tests.service.key_issuer import KeyIssuer, bearer
@@ -44,6 +45,7 @@ def operations(client):
     """The API as its description has it; but for the stream, which does not end."""
     url = f"{client.base_url}/openapi.json"
     api = schemathesis.openapi.from_url(url, headers=dict(client.headers)).exclude(path="/v1/stream")
+    assert "user" in api.raw_schema["components"]["schemas"]["DecisionRequest"]["properties"]
     return [operation.ok() for operation in api.get_all_operations()]
 
 
@@ -132,7 +134,7 @@ def test_a_configuration_with_one_random_value(data):
     if config is not None:
         # An accepted configuration can be served.
         config.make_policy()
-        Schemas(config)
+        Schemas(config, make_pseudonymiser(bytes(32)))
 
 
 @FAST

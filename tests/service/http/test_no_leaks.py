@@ -19,6 +19,7 @@ QUIET = PLAIN | {
 }
 HUSH = "hushhush"
 USER = {
+    "user": "quietsomebody",
     "features": {"age": 33.25, "language": "quietenglish"},
     "groups": {"gender": "quietmale", "region": "quietsouth"},
 }
@@ -41,6 +42,7 @@ def spoken(serving_module, tmp_path_factory):
             USER | {"features": {"age": HUSH, "language": HUSH}},
             USER | {"arms": [HUSH]},
             USER | {HUSH: 1},
+            USER | {"user": HUSH * 30},
         ):
             assert client.post("/v1/decisions", json=body).status_code == 422
         client.post("/v1/decisions", content=HUSH, headers={"Content-Type": "application/json"})

@@ -9,7 +9,7 @@ import pytest
 
 from fairbandits.service.config import load_config
 from tests.service.clients import Client, Replay
-from tests.service.conftest import Server, write_config
+from tests.service.conftest import Server, new_secret, write_config
 from tests.service.polling import wait_until
 
 KILLS = 20
@@ -18,7 +18,8 @@ CLIENTS = 4
 
 @pytest.mark.slow
 def test_kills_at_random_moments(store_url, tmp_path, students, capsys):
-    path = write_config(tmp_path, store={"url": store_url, "snapshot_every": 150})
+    store = {"url": store_url, "snapshot_every": 150}
+    path = write_config(tmp_path, store=store, users=new_secret(tmp_path))
     replay = Replay(load_config(path))
     when = random.Random(20)
     clients = [Client(number, students, seed=number) for number in range(CLIENTS)]

@@ -11,8 +11,8 @@ from fairbandits.service.log.events import ArmAdded, Decided, Rewarded, read_eve
 finite = st.floats(allow_nan=False, allow_infinity=False)
 
 
-@given(st.lists(finite, min_size=1), finite, st.text())
-def test_floats_are_read_back_bitwise_identical(values, time, text):
+@given(st.lists(finite, min_size=1), finite, st.text(), st.none() | st.text())
+def test_floats_are_read_back_bitwise_identical(values, time, text, user):
     event = Decided(
         "id",
         time,
@@ -27,11 +27,14 @@ def test_floats_are_read_back_bitwise_identical(values, time, text):
         [{"mean": time}],
         [[[0], values, 0]],
         1,
+        user,
     )
     again = read_event("decided", event.to_json())
     assert again == event
     assert np.array(again.contexts[0][1]).tobytes() == np.array(values, float).tobytes()
-    assert json.loads(event.to_json())["time"] == time
+    plain = json.loads(event.to_json())
+    assert plain["time"] == time
+    assert ("user" in plain) == (user is not None), "so that 0.1.0 can read a log without users"
     assert read_event("rewarded", Rewarded("id", time, values).to_json()) == Rewarded("id", time, values)
 
 

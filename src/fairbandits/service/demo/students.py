@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from fairbandits.service.auth.user_secret import create_user_secret
 from fairbandits.service.config import Config, as_config, load_config
 from fairbandits.worlds.datasets.stand_in import stand_in_students, stand_in_videos
 from fairbandits.worlds.datasets.tables import CATEGORIES, RANGES, Table
@@ -16,6 +17,8 @@ from fairbandits.worlds.rewards import REWARDS
 _SEED = 0
 _MALE_VIDEOS, _FEMALE_VIDEOS = 30, 70
 _QUARTERS = ("q1", "q2", "q3", "q4")
+# Beside the log of the demo, in the folder in which the command runs.
+_SECRET_FILE = Path("fairbandits.secret")
 _RATES = tuple(f"{low}-{low + 1}" for low in range(5))
 
 
@@ -48,7 +51,14 @@ def demo_config(**changed: Any) -> Config:
 
 def load_config_or_demo(path: str | Path | None) -> Config:
     """Read a configuration; without a path, return that of the demo."""
-    return load_config(path) if path else demo_config()
+    return load_config(path) if path else demo_config(users={"secret_file": _SECRET_FILE})
+
+
+def prepare_config_or_demo(path: str | Path | None) -> Config:
+    """Read a configuration that is to be served; create the secret of the demo if there is none yet."""
+    if not path:
+        create_user_secret(_SECRET_FILE)
+    return load_config_or_demo(path)
 
 
 def _features() -> dict[str, Any]:
@@ -90,6 +100,10 @@ class DemoStudents:
         features: dict[str, Any] = {name: float(self._students[name][number]) for name in RANGES}
         features |= {name: str(labels[number]) for name, labels in self._labels.items()}
         return {"features": features, "groups": {"sex": features["sex"]}}
+
+    def user_id(self, number: int) -> str:
+        """Return the id of a student, the same in every visit."""
+        return f"student-{number}"
 
     def reward(self, number: int, video: str) -> float:
         """Return the reward of a student for a video, by the paper's first reward function."""

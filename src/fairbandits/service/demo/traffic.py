@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -48,10 +48,13 @@ class DemoTraffic:
     ----------
     engine : Engine
         The engine of the demo.
+    pseudonymise : callable, optional
+        Returns the pseudonym of a student. Without it, decisions have no user.
     """
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Engine, pseudonymise: Callable[[str], str] | None = None) -> None:
         self._engine = engine
+        self._pseudonymise = pseudonymise
         self._students = DemoStudents()
         self._rng = np.random.default_rng()
         self._waiting: list[tuple[float, str, float]] = []
@@ -68,12 +71,15 @@ class DemoTraffic:
 
     async def _send_students(self, n: int) -> None:
         numbers = self._rng.integers(len(self._students), size=n).tolist()
-        requests = [self._students.request(number) for number in numbers]
+        requests = [self._students.request(number) | self._user(number) for number in numbers]
         decisions = decide_many(self._engine.recommender, requests)
         made = {number: each for number, each in zip(numbers, decisions, strict=True) if isinstance(each, Decided)}
         await self._engine.writer.write(AppendEvents(events=[*made.values()]))
         for number, decided in made.items():
             self._expect_reward(number, decided)
+
+    def _user(self, number: int) -> dict[str, str]:
+        return {} if self._pseudonymise is None else {"user": self._pseudonymise(self._students.user_id(number))}
 
     def _expect_reward(self, number: int, decided: Decided) -> None:
         if self._rng.random() < _SILENT[decided.groups["sex"]]:

@@ -15,12 +15,14 @@ from fastapi import FastAPI
 from fairbandits import __version__
 from fairbandits.service.auth.key_cache import KeyCache
 from fairbandits.service.auth.key_store import KeyStore
+from fairbandits.service.auth.user_secret import read_user_secret
 from fairbandits.service.config import Config
-from fairbandits.service.demo import load_config_or_demo
+from fairbandits.service.demo import prepare_config_or_demo
 from fairbandits.service.demo.traffic import DemoTraffic
 from fairbandits.service.engine import Engine
 from fairbandits.service.http import arms, decisions, fairness, health, login, openapi, page, rewards
 from fairbandits.service.http.gate import Gate, GatedApp
+from fairbandits.service.http.messages import make_pseudonymiser
 from fairbandits.service.http.protocol import LIMITS_STATE
 from fairbandits.service.http.routing import RouteTable
 from fairbandits.service.http.schemas import Schemas
@@ -46,6 +48,8 @@ def create_app(config: Config, demo: bool = False) -> FastAPI:
     demo : bool
         Whether to simulate the students of the demo, whose configuration it must be.
     """
+    secret_file = config.users.secret_file
+    pseudonymise = None if secret_file is None else make_pseudonymiser(read_user_secret(secret_file))
     engine = Engine(config)
     key_store = KeyStore(engine.store, engine.writer.run_in_store_thread)
     keys = KeyCache(key_store.read)
@@ -58,7 +62,7 @@ def create_app(config: Config, demo: bool = False) -> FastAPI:
         background = [asyncio.create_task(keys.refresh_forever())]
         feed.end_with_process()
         if demo:
-            background.append(asyncio.create_task(DemoTraffic(engine).run()))
+            background.append(asyncio.create_task(DemoTraffic(engine, pseudonymise).run()))
         try:
             with _tuned_interpreter():
                 yield {LIMITS_STATE: config.limits}
@@ -67,7 +71,7 @@ def create_app(config: Config, demo: bool = False) -> FastAPI:
                 task.cancel()
             await engine.stop()
 
-    schemas, metrics = Schemas(config), Metrics(engine)
+    schemas, metrics = Schemas(config, pseudonymise), Metrics(engine)
     app = GatedApp(title=config.title, version=__version__, lifespan=lifespan, openapi_url=None)
     app.state.engine = engine
     routers = (
@@ -111,4 +115,5 @@ def _tuned_interpreter() -> Iterator[None]:
 
 def app_from_environment() -> FastAPI:
     """Create the application of the configuration that the environment names, as worker processes do."""
-    return create_app(load_config_or_demo(os.environ.get(CONFIG_VARIABLE)), bool(os.environ.get(DEMO_VARIABLE)))
+    config = prepare_config_or_demo(os.environ.get(CONFIG_VARIABLE))
+    return create_app(config, bool(os.environ.get(DEMO_VARIABLE)))

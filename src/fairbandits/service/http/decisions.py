@@ -5,7 +5,7 @@ from __future__ import annotations
 from fastapi import APIRouter, Request, Response
 
 from fairbandits.service.engine import Engine
-from fairbandits.service.http.messages import idempotency_key, parse, respond
+from fairbandits.service.http.messages import body_without_ids, idempotency_key, parse, respond
 from fairbandits.service.http.openapi import json_body, json_responses
 from fairbandits.service.http.routing import access
 from fairbandits.service.http.schemas import Schemas
@@ -27,9 +27,9 @@ def routes(engine: Engine, schemas: Schemas) -> APIRouter:
         Keep the id of the decision until its reward is known.
         """
         body = await request.body()
-        user = parse(schemas.decision, body)
-        asked = DecisionRequest(users=[user], idempotency=idempotency_key(request, body))
-        return respond(await engine.writer.write(asked))
+        users = [parse(schemas.decision, body)]
+        key = idempotency_key(request, body_without_ids(body, users))
+        return respond(await engine.writer.write(DecisionRequest(users=users, idempotency=key)))
 
     @router.post(
         "/batch",
@@ -41,8 +41,8 @@ def routes(engine: Engine, schemas: Schemas) -> APIRouter:
         """Choose for many users at once; either all decisions are made or none."""
         body = await request.body()
         users = parse(schemas.decisions, body)["decisions"]
-        asked = DecisionRequest(users=users, is_batch=True, idempotency=idempotency_key(request, body))
-        outcome = await engine.writer.write(asked)
+        key = idempotency_key(request, body_without_ids(body, users))
+        outcome = await engine.writer.write(DecisionRequest(users=users, is_batch=True, idempotency=key))
         pointer = f"#/decisions/{outcome.item}" if isinstance(outcome, Refusal) else "#"
         return respond(outcome, pointer)
 

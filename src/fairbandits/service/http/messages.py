@@ -1,11 +1,14 @@
-"""Requests and responses of the API: bodies that are parsed, idempotency keys, replies as JSON."""
+"""Requests and responses of the API: bodies that are parsed, pseudonyms, idempotency keys, replies as JSON."""
 
 from __future__ import annotations
 
 import hashlib
+import hmac
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
+from pydantic_core import to_json
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
@@ -15,6 +18,8 @@ from fairbandits.service.log.requests import IdempotencyKey, Outcome
 
 _HEADER = b"idempotency-key"
 _MAX_LENGTH = 200
+# 128 bits: among a billion users, two share a pseudonym with a probability of 1.5e-21.
+_PSEUDONYM_BYTES = 16
 _JSON = (b"content-type", b"application/json")
 
 
@@ -54,6 +59,27 @@ def parse(schema: TypeAdapter[Any], body: bytes) -> Any:
         return schema.validate_json(body)
     except ValidationError as error:
         raise validation_problem(error, body) from None
+
+
+def make_pseudonymiser(secret: bytes) -> Callable[[str], str]:
+    """Return the function that replaces the id of a user by its pseudonym, as the schemas call it.
+
+    The pseudonym is the first half of the HMAC-SHA256 of the id, in hexadecimal digits. Without the secret nobody
+    can compute it, not even for ids that can be guessed.
+    """
+
+    def pseudonymise(user: str) -> str:
+        return hmac.digest(secret, user.encode(), "sha256")[:_PSEUDONYM_BYTES].hex()
+
+    return pseudonymise
+
+
+def body_without_ids(body: bytes, users: Sequence[Mapping[str, Any]]) -> bytes:
+    """Return what a request for decisions is recognised by, without ids of users.
+
+    A digest of the body would show which of some guessed ids is in it, as the rest of it is in the log.
+    """
+    return to_json(users) if any("user" in user for user in users) else body
 
 
 def idempotency_key(request: Request, body: bytes) -> IdempotencyKey | None:

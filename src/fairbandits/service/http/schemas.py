@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, NotRequired
+from collections.abc import Callable
+from typing import Annotated, Any, Literal, NoReturn, NotRequired
 
-from pydantic import Field, TypeAdapter
+from pydantic import AfterValidator, BeforeValidator, Field, TypeAdapter
+from pydantic.json_schema import SkipJsonSchema
 from typing_extensions import TypedDict
 
 from fairbandits.service.config import Config
@@ -109,10 +111,12 @@ class Schemas:
     ----------
     config : Config
         The configuration.
+    pseudonymise : callable, optional
+        Returns the pseudonym of a user, by which parsing replaces the id. Without it, ids of users are refused.
     """
 
-    def __init__(self, config: Config) -> None:
-        decision = _decision_type(config)
+    def __init__(self, config: Config, pseudonymise: Callable[[str], str] | None = None) -> None:
+        decision = _decision_type(config, pseudonymise)
         value: Any = Annotated[
             float, Field(ge=config.reward.low, le=config.reward.high, strict=True, allow_inf_nan=False)
         ]
@@ -126,7 +130,7 @@ class Schemas:
         self.arm = _adapter(config.arm_type)
         self.arms = _adapter(_list_of(config.arm_type, most))
         self.change = _adapter(_change_type(config))
-        self.examples = _examples(config)
+        self.examples = _examples(config, has_users=pseudonymise is not None)
 
 
 def _adapter(kind: Any) -> TypeAdapter[Any]:
@@ -138,10 +142,11 @@ def _list_of(kind: Any, most: int) -> Any:
     return Annotated[list[kind], Field(min_length=1, max_length=most, fail_fast=True)]
 
 
-def _examples(config: Config) -> dict[str, Any]:
+def _examples(config: Config, has_users: bool) -> dict[str, Any]:
     """Return a valid request of each kind."""
     groups = {name: values[0] for name, values in config.attributes.items()}
-    decision = {"features": example_values(config.features), "groups": groups}
+    user = {"user": "user-17"} if has_users else {}
+    decision = {**user, "features": example_values(config.features), "groups": groups}
     features = example_values(config.arm_features)
     return {
         "DecisionRequest": decision,
@@ -152,15 +157,30 @@ def _examples(config: Config) -> dict[str, Any]:
     }
 
 
-def _decision_type(config: Config) -> Any:
+def _decision_type(config: Config, pseudonymise: Callable[[str], str] | None) -> Any:
     groups = {name: NotRequired[Literal[groups] | None] for name, groups in config.attributes.items()}
     fields = {
+        "user": NotRequired[_user_type(pseudonymise)],
         "features": feature_values_type("UserFeatures", config.features),
         "groups": NotRequired[strict_dict("UserGroups", groups)],
         "arms": NotRequired[_list_of(Name, config.limits.arms)],
         "k": NotRequired[Annotated[int, Field(ge=1, strict=True)]],
     }
     return strict_dict("DecisionRequest", fields)
+
+
+def _user_type(pseudonymise: Callable[[str], str] | None) -> Any:
+    if pseudonymise is None:
+        # Not described, and refused with the reason.
+        return Annotated[SkipJsonSchema[str], BeforeValidator(_refuse_user)]
+    description = "Your id of the user, the same in every visit. Only a pseudonym of it is stored."
+    return Annotated[
+        str, Field(min_length=1, max_length=200, description=description), AfterValidator(pseudonymise)
+    ]
+
+
+def _refuse_user(_: Any) -> NoReturn:
+    raise ValueError("user must be left out, because no secret is configured; set users.secret_file")
 
 
 def _change_type(config: Config) -> Any:

@@ -20,6 +20,8 @@ class Event:
     __match_args__: ClassVar[tuple[str, ...]] = ()
     #: The name of the event type in the log.
     KIND: ClassVar[str]
+    #: Fields that earlier releases do not know. They are left out while they are None, so that those can read on.
+    ADDED: ClassVar[tuple[str, ...]] = ()
 
     @property
     def key(self) -> str:
@@ -28,7 +30,11 @@ class Event:
 
     def to_json(self) -> str:
         """Return the event as JSON, from which floats are read back bitwise identical."""
-        return to_json({name: getattr(self, name) for name in self.__match_args__}).decode()
+        plain = {name: getattr(self, name) for name in self.__match_args__}
+        for name in self.ADDED:
+            if plain[name] is None:
+                del plain[name]
+        return to_json(plain).decode()
 
 
 def decision_key(decision: str) -> str:
@@ -76,9 +82,12 @@ class Decided(Event):
         For each chosen arm: columns, values, and the number of leading columns that all arms share.
     width : int
         The number of columns of a context.
+    user : str or None
+        The pseudonym of the user, if the request named one.
     """
 
     KIND = "decided"
+    ADDED = ("user",)
 
     id: str
     time: float
@@ -93,6 +102,7 @@ class Decided(Event):
     scores: list[dict[str, float]]
     contexts: list[Context]
     width: int
+    user: str | None = None
 
     @property
     def key(self) -> str:

@@ -39,8 +39,8 @@ class DecisionRequest(LogRequest):
     Attributes
     ----------
     users : sequence of mapping
-        For each user, validated: `features`; `groups`; `arms`, the arms on offer, all if left out; `k`, the size
-        of the slate, if one is wanted.
+        For each user, validated: `user`, the pseudonym, if it is known; `features`; `groups`; `arms`, the arms on
+        offer, all if left out; `k`, the size of the slate, if one is wanted.
     is_batch : bool
         Whether the reply is a list of decisions, even of a single one.
     """
@@ -185,8 +185,9 @@ def _decide_alike(
             scores=choice.scores,
             contexts=choice.contexts,
             width=offer.rows.width,
+            user=user.get("user"),
         )
-        for (features, groups), choice in zip(known, choices, strict=True)
+        for user, (features, groups), choice in zip(users, known, choices, strict=True)
     ]
 
 
