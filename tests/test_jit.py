@@ -10,10 +10,10 @@ import pytest
 
 import fairbandits
 from fairbandits import jit
+from tests.helpers import NOTICE
 
 PACKAGE = Path(fairbandits.__file__).parent
 ROOT = Path(__file__).parents[1]
-NOTICE = "compiling kernels, once per installation ...\n"
 SCORE = """
 import numpy as np
 from fairbandits.models import SharedModel, as_rows

@@ -15,6 +15,7 @@ import httpx
 import pytest
 
 from fairbandits.service.demo import DemoStudents, demo_config
+from tests.helpers import without_notice
 from tests.service.polling import DEADLINE, wait_until
 
 
@@ -76,7 +77,7 @@ class Server:
 
     def said(self):
         """What the server has written to its log."""
-        return (self.folder / "server.log").read_text()
+        return without_notice((self.folder / "server.log").read_text())
 
     def _reap(self):
         try:
