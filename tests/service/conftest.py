@@ -15,7 +15,7 @@ import httpx
 import pytest
 
 from fairbandits.service.demo import DemoStudents, demo_config
-from tests.service.polling import DEADLINE, wait_until
+from tests.polling import DEADLINE, wait_until
 
 
 class Server:

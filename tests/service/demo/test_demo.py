@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from tests.service.conftest import Server
-from tests.service.polling import wait_until
+from tests.polling import wait_until
 
 
 @pytest.fixture(scope="module")

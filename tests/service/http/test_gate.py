@@ -9,7 +9,7 @@ from fairbandits.service.demo import demo_config
 from fairbandits.service.http.app import create_app
 from tests.service.conftest import Server, write_config
 from tests.service.key_issuer import KeyIssuer, bearer
-from tests.service.polling import wait_until
+from tests.polling import wait_until
 
 
 def all_routes():

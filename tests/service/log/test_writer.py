@@ -11,6 +11,7 @@ from fairbandits.service.log.errors import LogBrokenError, LogUnavailableError, 
 from fairbandits.service.log.follower import Follower
 from fairbandits.service.log.store import Store
 from fairbandits.service.log.writer import Writer
+from tests.polling import DEADLINE
 from tests.service.logs import decided
 
 
@@ -37,8 +38,9 @@ class CountingEvent(asyncio.Event):
 
     async def wait_turns(self, n):
         goal = self.waits + n
-        while self.waits < goal:
-            await asyncio.sleep(0)
+        async with asyncio.timeout(DEADLINE):
+            while self.waits < goal:
+                await asyncio.sleep(0)
 
 
 @pytest.fixture
@@ -126,7 +128,7 @@ def test_too_many_waiting_requests_are_refused(writer, monkeypatch):
 
     async def write():
         first = asyncio.create_task(writer.write(append(1)))
-        await asyncio.sleep(0)
+        await asyncio.sleep(0)  # the task runs up to its first wait
         with pytest.raises(LogUnavailableError, match="too many requests"):
             await writer.write(append(2))
         async with running(writer):
