@@ -57,6 +57,13 @@ def test_neighbours_are_merged_in_order(two_workers):
             assert cluster.map_reduce(lambda _, parts=parts: parts, str, operator.add, client) == "".join(parts)
 
 
+def test_local_starts_a_cluster_of_its_own():
+    with cluster.connect(cluster.LOCAL) as client:
+        assert client.scheduler.address.startswith("tcp://127.0.0.1:")
+        assert cluster.map_reduce(lambda _: [range(3), range(4)], sum, operator.add, client) == 9
+    assert client.status == "closed"
+
+
 def test_fit_on_two_workers(path, expected, two_workers):
     fitted = fit(Log.open(path), FairLinUCB(gamma=2.0, random_state=0), cluster=two_workers)
     assert fitted.learned + fitted.skipped == 4000
