@@ -60,10 +60,10 @@ $(OLDEST_READY): pyproject.toml
 	$(OLDEST)/bin/uv pip install --quiet --python $(OLDEST) --resolution lowest-direct -e '.[dev]'
 	@touch $@
 
+# Old versions warn about newer ones of what they need in turn, which pytest would take for errors. Numba's versions
+# must not share a cache.
 oldest: $(OLDEST_READY)
 	@echo "The tests with the oldest versions that pyproject.toml allows: about ten minutes on two cores."
-	# Old versions warn about newer ones of what they need in turn, which pytest would take for errors. Numba's versions
-	# must not share a cache.
 	NUMBA_CACHE_DIR=$(CURDIR)/$(OLDEST)/kernels \
 	  $(OLDEST)/bin/python -m pytest -m "not slow" -W default --numprocesses 2 --dist loadfile
 
