@@ -16,7 +16,7 @@ import pytest
 
 from fairbandits.service.demo import DemoStudents, demo_config
 from tests.helpers import without_notice
-from tests.service.polling import DEADLINE, wait_until
+from tests.polling import DEADLINE, wait_until
 
 
 class Server:

@@ -5,8 +5,8 @@ import sys
 
 import pytest
 
+from tests.polling import wait_until
 from tests.service.conftest import Server
-from tests.service.polling import wait_until
 
 
 @pytest.fixture(scope="module")
