@@ -32,8 +32,8 @@ def markdown(peers: dict[str, Any]) -> str:
     lines = [
         f"{machine['processor']}, {machine['cores']} cores, Python {machine['python']}; {', '.join(releases)}.",
         "",
-        "| | computes | contexts | same choices as the textbook | W1 rounds/s | W2 rounds/s | W3 users/s | W1 "
-        "loss |",
+        "| | computes | contexts | same choices as the textbook | W1 rounds/s "
+        "| W2 rounds/s | W3 users/s | W1 loss |",
         "| --- | --- | --- | --- | --- | --- | --- | --- |",
     ]
     for name, contender in contenders.items():

@@ -73,6 +73,15 @@ POLICIES = {
 ANY_WIDTH = [name for name in POLICIES if "curved" not in name and "splines" not in name]
 
 
+#: Written once per installation, by whichever test comes first.
+NOTICE = "compiling kernels, once per installation ...\n"
+
+
+def without_notice(text):
+    """Return what a process wrote to its log, without the notice that it compiled kernels."""
+    return text.replace(NOTICE, "")
+
+
 def fresh(policy, **changes):
     return type(policy)(**{**policy.get_params(), **changes})
 

@@ -5,7 +5,6 @@ import os
 import signal
 import sys
 import threading
-import time
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -20,6 +19,7 @@ from fairbandits.logs import Log, LogError, fit
 from fairbandits.simulate import Run, summarise_many
 from fairbandits.worlds import LinearWorld
 from tests.logs.test_fitting import assert_alike, make
+from tests.polling import wait_until
 
 
 @pytest.fixture(scope="module")
@@ -57,19 +57,17 @@ def test_neighbours_are_merged_in_order(two_workers):
             assert cluster.map_reduce(lambda _, parts=parts: parts, str, operator.add, client) == "".join(parts)
 
 
+def test_local_starts_a_cluster_of_its_own():
+    with cluster.connect(cluster.LOCAL) as client:
+        assert client.scheduler.address.startswith("tcp://127.0.0.1:")
+        assert cluster.map_reduce(lambda _: [range(3), range(4)], sum, operator.add, client) == 9
+    assert client.status == "closed"
+
+
 def test_fit_on_two_workers(path, expected, two_workers):
     fitted = fit(Log.open(path), FairLinUCB(gamma=2.0, random_state=0), cluster=two_workers)
     assert fitted.learned + fitted.skipped == 4000
     assert_alike(fitted.policy, expected)
-
-
-def wait_for(condition, seconds=60):
-    """Poll until a condition holds; fail after a deadline."""
-    deadline = time.monotonic() + seconds
-    while not (found := condition()):
-        assert time.monotonic() < deadline, "nothing happened in time"
-        time.sleep(0.01)
-    return found
 
 
 @dataclass(frozen=True)
@@ -90,7 +88,7 @@ class BlockingFragment:
         if "reward" in kinds:
             (self.marks / f"{self.fragment.first_row}-{os.getpid()}").touch()
             if len(list(self.marks.iterdir())) >= 5:
-                wait_for((self.marks.parent / "killed").exists)
+                wait_until((self.marks.parent / "killed").exists, seconds=60)
         return self.fragment.batches(kinds, rows)
 
     def split(self):
@@ -109,7 +107,7 @@ def test_a_worker_that_is_killed_changes_nothing(path, expected, two_workers, tm
 
     def kill():
         """Kill the worker that reads the fifth of twenty fragments, while it does."""
-        wait_for(lambda: len(marks()) >= 5)
+        wait_until(lambda: len(marks()) >= 5, seconds=60)
         killed.append(int(marks()[-1].name.split("-")[1]))
         os.kill(killed[0], signal.SIGKILL)
         (tmp_path / "killed").touch()

@@ -8,6 +8,7 @@ from importlib import metadata, resources
 from pathlib import Path
 
 import fairbandits
+from fairbandits import jit
 
 
 def in_a_new_process(code, **environment):
@@ -78,6 +79,11 @@ def test_the_public_names_are_in_the_reference():
 
 def test_the_package_says_that_it_is_typed():
     assert resources.files("fairbandits").joinpath("py.typed").is_file()
+
+
+def test_the_oldest_numba_that_is_installed_has_been_tested():
+    (needed,) = [line for line in metadata.requires("fairbandits") if line.startswith("numba")]
+    assert needed == "numba>=" + ".".join(map(str, jit.TESTED[0]))
 
 
 def test_the_core_needs_few_packages():

@@ -1,13 +1,15 @@
 """Rules about the source code that no linter knows."""
 
 import ast
+import re
 from collections import defaultdict
 from functools import cache
 from pathlib import Path
 
 import pytest
 
-SOURCE = Path(__file__).parents[1] / "src" / "fairbandits"
+ROOT = Path(__file__).parents[1]
+SOURCE = ROOT / "src" / "fairbandits"
 FILES = sorted(path for path in SOURCE.rglob("*.py") if "versions" not in path.parts)
 # First words of docstrings that are imperative, and say nothing.
 VAGUE = {"give", "say", "let", "tell", "do", "have", "hand", "take"}
@@ -64,6 +66,14 @@ def test_docstrings_begin_with_a_verb_that_says_something():
         if text.split()[0].lower() in VAGUE
     ]
     assert vague == []
+
+
+def test_pre_commit_runs_the_commands_of_make_lint():
+    recipe = re.search(r"^lint:.*\n((?:\t.*\n)+)", (ROOT / "Makefile").read_text(), flags=re.MULTILINE).group(1)
+    commands = [line.strip().replace("$(BIN)", ".venv/bin") for line in recipe.splitlines()]
+    hooks = re.findall(r"entry: (.+)", (ROOT / ".pre-commit-config.yaml").read_text())
+    assert hooks == commands
+    assert len(hooks) == 4
 
 
 def helpers():

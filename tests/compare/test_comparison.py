@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from html.parser import HTMLParser
 
 import numpy as np
@@ -18,6 +17,7 @@ from fairbandits.compare.subgroups import SubgroupMeans
 from fairbandits.compare.suite import LAST_FIFTH, TEST_PART, WORLDS
 from fairbandits.compare.summary import front_positions, summarise_world
 from fairbandits.registry import split_list
+from tests.polling import wait_for_first_run
 
 TITLES = ("LinUCB", DEFAULT, "Uniform")
 TINY = {"worlds": ["3:7", "scarce", "sex_x_race"], "policies": TITLES, "seeds": 2, "data": "stand-in"}
@@ -120,11 +120,7 @@ def test_a_killed_comparison_resumes_with_the_same_result(tmp_path):
     complete, resumed = tmp_path / "complete", tmp_path / "resumed"
     subprocess.run(_command(complete), check=True, capture_output=True)
     process = subprocess.Popen(_command(resumed), start_new_session=True, stdout=subprocess.DEVNULL)
-    deadline = time.monotonic() + 60
-    while not list((resumed / "cache").glob("*.npz")):
-        assert process.poll() is None
-        assert time.monotonic() < deadline
-        time.sleep(0.005)
+    wait_for_first_run(process, resumed)
     os.killpg(process.pid, signal.SIGKILL)
     process.wait(timeout=60)
     cached = {path.name: path.stat().st_mtime_ns for path in (resumed / "cache").glob("*.npz")}

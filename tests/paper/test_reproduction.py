@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from html.parser import HTMLParser
 
 import pytest
@@ -17,6 +16,7 @@ from fairbandits.report import figure_style
 from fairbandits.simulate import simulate
 from fairbandits.worlds import DataError, LinearWorld, StudentsAndVideos
 from fairbandits.worlds.datasets.loading import VARIABLE
+from tests.polling import wait_for_first_run
 
 ENTRY = {"mean", "sd", "n", "published", "within"}
 
@@ -161,11 +161,7 @@ def _signal_after_first_run(out, source, signal_):
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
     )
-    deadline = time.monotonic() + 60
-    while not list((out / "cache").glob("*.npz")):
-        assert process.poll() is None
-        assert time.monotonic() < deadline
-        time.sleep(0.005)
+    wait_for_first_run(process, out)
     os.killpg(process.pid, signal_)
     _, errors = process.communicate(timeout=60)
     return process.returncode, errors.decode()

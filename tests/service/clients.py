@@ -66,7 +66,7 @@ class Client(threading.Thread):
             except (OSError, HTTPException):
                 break  # the server is dead
             if answer.status == 503:
-                time.sleep(0.05)
+                time.sleep(0.05)  # polls until the store is back, or the test ends
                 continue
             assert answer.status == 200, text
             self.again = None

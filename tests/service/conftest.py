@@ -16,7 +16,8 @@ import pytest
 
 from fairbandits.service.auth.user_secret import create_user_secret
 from fairbandits.service.demo import DemoStudents, demo_config
-from tests.service.polling import DEADLINE, wait_until
+from tests.helpers import without_notice
+from tests.polling import DEADLINE, wait_until
 
 
 class Server:
@@ -77,7 +78,7 @@ class Server:
 
     def said(self):
         """What the server has written to its log."""
-        return (self.folder / "server.log").read_text()
+        return without_notice((self.folder / "server.log").read_text())
 
     def _reap(self):
         try:

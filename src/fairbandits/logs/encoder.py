@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,7 @@ from fairbandits.categorical import Categorical
 from fairbandits.policies import Policy
 
 Floats = NDArray[np.float64]
-Features = csr_array[Any] | Floats
+Features: TypeAlias = "csr_array[Any] | Floats"  # a string: csr_array cannot be subscripted before SciPy 1.16
 
 
 @dataclass(frozen=True)

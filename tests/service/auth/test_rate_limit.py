@@ -2,7 +2,7 @@
 
 import pytest
 
-from fairbandits.service.auth.rate_limit import RateLimiter
+from fairbandits.service.auth.rate_limit import RateLimiter, client_address
 
 
 def test_buckets_fill_again_and_go_into_debt():
@@ -23,3 +23,17 @@ def test_memory_is_bounded():
     for number in range(60_000):
         limiter.take(str(number))
     assert len(limiter._full_at) <= 20_000
+
+
+@pytest.mark.parametrize(
+    ("client", "address"),
+    [
+        (None, ""),
+        (("192.0.2.7", 5000), "192.0.2.7"),
+        (("2001:db8::17", 5000), "2001:db8::/64"),
+        (("fe80::17%eth0", 5000), "fe80::/64"),
+        (("not:an:address", 5000), "not:an:address"),
+    ],
+)
+def test_addresses_of_clients(client, address):
+    assert client_address(client) == address

@@ -9,4 +9,5 @@ def test_cookies():
     assert session_token(cookie.split(";")[0].encode(), is_secure=True) == "fb_x"
     assert session_token(cookie.split(";")[0].encode(), is_secure=False) is None
     assert session_token(b"\xff; = ;;", is_secure=False) is None
+    assert session_token(b"fairbandits=fb_x; a@b=1", is_secure=False) is None
     assert "Max-Age=0" in session_cookie("", is_secure=False)

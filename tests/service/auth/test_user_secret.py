@@ -7,8 +7,8 @@ import sys
 import pytest
 
 from fairbandits.service.auth.user_secret import create_user_secret, read_user_secret
+from tests.polling import DEADLINE
 from tests.service.conftest import write_config
-from tests.service.polling import DEADLINE
 
 CREATE = r"create it with `\(umask 077; head -c 32 /dev/urandom > FILE\)`"
 

@@ -9,8 +9,8 @@ import pytest
 from fairbandits.service.demo import demo_config, load_config_or_demo, prepare_config_or_demo
 from fairbandits.service.http.messages import make_pseudonymiser
 from fairbandits.service.log.store import open_store
+from tests.polling import wait_until
 from tests.service.conftest import Server
-from tests.service.polling import wait_until
 
 
 @pytest.fixture(scope="module")

@@ -7,9 +7,9 @@ from fairbandits.service.auth.keys import make_key
 from fairbandits.service.auth.scopes import SCOPES
 from fairbandits.service.demo import demo_config
 from fairbandits.service.http.app import create_app
+from tests.polling import wait_until
 from tests.service.conftest import Server, write_config
 from tests.service.key_issuer import KeyIssuer, bearer
-from tests.service.polling import wait_until
 
 
 def all_routes():

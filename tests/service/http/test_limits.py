@@ -8,7 +8,7 @@ import time
 import httpx
 import pytest
 
-from tests.service.polling import wait_until
+from tests.polling import wait_until
 from tests.service.small import PLAIN, USER
 
 JSON = {"Content-Type": "application/json"}
@@ -55,7 +55,7 @@ def speak(server, *parts, pause=0.0):
         try:
             for part in parts:
                 talk.sendall(part)
-                time.sleep(pause)
+                time.sleep(pause)  # a slow client is what is tested
         except (BrokenPipeError, ConnectionResetError):
             pass  # it hung up already
         return heard(talk)

@@ -6,7 +6,7 @@ import re
 import pytest
 
 from fairbandits.service.http.problems import problem_from
-from tests.service.polling import wait_until
+from tests.polling import wait_until
 from tests.service.small import PLAIN, USER
 
 JSON = {"Content-Type": "application/json"}

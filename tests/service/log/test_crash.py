@@ -8,9 +8,9 @@ import httpx
 import pytest
 
 from fairbandits.service.config import load_config
+from tests.polling import wait_until
 from tests.service.clients import Client, Replay
 from tests.service.conftest import Server, new_secret, write_config
-from tests.service.polling import wait_until
 
 KILLS = 20
 CLIENTS = 4

@@ -12,9 +12,9 @@ import pytest
 
 from fairbandits.service.config import load_config
 from fairbandits.service.log.store import open_store
+from tests.polling import DEADLINE, wait_until
 from tests.service.clients import Client, Replay
 from tests.service.conftest import Server, write_config
-from tests.service.polling import DEADLINE, wait_until
 from tests.service.small import PLAIN
 
 

@@ -4,13 +4,16 @@ import asyncio
 from contextlib import asynccontextmanager
 
 import pytest
+from sqlalchemy import delete
 
 from fairbandits.service.log import writer as module
 from fairbandits.service.log.appender import AppendEvents
-from fairbandits.service.log.errors import LogBrokenError, LogUnavailableError, StoreDownError
+from fairbandits.service.log.errors import LogBrokenError, LogLostError, LogUnavailableError, StoreDownError
 from fairbandits.service.log.follower import Follower
 from fairbandits.service.log.store import Store
+from fairbandits.service.log.tables import events
 from fairbandits.service.log.writer import Writer
+from tests.polling import DEADLINE
 from tests.service.logs import decided
 
 
@@ -37,8 +40,9 @@ class CountingEvent(asyncio.Event):
 
     async def wait_turns(self, n):
         goal = self.waits + n
-        while self.waits < goal:
-            await asyncio.sleep(0)
+        async with asyncio.timeout(DEADLINE):
+            while self.waits < goal:
+                await asyncio.sleep(0)
 
 
 @pytest.fixture
@@ -67,6 +71,11 @@ def append(number):
 
 def applied(writer):
     return [event.id for event in writer._follower.folds["seen"].events]
+
+
+def remove_events(store):
+    with store.transaction() as connection:
+        connection.execute(delete(events))
 
 
 def test_requests_are_answered_once_they_are_applied(writer):
@@ -121,12 +130,44 @@ def test_a_log_that_cannot_be_followed_is_reported_once_and_not_read_again(write
     assert "unknown kind" not in caplog.text.replace('raise KeyError("unknown kind")', "")
 
 
+def test_an_entry_that_cannot_be_applied_breaks_the_log(writer, monkeypatch, caplog):
+    monkeypatch.setattr(Seen, "apply", raising(ValueError("a private value")))
+
+    async def write():
+        async with running(writer):
+            with pytest.raises(ValueError, match="a private value"):
+                await writer.write(append(1))
+            assert writer.broken == "ValueError: a private value"
+            with pytest.raises(LogBrokenError, match="could not be applied"):
+                await writer.write(append(2))
+
+    asyncio.run(write())
+    assert [entry.event.id for entry in writer._store.read(0)] == [decided(1).id]
+    (message,) = caplog.messages
+    assert message.startswith("a batch of 1 request(s) failed: ValueError")
+    assert "a private value" not in message
+
+
+def test_a_log_that_was_replaced_by_an_older_copy_is_not_written(writer):
+    async def write():
+        async with running(writer):
+            assert await writer.write(append(1)) == b"1"
+            await writer.run_in_store_thread(remove_events, writer._store)
+            with pytest.raises(LogLostError, match="the log ends at entry 0, but 1 entries were read"):
+                await writer.write(append(2))
+            with pytest.raises(LogBrokenError, match="could not be applied"):
+                await writer.write(append(3))
+
+    asyncio.run(write())
+    assert writer._store.read(0) == []
+
+
 def test_too_many_waiting_requests_are_refused(writer, monkeypatch):
     monkeypatch.setattr(module, "_MAX_WAITING", 1)
 
     async def write():
         first = asyncio.create_task(writer.write(append(1)))
-        await asyncio.sleep(0)
+        await asyncio.sleep(0)  # the task runs up to its first wait
         with pytest.raises(LogUnavailableError, match="too many requests"):
             await writer.write(append(2))
         async with running(writer):

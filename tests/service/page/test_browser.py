@@ -5,8 +5,8 @@ import re
 
 import pytest
 
+from tests.polling import wait_until
 from tests.service.page.traffic import send
-from tests.service.polling import wait_until
 from tests.service.small import PLAIN
 
 _CHARTS = ("gains", "gap", "arms", "exploration", "missing")

@@ -104,7 +104,7 @@ def test_slow_findings_are_computed_less_often(engine, monkeypatch):
     quick = live_feed._compute_view
 
     def slow(*args):
-        time.sleep(0.1)
+        time.sleep(0.1)  # stands for a long computation
         return quick(*args)
 
     monkeypatch.setattr(live_feed, "_compute_view", slow)

@@ -18,10 +18,20 @@ def wait_until(
     message : str or callable
         The message of the error after `seconds`.
     pause : callable, optional
-        Lets some seconds pass, instead of `time.sleep`.
+        A function of seconds that waits, instead of `time.sleep`.
     """
     deadline = time.monotonic() + seconds
     while not (result := condition()):
         assert time.monotonic() < deadline, message() if callable(message) else message
         (pause or time.sleep)(interval)
     return result
+
+
+def wait_for_first_run(process, out):
+    """Wait until a command, which must go on meanwhile, has written its first run to the cache in `out`."""
+
+    def has_run():
+        assert process.poll() is None
+        return list((out / "cache").glob("*.npz"))
+
+    wait_until(has_run, seconds=60, interval=0.005)
