@@ -26,7 +26,7 @@ BATCH_ROWS = 1 << 18
 # The kind that a column of labels is read as.
 _LABEL_KINDS = {
     TEXT: TEXT,
-    BOOLEAN: TEXT,
+    BOOLEAN: BOOLEAN,
     TIME: TEXT,
     NULL: TEXT,
     OTHER: OTHER,
@@ -82,12 +82,13 @@ class ChunkReader:
             self.kinds[self._time] = NUMBER if kinds[self._time] == INTEGER else kinds[self._time]
         self.kinds |= {column: ID for column in (self._user, self._decision) if column is not None}
         for column in self._given:
-            self.kinds.setdefault(column, NUMBER if kinds[column] in (INTEGER, NUMBER) else TEXT)
+            self.kinds.setdefault(column, NUMBER if kinds[column] == INTEGER else _LABEL_KINDS[kinds[column]])
         self._features = None if encoder is None else FeatureReader(encoder, kinds)
         if self._features is not None:
             self.kinds |= self._features.kinds
-        factors = [c for c in self._given if self.kinds[c] == TEXT]
-        self._labels = {c: LabelEncoder(c, self.kinds[c] == TEXT) for c in (roles.arm, *self._groups, *factors)}
+        factors = [c for c in self._given if self.kinds[c] not in (INTEGER, NUMBER)]
+        labels = (roles.arm, *self._groups, *factors)
+        self._labels = {c: LabelEncoder(c, self.kinds[c] not in (INTEGER, NUMBER)) for c in labels}
         self._time_type: Any = None
 
     def read(self, batch: Any, location: Location, first_row: int) -> Chunk:
@@ -117,7 +118,7 @@ class ChunkReader:
         )
 
     def _factor(self, name: str, columns: Mapping[str, Any], location: Location) -> Categorical | Floats:
-        if self.kinds[name] == TEXT:
+        if self.kinds[name] not in (INTEGER, NUMBER):
             return self._labels[name].encode(columns[name], location)
         return as_floats(columns[name], name, location)
 
