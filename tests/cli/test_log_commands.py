@@ -114,18 +114,20 @@ def test_duplicates_are_counted_and_dropped(capsys, tmp_path):
     assert "drop" in error_of(capsys, "fit", "log.csv", "--duplicates", "some")
 
 
-@pytest.mark.parametrize("command", ["true", "head -1"])
-def test_a_closed_pipe_does_not_change_the_status(tmp_path, command):
+@pytest.mark.parametrize("lines", [0, 1])
+def test_a_closed_pipe_does_not_change_the_status(lines):
     assert main(["sample", "log.csv", "--rows", "3000"]) == 0
-    audit = f"{sys.executable} -m fairbandits audit log.csv --tolerance 0.001"
-    for arguments, expected in ((audit, None), (f"{sys.executable} -m fairbandits audit none.csv", 2)):
-        whole = subprocess.run(arguments.split(), capture_output=True, text=True, check=False)
-        assert whole.returncode == (whole.returncode if expected is None else expected)
-        shell = f"set -o pipefail; {arguments} | {command}"
-        piped = subprocess.run(["bash", "-c", shell], capture_output=True, text=True, check=False)
+    command = [sys.executable, "-m", "fairbandits", "audit", "log.csv"]
+    for tolerance in ("0.001", "1"):
+        arguments = [*command, "--tolerance", tolerance]
+        whole = subprocess.run(arguments, capture_output=True, text=True, check=False)
+        with subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as piped:
+            for _ in range(lines):
+                assert piped.stdout.readline()
+            piped.stdout.close()
+            assert piped.stderr.read() == ""
         assert piped.returncode == whole.returncode
-        assert piped.stderr == whole.stderr
-        assert "Traceback" not in piped.stderr
+        assert whole.stdout.startswith("guessed by name: ")
 
 
 @pytest.mark.parametrize(
