@@ -50,7 +50,7 @@ def test_dataframes_have_the_hash_of_their_values(monkeypatch):
     found = fingerprint(columns)
     assert found.rows == 500
     for size in (7, 500):  # whatever the batches
-        monkeypatch.setattr("fairbandits.logs.fingerprint._BATCH_ROWS", size)
+        monkeypatch.setattr("fairbandits.logs.fingerprint.BATCH_ROWS", size)
         assert fingerprint(columns) == found
     assert Log.open(pl.DataFrame(columns)).fingerprint() == found
     assert Log.open(pa.table(columns)).fingerprint() == found

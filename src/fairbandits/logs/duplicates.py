@@ -12,12 +12,11 @@ from numpy.typing import NDArray
 from fairbandits.jit import kernel
 from fairbandits.logs.byte_kernels import Keys
 from fairbandits.logs.column_kinds import ID
-from fairbandits.logs.fragments import LogFragment
+from fairbandits.logs.fragments import BATCH_ROWS, LogFragment
 from fairbandits.logs.id_keys import as_keys
 
 Rows = NDArray[np.int64]
 
-_BATCH_ROWS = 1 << 18
 _MIN_SLOTS = 1 << 16
 # With linear probing and well-mixed keys, a search ends after 20 neighbouring slots on average.
 _MAX_LOAD = 0.85
@@ -40,7 +39,7 @@ def find_duplicates(fragments: Sequence[LogFragment], decision: str, arm: str) -
     n_seen, row = 0, 0
     found: list[Rows] = []
     for fragment in fragments:
-        for location, batch in fragment.batches({decision: ID, arm: ID}, _BATCH_ROWS):
+        for location, batch in fragment.batches({decision: ID, arm: ID}, BATCH_ROWS):
             columns = dict(zip(batch.schema.names, batch.columns, strict=True))
             keys = _combine(*(as_keys(columns[name], name, location) for name in (decision, arm)))
             while n_seen + len(keys) > _MAX_LOAD * seen.size:
@@ -58,7 +57,7 @@ def _is_increasing(fragments: Sequence[LogFragment], decision: str) -> bool:
 
     last: NDArray[Any] | None = None
     for fragment in fragments:
-        for _, batch in fragment.batches({decision: ID}, _BATCH_ROWS):
+        for _, batch in fragment.batches({decision: ID}, BATCH_ROWS):
             ids = batch.column(0)
             if not pa.types.is_integer(ids.type) or ids.null_count:
                 return False

@@ -7,10 +7,16 @@ Parquet file, a byte range of a CSV file, a slice of a dataframe.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
+import numpy as np
+from numpy.typing import NDArray
+
 from fairbandits.logs.errors import Location
+
+#: The number of rows read at a time.
+BATCH_ROWS = 1 << 18
 
 
 class LogFragment(Protocol):
@@ -73,3 +79,51 @@ class LogSource:
     fragments: Sequence[LogFragment]
     roles: Mapping[str, Any]
     spool: Any = None
+
+
+def read_batches(
+    fragments: Sequence[LogFragment], kinds: Mapping[str, str], rows: int, dropped: NDArray[np.int64]
+) -> Iterator[tuple[Location, Any, int]]:
+    """Read columns without some rows of the log, given by their numbers in order.
+
+    Yields
+    ------
+    tuple of Location, record batch and int
+        The rows, and the number of the first one among all that are left.
+    """
+    row = 0
+    for fragment in fragments:
+        row = row if fragment.first_row is None else fragment.first_row
+        for location, batch in fragment.batches(kinds, rows):
+            before, end = np.searchsorted(dropped, [row, row + len(batch)])
+            first, row = row, row + len(batch)
+            if end == before:
+                yield location, batch, first - int(before)
+                continue
+            left = np.delete(np.arange(len(batch)), dropped[before:end] - first)
+            if left.size:
+                yield replace(location, rows=left), batch.take(left), first - int(before)
+
+
+def count_rows(fragments: Sequence[LogFragment]) -> int:
+    """Return the number of rows; text files are read for it."""
+    counts = [fragment.n_rows for fragment in fragments]
+    if None in counts:
+        counts = [small.n_rows for fragment in fragments for small in fragment.split()]
+    return sum(n or 0 for n in counts)
+
+
+def split_fragments(fragments: Sequence[LogFragment], n: int) -> list[list[LogFragment]]:
+    """Split fragments into at most n consecutive lists of similar size, each with known first rows."""
+    smallest: list[LogFragment] = []
+    row = 0
+    for small in (small for fragment in fragments for small in fragment.split()):
+        smallest.append(small if small.first_row is not None else replace(small, first_row=row))  # type: ignore[type-var]
+        row += small.n_rows or 0
+    total = sum(fragment.size for fragment in smallest)
+    bins: list[list[LogFragment]] = [[] for _ in range(n)]
+    before = 0
+    for fragment in smallest:
+        bins[min((2 * before + fragment.size) * n // (2 * total), n - 1)].append(fragment)
+        before += fragment.size
+    return [chosen for chosen in bins if chosen]

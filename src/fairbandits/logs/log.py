@@ -13,10 +13,11 @@ from fairbandits.logs.chunk import Chunk
 from fairbandits.logs.duplicates import Rows, find_duplicates
 from fairbandits.logs.encoder import ContextEncoder
 from fairbandits.logs.errors import LogError, suggest
+from fairbandits.logs.features import fit_encoder
 from fairbandits.logs.fingerprint import Fingerprint, hash_files, hash_values
-from fairbandits.logs.fragments import LogFragment
+from fairbandits.logs.fragments import BATCH_ROWS, LogFragment, count_rows, read_batches, split_fragments
 from fairbandits.logs.label_kinds import settle_label_kinds
-from fairbandits.logs.reader import BATCH_ROWS, ChunkReader, fit_encoder, read_batches
+from fairbandits.logs.reader import ChunkReader
 from fairbandits.logs.roles import Roles, resolve_roles, validate_roles
 from fairbandits.logs.sources import open_source
 from fairbandits.validation import check_integer
@@ -186,10 +187,7 @@ class Log:
             digest = hash_values(self.fragments, {column: self.kinds[column] for column in self.roles.columns})
         else:
             digest = hash_files(self.fragments)
-        counts = [fragment.n_rows for fragment in self.fragments]
-        if None in counts:
-            counts = [fragment.n_rows for fragment in _split_fragments(self.fragments)]
-        return Fingerprint(digest, sum(n or 0 for n in counts))
+        return Fingerprint(digest, count_rows(self.fragments))
 
     def encoder(self) -> ContextEncoder:
         """Return the encoder of the users' features; if they include text, the log is read once for it."""
@@ -213,25 +211,7 @@ class Log:
         """Split into at most n consecutive logs of similar size that can be read independently."""
         if check_integer("n", n, 1) == 1:
             return [self]
-        fragments = _split_fragments(self.fragments)
-        total = sum(fragment.size for fragment in fragments)
-        bins: list[list[LogFragment]] = [[] for _ in range(n)]
-        before = 0
-        for fragment in fragments:
-            bins[min((2 * before + fragment.size) * n // (2 * total), n - 1)].append(fragment)
-            before += fragment.size
-        return [replace(self, fragments=chosen) for chosen in bins if chosen]
-
-
-def _split_fragments(fragments: Sequence[LogFragment]) -> list[LogFragment]:
-    """Split fragments into the smallest ones possible, each with a known first row."""
-    smallest: list[LogFragment] = []
-    row = 0
-    for fragment in fragments:
-        for small in fragment.split():
-            smallest.append(small if small.first_row is not None else replace(small, first_row=row))  # type: ignore[type-var]
-            row += small.n_rows or 0
-    return smallest
+        return [replace(self, fragments=chosen) for chosen in split_fragments(self.fragments, n)]
 
 
 def as_log(log: Any, roles: Roles | None = None, **named_roles: Any) -> Log:
