@@ -12,8 +12,10 @@ from numpy.typing import NDArray
 from fairbandits.jit import kernel
 from fairbandits.logs.byte_kernels import Keys
 from fairbandits.logs.column_kinds import ID
+from fairbandits.logs.errors import LogError
 from fairbandits.logs.fragments import BATCH_ROWS, LogFragment
 from fairbandits.logs.id_keys import as_keys
+from fairbandits.logs.roles import Roles
 
 Rows = NDArray[np.int64]
 
@@ -24,7 +26,7 @@ _STEP = np.uint64(0x9E3779B97F4A7C15)
 _EMPTY = np.uint64(0)
 
 
-def find_duplicates(fragments: Sequence[LogFragment], decision: str, arm: str) -> Rows:
+def find_duplicates(fragments: Sequence[LogFragment], roles: Roles, name: str) -> Rows:
     """Return the numbers of the rows whose decision and arm an earlier row has, in order.
 
     A slate has several rows with the same decision and different arms; these are no duplicates, and neither are
@@ -32,6 +34,9 @@ def find_duplicates(fragments: Sequence[LogFragment], decision: str, arm: str) -
     read once, and the memory is that of a hash set of 64-bit keys: 9.4 to 19 bytes per row, and half as much again
     while it grows if the number of rows is not known before.
     """
+    decision, arm = roles.decision, roles.arm
+    if decision is None:
+        raise LogError(f"{name}: duplicates need a decision column; set decision=... (--decision)")
     if _is_increasing(fragments, decision):
         return np.empty(0, np.int64)
     n_expected = sum(fragment.n_rows or 0 for fragment in fragments) / _MAX_LOAD

@@ -7,13 +7,14 @@ Parquet file, a byte range of a CSV file, a slice of a dataframe.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fairbandits.logs.errors import Location
+from fairbandits.logs.formats import DataFile
 
 #: The number of rows read at a time.
 BATCH_ROWS = 1 << 18
@@ -54,6 +55,37 @@ class LogFragment(Protocol):
 
 
 @dataclass(frozen=True)
+class FileFragment:
+    """What fragments of files have in common.
+
+    Attributes
+    ----------
+    source : DataFile
+        The file.
+    partition : mapping
+        The partition columns, with the value that all rows share.
+    """
+
+    source: DataFile
+    partition: Mapping[str, Any] = field(default_factory=dict, kw_only=True)
+
+    @property
+    def file(self) -> str:
+        """The name used in error messages."""
+        return self.source.name
+
+    @property
+    def path(self) -> str:
+        """The file that holds the rows."""
+        return str(self.source.path)
+
+    @property
+    def absolute_source(self) -> DataFile:
+        """The file for processes that may have another working directory."""
+        return replace(self.source, path=self.source.path.absolute())
+
+
+@dataclass(frozen=True)
 class LogSource:
     """A log before its columns have roles.
 
@@ -82,7 +114,7 @@ class LogSource:
 
 
 def read_batches(
-    fragments: Sequence[LogFragment], kinds: Mapping[str, str], rows: int, dropped: NDArray[np.int64]
+    fragments: Sequence[LogFragment], kinds: Mapping[str, str], rows: int, dropped: NDArray[np.int64] | None
 ) -> Iterator[tuple[Location, Any, int]]:
     """Read columns without some rows of the log, given by their numbers in order.
 
@@ -91,6 +123,7 @@ def read_batches(
     tuple of Location, record batch and int
         The rows, and the number of the first one among all that are left.
     """
+    dropped = np.empty(0, np.int64) if dropped is None else dropped
     row = 0
     for fragment in fragments:
         row = row if fragment.first_row is None else fragment.first_row

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any, Literal, Self
-
-import numpy as np
 
 from fairbandits.logs.chunk import Chunk
 from fairbandits.logs.duplicates import Rows, find_duplicates
@@ -21,8 +19,6 @@ from fairbandits.logs.reader import ChunkReader
 from fairbandits.logs.roles import Roles, resolve_roles, validate_roles
 from fairbandits.logs.sources import open_source
 from fairbandits.validation import check_integer
-
-_NO_ROWS: Rows = np.empty(0, np.int64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,8 +41,8 @@ class Log:
         The columns in order, with the kind of each.
     given_encoder : ContextEncoder or None
         The encoder set by `with_encoder`.
-    dropped : array of int
-        The numbers of the rows that are skipped because they repeat a decision, in order.
+    dropped : array of int or None
+        The numbers of the rows that are skipped because they repeat a decision, in order; None if all are kept.
     is_copy : bool
         Whether the rows were copied from a database, so that the files are none of the user's.
     spool : Spool or None
@@ -69,7 +65,7 @@ class Log:
     fragments: Sequence[LogFragment]
     kinds: Mapping[str, str]
     given_encoder: ContextEncoder | None = None
-    dropped: Rows = field(default_factory=lambda: _NO_ROWS)
+    dropped: Rows | None = None
     is_copy: bool = False
     spool: Any = None
 
@@ -126,7 +122,7 @@ class Log:
         log = cls(
             found.name, all_roles, guessed, found.fragments, kinds, is_copy=query is not None, spool=found.spool
         )
-        return log if duplicates == "keep" else replace(log, dropped=log._find_duplicates())
+        return log if duplicates == "keep" else replace(log, dropped=log._duplicates)
 
     def chunks(
         self, *, contexts: bool = False, rows: int = BATCH_ROWS, columns: Collection[str] | None = None
@@ -165,16 +161,11 @@ class Log:
         """
         if self.roles.decision is None:
             return None
-        return len(self.dropped) or self._n_duplicates
+        return len(self._duplicates if self.dropped is None else self.dropped)
 
     @cached_property
-    def _n_duplicates(self) -> int:
-        return len(self._find_duplicates())
-
-    def _find_duplicates(self) -> Rows:
-        if self.roles.decision is None:
-            raise LogError(f"{self.name}: duplicates need a decision column; set decision=... (--decision)")
-        return find_duplicates(self.fragments, self.roles.decision, self.roles.arm)
+    def _duplicates(self) -> Rows:
+        return find_duplicates(self.fragments, self.roles, self.name)
 
     def fingerprint(self) -> Fingerprint:
         """Return a hash of the log's data and the number of its rows, duplicates included.
