@@ -1,9 +1,12 @@
 """The commands `sample` and `fit`: what they print and write, and their errors."""
 
+import io
+import subprocess
 import sys
 
 import pandas as pd
 import pytest
+import sqlalchemy
 
 from fairbandits import FairLinUCB, Policy
 from fairbandits.cli import main
@@ -69,9 +72,72 @@ def test_roles_from_a_file_and_from_options(capsys, tmp_path):
     }
 
 
+def learned(capsys):
+    """Return the number of decisions that the last command has learned."""
+    [line] = [line for line in capsys.readouterr().out.splitlines() if "decisions learned" in line]
+    return line
+
+
+def test_several_files_patterns_and_the_standard_input(capsys, monkeypatch, tmp_path):
+    header, rows = "arm,reward,sex\n", ["a,1,f\n", "b,0,m\n", "a,NA,?\n"]
+    for number, row in enumerate(rows):
+        (tmp_path / f"{number}.csv").write_text(header + row)
+    na = ["--na", "NA,?"]
+    for log in (["0.csv", "1.csv", "2.csv"], ["?.csv"], ["."]):
+        assert main(["fit", *log, *na]) == 0
+        assert ": 2 decisions learned, 1 skipped" in learned(capsys)
+    content = (header + "".join(rows)).replace(",", "\t").encode()
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
+    assert main(["fit", "-", "--format", "tsv", *na]) == 0
+    assert learned(capsys) == "standard input: 2 decisions learned, 1 skipped (no reward)"
+    assert "value must be a number, got 'NA'" in error_of(capsys, "fit", "0.csv", "1.csv", "2.csv")
+
+
+def test_databases(capsys, tmp_path):
+    frame = pd.DataFrame({"arm": ["a", "b"], "reward": [1, 0], "sex": ["f", "m"]})
+    frame.to_sql("decisions", sqlalchemy.create_engine("sqlite:///log.db"), index=False)
+    assert main(["fit", "sqlite:///log.db", "--query", "SELECT * FROM decisions WHERE sex = 'f'"]) == 0
+    assert learned(capsys) == "sqlite:///log.db: 1 decisions learned, 0 skipped (no reward)"
+    assert "a database needs query=... (--query)" in error_of(capsys, "fit", "sqlite:///log.db")
+
+
+def test_duplicates_are_counted_and_dropped(capsys, tmp_path):
+    (tmp_path / "log.csv").write_text("id,arm,reward\n7,a,1\n7,a,1\n7,b,0\n")
+    for options, learns, what in (
+        ([], 3, "kept; --duplicates drop skips them"),
+        (["--duplicates", "drop"], 2, "skipped"),
+    ):
+        assert main(["fit", "log.csv", *options]) == 0
+        out = capsys.readouterr().out
+        assert f"warning: 1 rows repeat the decision and the arm of an earlier row ({what})" in out
+        assert f"log.csv: {learns} decisions learned" in out
+    assert "drop" in error_of(capsys, "fit", "log.csv", "--duplicates", "some")
+
+
+@pytest.mark.parametrize("lines", [0, 1])
+def test_a_closed_pipe_does_not_change_the_status(lines):
+    assert main(["sample", "log.csv", "--rows", "3000"]) == 0
+    command = [sys.executable, "-m", "fairbandits", "audit", "log.csv"]
+    for tolerance in ("0.001", "1"):
+        arguments = [*command, "--tolerance", tolerance]
+        whole = subprocess.run(arguments, capture_output=True, text=True, check=False)
+        with subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as piped:
+            for _ in range(lines):
+                assert piped.stdout.readline()
+            piped.stdout.close()
+            assert piped.stderr.read() == ""
+        assert piped.returncode == whole.returncode
+        assert whole.stdout.startswith("guessed by name: ")
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
+        (["fit", "s3://bucket/log.csv"], "copy it first: aws s3 cp s3://bucket/log.csv ."),
+        (["fit", "log.csv", "--query", "t"], "query must not be given, since this is no database"),
+        (["fit", "log.csv", "--format", "xls"], "format must be a suffix such as csv, tsv"),
+        (["fit", "log.csv", "log.csv"], "file is given more than once"),
+        (["fit", "log.csv", "--duplicates", "drop"], "duplicates need a decision column"),
         (["fit", "none.csv"], "none.csv: there is no such file or folder"),
         (["fit", "log.csv", "--reward", "rewrad"], "there is no column 'rewrad'; did you mean 'reward'?"),
         (["fit", "log.csv", "-o", "."], "--out must be a file, got the folder ."),

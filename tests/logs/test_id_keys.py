@@ -50,6 +50,7 @@ def test_numbers_of_all_types():
         assert as_keys(pa.array([3, 0, None, 250]).cast(kind), "user", PLACE).tolist() == expected
     assert len({*keys([2**64 - 1, 2**63], pa.uint64()), 0}) == 3
     assert keys([None, None]) == [0, 0]
+    assert keys([True, None, False]) == keys(["true", None, "false"])
     assert keys([]) == []
 
 
@@ -75,7 +76,7 @@ def test_keys_of_similar_ids_are_well_mixed():
 
 def test_invalid_ids():
     for values, expected in (
-        ([True], "column 'user', row 1: ids must be text or integers, got bool"),
+        ([[1]], "column 'user', row 1: ids must be text or integers, got list<item: int64>"),
         ([1.0, 1.5], "column 'user', row 2: id must be text or an integer, got 1.5; ids are text or integers"),
     ):
         with pytest.raises(LogError, match=f"^log.csv, {expected}$"):

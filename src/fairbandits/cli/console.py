@@ -27,7 +27,7 @@ def tolerate_closed_pipe() -> Iterator[None]:
     The command goes on, so that its files are written and its exit status is the true one.
     """
     stdout = sys.stdout
-    sys.stdout = _PipeStream(stdout)  # type: ignore[assignment]  # it has what printing needs
+    sys.stdout = _PipeStream(stdout)  # it has what printing needs
     try:
         yield
     finally:

@@ -92,7 +92,7 @@ def open_log(
         Duplicates, _reading("What to do with rows that repeat the decision and the arm of an earlier row.")
     ] = Duplicates.KEEP,
 ) -> Log:
-    """Open the log of a command, and print the guessed roles."""
+    """Open the log of a command; print the guessed roles, and the number of duplicates if there are any."""
     named = {
         "arm": arm,
         "reward": reward,
@@ -117,6 +117,9 @@ def open_log(
     if opened.guessed:
         guesses = (f"{role}={_list_columns(column)}" for role, column in opened.guessed.items())
         echo(f"guessed by name: {', '.join(guesses)} (override with --arm, --group, ...; disable with --no-guess)")
+    if n_duplicates := opened.count_duplicates():
+        what = "kept; --duplicates drop skips them" if duplicates is Duplicates.KEEP else "skipped"
+        echo(f"warning: {n_duplicates:,} rows repeat the decision and the arm of an earlier row ({what})")
     return opened
 
 

@@ -4,38 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fairbandits.logs.column_kinds import NULL, kind_of
 from fairbandits.logs.errors import Location, LogError, damaged
 from fairbandits.logs.formats import DataFile
-from fairbandits.logs.fragments import LogSource
-from fairbandits.logs.parquet_files import declared_roles
-from fairbandits.logs.partitions import PartitionValues, partition_kinds, read_partitions, with_partition_columns
+from fairbandits.logs.fragments import FileFragment, LogSource
+from fairbandits.logs.partitions import PartitionValues, with_partition_columns
+from fairbandits.logs.typed_files import open_typed
+
+_FORMAT = "an Arrow IPC (Feather) file"
 
 
 @dataclass(frozen=True)
-class ArrowFragment:
+class ArrowFragment(FileFragment):
     """Consecutive record batches of a file, each given by its number of rows."""
 
-    source: DataFile
     first_batch: int
     rows: tuple[int, ...]
     first_row: int
     first_in_file: int
-    partition: PartitionValues = field(default_factory=dict)
-
-    @property
-    def file(self) -> str:
-        """The name used in error messages."""
-        return self.source.name
-
-    @property
-    def path(self) -> str:
-        """The file that holds the rows."""
-        return str(self.source.path)
 
     @property
     def n_rows(self) -> int:
@@ -61,40 +50,27 @@ class ArrowFragment:
 
     def split(self) -> Iterator[ArrowFragment]:
         """Yield one fragment per record batch."""
-        source = replace(self.source, path=Path(self.source.absolute_path))
         before = 0
         for number, n_rows in enumerate(self.rows, self.first_batch):
             first_row, first_in_file = self.first_row + before, self.first_in_file + before
-            yield ArrowFragment(source, number, (n_rows,), first_row, first_in_file, self.partition)
+            yield ArrowFragment(
+                self.absolute_source, number, (n_rows,), first_row, first_in_file, partition=self.partition
+            )
             before += n_rows
 
 
 def open_arrow(name: str, files: Sequence[DataFile], root: Path | None = None) -> LogSource:
-    """Open Arrow IPC files; see `open_parquet` for the parameters."""
-    partitions = read_partitions([file.path for file in files], root)
-    fragments: list[ArrowFragment] = []
-    kinds: dict[str, str] = {}
-    schemas, first_row = [], 0
-    for file, values in zip(files, partitions, strict=True):
-        with _reader(file) as reader:
-            schema = reader.schema
-        schemas.append(schema)
-        for column, arrow_type in zip(schema.names, schema.types, strict=True):
-            if kinds.get(column, NULL) == NULL:
-                kinds[column] = kind_of(arrow_type)
-        rows = _count_rows(file, schema.names[:1])
-        if sum(rows):
-            fragments.append(ArrowFragment(file, 0, rows, first_row, 0, values))
-        first_row += sum(rows)
-    columns = [*(column for column in schemas[0].names if column not in partitions[0]), *partitions[0]]
-    kinds |= partition_kinds(partitions)
-    return LogSource(name, kinds, columns, fragments, declared_roles(schemas[0].metadata or {}, columns))
+    """Open Arrow IPC files; see `open_typed` for the parameters."""
+    return open_typed(name, files, root, _open_file)
 
 
-def _count_rows(file: DataFile, columns: Sequence[str]) -> tuple[int, ...]:
-    """Return the number of rows of each record batch; the footer does not have it."""
-    with _reader(file, columns) as reader:
-        return tuple(len(_batch(reader, number, file.name, 0)) for number in range(reader.num_record_batches))
+def _open_file(file: DataFile, first_row: int, partition: PartitionValues) -> tuple[Any, ArrowFragment]:
+    """Return the schema and the rows of a file, counted by record batch, since the footer does not have counts."""
+    with _reader(file) as reader:
+        schema = reader.schema
+    with _reader(file, schema.names[:1]) as reader:
+        rows = tuple(len(_batch(reader, number, file.name, 0)) for number in range(reader.num_record_batches))
+    return schema, ArrowFragment(file, 0, rows, first_row, 0, partition=partition)
 
 
 @contextmanager
@@ -116,7 +92,7 @@ def _reader(file: DataFile, columns: Sequence[str] | None = None) -> Iterator[An
                 reader = ipc.open_file(opened, options=ipc.IpcReadOptions(included_fields=wanted))
             yield reader
     except (pa.ArrowException, OSError) as error:
-        raise damaged(file.name, "an Arrow IPC (Feather) file", error) from None
+        raise damaged(file.name, _FORMAT, error) from None
 
 
 def _batch(reader: Any, number: int, file: str, row: int) -> Any:
@@ -127,5 +103,5 @@ def _batch(reader: Any, number: int, file: str, row: int) -> Any:
         batch = reader.get_batch(number)
         batch.validate()
     except (pa.ArrowException, OSError) as error:
-        raise damaged(file, "an Arrow IPC (Feather) file", error, row) from None
+        raise damaged(file, _FORMAT, error, row) from None
     return batch

@@ -115,7 +115,8 @@ def _blocks(name: str, result: Any) -> Iterator[dict[str, list[Any]]]:
 
 def _shown(url: Any) -> str:
     """Return a database's address without user, password and options, any of which may be secret."""
-    return str(url.set(username=None, password=None, query={}).render_as_string())
+    shown = type(url).create(url.drivername, host=url.host, port=url.port, database=url.database)
+    return str(shown.render_as_string())
 
 
 def _without_secrets(url: Any, error: Any) -> str:

@@ -13,10 +13,9 @@ import numpy as np
 
 from fairbandits.logs.column_kinds import BOOLEAN, INTEGER, NUMBER, TEXT, TIME, kind_of
 from fairbandits.logs.errors import LogError
-from fairbandits.logs.fragments import LogFragment
+from fairbandits.logs.fragments import BATCH_ROWS, LogFragment
 from fairbandits.logs.id_keys import text_buffers
 
-_BATCH_ROWS = 1 << 18
 _READ_SIZE = 1 << 20
 
 
@@ -62,7 +61,7 @@ def hash_values(fragments: Iterable[LogFragment], kinds: Mapping[str, str]) -> s
     """
     columns = {name: _ColumnHash() for name in kinds}
     for fragment in fragments:
-        for _, batch in fragment.batches(kinds, _BATCH_ROWS):
+        for _, batch in fragment.batches(kinds, BATCH_ROWS):
             for name, array in zip(batch.schema.names, batch.columns, strict=True):
                 columns[name].update(array)
     digests = {name: column.hexdigest() for name, column in columns.items()}

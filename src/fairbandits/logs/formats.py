@@ -45,11 +45,6 @@ class DataFile:
     format: str
     compression: str | None = None
 
-    @property
-    def absolute_path(self) -> str:
-        """The path for processes that may have another working directory."""
-        return str(self.path.absolute())
-
 
 def data_file(path: Path, suffix: str | None = None, name: str | None = None) -> DataFile | None:
     """Return a file with its format; None if its name has no known suffix.

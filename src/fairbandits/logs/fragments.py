@@ -7,10 +7,17 @@ Parquet file, a byte range of a CSV file, a slice of a dataframe.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
+import numpy as np
+from numpy.typing import NDArray
+
 from fairbandits.logs.errors import Location
+from fairbandits.logs.formats import DataFile
+
+#: The number of rows read at a time.
+BATCH_ROWS = 1 << 18
 
 
 class LogFragment(Protocol):
@@ -48,6 +55,37 @@ class LogFragment(Protocol):
 
 
 @dataclass(frozen=True)
+class FileFragment:
+    """What fragments of files have in common.
+
+    Attributes
+    ----------
+    source : DataFile
+        The file.
+    partition : mapping
+        The partition columns, with the value that all rows share.
+    """
+
+    source: DataFile
+    partition: Mapping[str, Any] = field(default_factory=dict, kw_only=True)
+
+    @property
+    def file(self) -> str:
+        """The name used in error messages."""
+        return self.source.name
+
+    @property
+    def path(self) -> str:
+        """The file that holds the rows."""
+        return str(self.source.path)
+
+    @property
+    def absolute_source(self) -> DataFile:
+        """The file for processes that may have another working directory."""
+        return replace(self.source, path=self.source.path.absolute())
+
+
+@dataclass(frozen=True)
 class LogSource:
     """A log before its columns have roles.
 
@@ -73,3 +111,52 @@ class LogSource:
     fragments: Sequence[LogFragment]
     roles: Mapping[str, Any]
     spool: Any = None
+
+
+def read_batches(
+    fragments: Sequence[LogFragment], kinds: Mapping[str, str], rows: int, dropped: NDArray[np.int64] | None
+) -> Iterator[tuple[Location, Any, int]]:
+    """Read columns without some rows of the log, given by their numbers in order.
+
+    Yields
+    ------
+    tuple of Location, record batch and int
+        The rows, and the number of the first one among all that are left.
+    """
+    dropped = np.empty(0, np.int64) if dropped is None else dropped
+    row = 0
+    for fragment in fragments:
+        row = row if fragment.first_row is None else fragment.first_row
+        for location, batch in fragment.batches(kinds, rows):
+            before, end = np.searchsorted(dropped, [row, row + len(batch)])
+            first, row = row, row + len(batch)
+            if end == before:
+                yield location, batch, first - int(before)
+                continue
+            left = np.delete(np.arange(len(batch)), dropped[before:end] - first)
+            if left.size:
+                yield replace(location, rows=left), batch.take(left), first - int(before)
+
+
+def count_rows(fragments: Sequence[LogFragment]) -> int:
+    """Return the number of rows; text files are read for it."""
+    counts = [fragment.n_rows for fragment in fragments]
+    if None in counts:
+        counts = [small.n_rows for fragment in fragments for small in fragment.split()]
+    return sum(n or 0 for n in counts)
+
+
+def split_fragments(fragments: Sequence[LogFragment], n: int) -> list[list[LogFragment]]:
+    """Split fragments into at most n consecutive lists of similar size, each with known first rows."""
+    smallest: list[LogFragment] = []
+    row = 0
+    for small in (small for fragment in fragments for small in fragment.split()):
+        smallest.append(small if small.first_row is not None else replace(small, first_row=row))  # type: ignore[type-var]
+        row += small.n_rows or 0
+    total = sum(fragment.size for fragment in smallest)
+    bins: list[list[LogFragment]] = [[] for _ in range(n)]
+    before = 0
+    for fragment in smallest:
+        bins[min((2 * before + fragment.size) * n // (2 * total), n - 1)].append(fragment)
+        before += fragment.size
+    return [chosen for chosen in bins if chosen]

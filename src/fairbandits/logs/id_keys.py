@@ -34,6 +34,8 @@ def as_keys(array: Any, column: str, location: Location) -> Keys:
         array = array.dictionary_decode()  # a part of a long dictionary: decode only what is used
     if pa.types.is_null(array.type):
         return np.full(len(array), UNKNOWN, np.uint64)
+    if pa.types.is_boolean(array.type):
+        array = array.cast(pa.string())
     if is_number(array.type):
         keys = integer_keys(_as_unsigned(array, column, location))
     elif is_text(array.type) or _is_binary(array.type):

@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 import numpy as np
 
 from fairbandits.logs.byte_kernels import INTEGERS, OTHER_TEXT, classify_cells
-from fairbandits.logs.column_kinds import INTEGER, NUMBER, TEXT
+from fairbandits.logs.column_kinds import BOOLEAN, INTEGER, NUMBER, TEXT
 from fairbandits.logs.csv_parsing import CsvFormat
 from fairbandits.logs.errors import Location
 from fairbandits.logs.fragments import LogFragment
@@ -44,14 +44,14 @@ def settle_label_kinds(
     if not text:
         return dict(kinds)
     in_files = [column for column in columns if column in text[0].columns and column not in text[0].partition]
-    settled = dict(kinds)
+    settled = {**kinds, **{column: TEXT for column in in_files if column in as_text or kinds[column] == BOOLEAN}}
     candidates = [column for column in in_files if kinds[column] in (INTEGER, NUMBER) and column not in as_text]
     for column, form in _forms(text, candidates).items():
         if form != OTHER_TEXT:
             settled[column] = INTEGER if form == INTEGERS else NUMBER
         elif kinds[column] == INTEGER or not _is_continuous(text[0], column):
             settled[column] = TEXT
-    return {**settled, **{column: TEXT for column in in_files if column in as_text}}
+    return settled
 
 
 def _is_continuous(fragment: TextFragment, column: str) -> bool:

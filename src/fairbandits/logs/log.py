@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any, Literal, Self
-
-import numpy as np
 
 from fairbandits.logs.chunk import Chunk
 from fairbandits.logs.duplicates import Rows, find_duplicates
 from fairbandits.logs.encoder import ContextEncoder
 from fairbandits.logs.errors import LogError, suggest
+from fairbandits.logs.features import fit_encoder
 from fairbandits.logs.fingerprint import Fingerprint, hash_files, hash_values
-from fairbandits.logs.fragments import LogFragment
+from fairbandits.logs.fragments import BATCH_ROWS, LogFragment, count_rows, read_batches, split_fragments
 from fairbandits.logs.label_kinds import settle_label_kinds
-from fairbandits.logs.reader import BATCH_ROWS, ChunkReader, fit_encoder, read_batches
+from fairbandits.logs.reader import ChunkReader
 from fairbandits.logs.roles import Roles, resolve_roles, validate_roles
 from fairbandits.logs.sources import open_source
 from fairbandits.validation import check_integer
-
-_NO_ROWS: Rows = np.empty(0, np.int64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,8 +41,8 @@ class Log:
         The columns in order, with the kind of each.
     given_encoder : ContextEncoder or None
         The encoder set by `with_encoder`.
-    dropped : array of int
-        The numbers of the rows that are skipped because they repeat a decision, in order.
+    dropped : array of int or None
+        The numbers of the rows that are skipped because they repeat a decision, in order; None if all are kept.
     is_copy : bool
         Whether the rows were copied from a database, so that the files are none of the user's.
     spool : Spool or None
@@ -68,7 +65,7 @@ class Log:
     fragments: Sequence[LogFragment]
     kinds: Mapping[str, str]
     given_encoder: ContextEncoder | None = None
-    dropped: Rows = field(default_factory=lambda: _NO_ROWS)
+    dropped: Rows | None = None
     is_copy: bool = False
     spool: Any = None
 
@@ -125,7 +122,7 @@ class Log:
         log = cls(
             found.name, all_roles, guessed, found.fragments, kinds, is_copy=query is not None, spool=found.spool
         )
-        return log if duplicates == "keep" else replace(log, dropped=log._find_duplicates())
+        return log if duplicates == "keep" else replace(log, dropped=log._duplicates)
 
     def chunks(
         self, *, contexts: bool = False, rows: int = BATCH_ROWS, columns: Collection[str] | None = None
@@ -164,16 +161,11 @@ class Log:
         """
         if self.roles.decision is None:
             return None
-        return len(self.dropped) or self._n_duplicates
+        return len(self._duplicates if self.dropped is None else self.dropped)
 
     @cached_property
-    def _n_duplicates(self) -> int:
-        return len(self._find_duplicates())
-
-    def _find_duplicates(self) -> Rows:
-        if self.roles.decision is None:
-            raise LogError(f"{self.name}: duplicates need a decision column; set decision=... (--decision)")
-        return find_duplicates(self.fragments, self.roles.decision, self.roles.arm)
+    def _duplicates(self) -> Rows:
+        return find_duplicates(self.fragments, self.roles, self.name)
 
     def fingerprint(self) -> Fingerprint:
         """Return a hash of the log's data and the number of its rows, duplicates included.
@@ -186,10 +178,7 @@ class Log:
             digest = hash_values(self.fragments, {column: self.kinds[column] for column in self.roles.columns})
         else:
             digest = hash_files(self.fragments)
-        counts = [fragment.n_rows for fragment in self.fragments]
-        if None in counts:
-            counts = [fragment.n_rows for fragment in _split_fragments(self.fragments)]
-        return Fingerprint(digest, sum(n or 0 for n in counts))
+        return Fingerprint(digest, count_rows(self.fragments))
 
     def encoder(self) -> ContextEncoder:
         """Return the encoder of the users' features; if they include text, the log is read once for it."""
@@ -213,25 +202,7 @@ class Log:
         """Split into at most n consecutive logs of similar size that can be read independently."""
         if check_integer("n", n, 1) == 1:
             return [self]
-        fragments = _split_fragments(self.fragments)
-        total = sum(fragment.size for fragment in fragments)
-        bins: list[list[LogFragment]] = [[] for _ in range(n)]
-        before = 0
-        for fragment in fragments:
-            bins[min((2 * before + fragment.size) * n // (2 * total), n - 1)].append(fragment)
-            before += fragment.size
-        return [replace(self, fragments=chosen) for chosen in bins if chosen]
-
-
-def _split_fragments(fragments: Sequence[LogFragment]) -> list[LogFragment]:
-    """Split fragments into the smallest ones possible, each with a known first row."""
-    smallest: list[LogFragment] = []
-    row = 0
-    for fragment in fragments:
-        for small in fragment.split():
-            smallest.append(small if small.first_row is not None else replace(small, first_row=row))  # type: ignore[type-var]
-            row += small.n_rows or 0
-    return smallest
+        return [replace(self, fragments=chosen) for chosen in split_fragments(self.fragments, n)]
 
 
 def as_log(log: Any, roles: Roles | None = None, **named_roles: Any) -> Log:

@@ -78,18 +78,8 @@ def _without(column: Any, na: Sequence[str]) -> Any:
     import pyarrow as pa  # noqa: PLC0415 - an extra
     import pyarrow.compute as pc  # noqa: PLC0415
 
-    if isinstance(column, pa.ChunkedArray):
-        return pa.chunked_array([_without(chunk, na) for chunk in column.chunks], column.type)
     if pa.types.is_dictionary(column.type):
-        is_token = _is_in(column.dictionary, na)
-        missing = pc.take(is_token, column.indices)
-        indices = pc.if_else(missing, pa.scalar(None, column.indices.type), column.indices)
-        return pa.DictionaryArray.from_arrays(indices, column.dictionary)
-    return pc.if_else(_is_in(column, na), pa.scalar(None, column.type), column)
-
-
-def _is_in(column: Any, na: Sequence[str]) -> Any:
-    import pyarrow as pa  # noqa: PLC0415
-    import pyarrow.compute as pc  # noqa: PLC0415
-
-    return pc.is_in(column, pa.array(na, column.type))
+        column = (
+            column.dictionary_decode() if isinstance(column, pa.Array) else column.cast(column.type.value_type)
+        )
+    return pc.if_else(pc.is_in(column, pa.array(na, column.type)), pa.scalar(None, column.type), column)

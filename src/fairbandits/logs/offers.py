@@ -15,11 +15,11 @@ from fairbandits.contexts import Catalogue, Offer
 from fairbandits.logs.column_kinds import INTEGER, TEXT
 from fairbandits.logs.encoder import ContextEncoder, Features
 from fairbandits.logs.errors import Location, LogError
-from fairbandits.logs.fragments import LogSource
+from fairbandits.logs.features import FeatureReader, fit_encoder
+from fairbandits.logs.fragments import BATCH_ROWS, LogSource
 from fairbandits.logs.label_kinds import settle_label_kinds
 from fairbandits.logs.labels import LabelEncoder
 from fairbandits.logs.log import Log
-from fairbandits.logs.reader import BATCH_ROWS, FeatureReader, fit_encoder
 from fairbandits.logs.sources import open_source
 
 # The prefix of columns that say which users an arm matches.

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import numpy as np
@@ -13,20 +12,18 @@ from fairbandits.categorical import Categorical
 from fairbandits.logs.byte_kernels import Keys
 from fairbandits.logs.chunk import Chunk, Floats
 from fairbandits.logs.column_kinds import BOOLEAN, ID, INTEGER, NULL, NUMBER, OTHER, TEXT, TIME
-from fairbandits.logs.encoder import ContextEncoder, Features
+from fairbandits.logs.encoder import ContextEncoder
 from fairbandits.logs.errors import Location
-from fairbandits.logs.fragments import LogFragment
+from fairbandits.logs.features import FeatureReader, number_kind
 from fairbandits.logs.id_keys import as_keys
 from fairbandits.logs.labels import LabelEncoder
 from fairbandits.logs.roles import Roles
 from fairbandits.logs.validation import as_floats, as_propensities, as_times
 
-#: The number of rows read at a time where a whole table is read.
-BATCH_ROWS = 1 << 18
 # The kind that a column of labels is read as.
 _LABEL_KINDS = {
     TEXT: TEXT,
-    BOOLEAN: TEXT,
+    BOOLEAN: BOOLEAN,
     TIME: TEXT,
     NULL: TEXT,
     OTHER: OTHER,
@@ -77,17 +74,18 @@ class ChunkReader:
         self._is_date = self._time is not None and kinds[self._time] in (TIME, TEXT)
         self.kinds = {column: _LABEL_KINDS[kinds[column]] for column in (roles.arm, *self._groups)}
         numbers = {roles.reward, self._propensity} - {None}
-        self.kinds |= {str(column): _number_kind(kinds[str(column)]) for column in numbers}
+        self.kinds |= {str(column): number_kind(kinds[str(column)]) for column in numbers}
         if self._time is not None:
             self.kinds[self._time] = NUMBER if kinds[self._time] == INTEGER else kinds[self._time]
         self.kinds |= {column: ID for column in (self._user, self._decision) if column is not None}
         for column in self._given:
-            self.kinds.setdefault(column, NUMBER if kinds[column] in (INTEGER, NUMBER) else TEXT)
+            self.kinds.setdefault(column, NUMBER if kinds[column] == INTEGER else _LABEL_KINDS[kinds[column]])
         self._features = None if encoder is None else FeatureReader(encoder, kinds)
         if self._features is not None:
             self.kinds |= self._features.kinds
-        factors = [c for c in self._given if self.kinds[c] == TEXT]
-        self._labels = {c: LabelEncoder(c, self.kinds[c] == TEXT) for c in (roles.arm, *self._groups, *factors)}
+        factors = [c for c in self._given if self.kinds[c] not in (INTEGER, NUMBER)]
+        labels = (roles.arm, *self._groups, *factors)
+        self._labels = {c: LabelEncoder(c, self.kinds[c] not in (INTEGER, NUMBER)) for c in labels}
         self._time_type: Any = None
 
     def read(self, batch: Any, location: Location, first_row: int) -> Chunk:
@@ -117,7 +115,7 @@ class ChunkReader:
         )
 
     def _factor(self, name: str, columns: Mapping[str, Any], location: Location) -> Categorical | Floats:
-        if self.kinds[name] == TEXT:
+        if self.kinds[name] not in (INTEGER, NUMBER):
             return self._labels[name].encode(columns[name], location)
         return as_floats(columns[name], name, location)
 
@@ -135,86 +133,5 @@ class ChunkReader:
         return times
 
 
-class FeatureReader:
-    """Converts columns to features, and keeps the codes of categories consistent from one batch to the next.
-
-    Parameters
-    ----------
-    encoder : ContextEncoder
-        The encoder.
-    kinds : mapping
-        The kinds of all columns.
-
-    Attributes
-    ----------
-    kinds : dict
-        The columns to request from a fragment, and the kind to read each as.
-    """
-
-    def __init__(self, encoder: ContextEncoder, kinds: Mapping[str, str]) -> None:
-        self._encoder = encoder
-        self.kinds = {c: TEXT if c in encoder.categories else _number_kind(kinds[c]) for c in encoder.columns}
-        self._labels = {column: LabelEncoder(column, is_text=True) for column in encoder.categories}
-
-    def read(self, columns: Mapping[str, Any], location: Location, n_rows: int) -> Features:
-        """Return the features of the rows of a batch."""
-        found: dict[str, Categorical | Floats] = {}
-        for name in self._encoder.columns:
-            if name in self._labels:
-                found[name] = self._labels[name].encode(columns[name], location)
-                continue
-            numbers = found[name] = as_floats(columns[name], name, location)
-            if (missing := np.flatnonzero(np.isnan(numbers))).size:
-                raise location.error("numeric feature must not be empty; fill it in", name, missing[0])
-        return self._encoder.assemble(n_rows, found)
-
-
-def read_batches(
-    fragments: Sequence[LogFragment], kinds: Mapping[str, str], rows: int, dropped: NDArray[np.int64]
-) -> Iterator[tuple[Location, Any, int]]:
-    """Read columns without some rows of the log, given by their numbers in order.
-
-    Yields
-    ------
-    tuple of Location, record batch and int
-        The rows, and the number of the first one among all that are left.
-    """
-    row = 0
-    for fragment in fragments:
-        row = row if fragment.first_row is None else fragment.first_row
-        for location, batch in fragment.batches(kinds, rows):
-            before, end = np.searchsorted(dropped, [row, row + len(batch)])
-            first, row = row, row + len(batch)
-            if end == before:
-                yield location, batch, first - int(before)
-                continue
-            left = np.delete(np.arange(len(batch)), dropped[before:end] - first)
-            if left.size:
-                yield replace(location, rows=left), batch.take(left), first - int(before)
-
-
-def fit_encoder(
-    fragments: Sequence[LogFragment], columns: Sequence[str], kinds: Mapping[str, str]
-) -> ContextEncoder:
-    """Return the encoder of some columns; all fragments are read for the categories of text columns."""
-    for column in columns:
-        if kinds[column] in (TIME, OTHER):
-            location = Location(fragments[0].file)
-            raise location.error(f"feature must be numbers or text, got {kinds[column]}", column)
-    labels = {column: LabelEncoder(column, is_text=True) for column in columns if kinds[column] in (TEXT, NULL)}
-    for fragment in fragments if labels else ():
-        for location, batch in fragment.batches(dict.fromkeys(labels, TEXT), BATCH_ROWS):
-            for name, array in zip(batch.schema.names, batch.columns, strict=True):
-                labels[name].encode(array, location)
-    return ContextEncoder(
-        tuple(columns), {name: tuple(sorted(map(str, encoder.labels))) for name, encoder in labels.items()}
-    )
-
-
 def _keys(column: str | None, columns: Mapping[str, Any], location: Location) -> Keys | None:
     return None if column is None else as_keys(columns[column], column, location)
-
-
-def _number_kind(kind: str) -> str:
-    # Booleans count as numbers, but CSV spells them differently.
-    return kind if kind == BOOLEAN else NUMBER

@@ -64,7 +64,8 @@ def open_source(
         refuse_object_store(item)
     if items == [STANDARD_INPUT_PATH]:
         spool, file = spool_standard_input(format or "csv")
-        return replace(_open_files(file.name, [file], None, na), spool=spool)
+        with spool:
+            return replace(_open_files(file.name, [file], None, na), spool=spool)
     if is_database:
         return _open_database(items[0], query, na)
     name = items[0] if len(items) == 1 else f"{items[0]} and {len(items) - 1} more"
@@ -81,7 +82,8 @@ def _open_database(address: str, query: str | None, na: tuple[str, ...]) -> LogS
         spool, files = spool_duckdb(path, query)
     else:
         name, spool, files = spool_sql(address, query)
-    return replace(_open_files(name, files, None, na), spool=spool)
+    with spool:
+        return replace(_open_files(name, files, None, na), spool=spool)
 
 
 def _open_files(name: str, files: Sequence[DataFile], root: Path | None, na: tuple[str, ...]) -> LogSource:

@@ -45,6 +45,8 @@ class Spool:
 
 def spool_standard_input(suffix: str) -> tuple[Spool, DataFile]:
     """Copy the standard input to a file of a format, given by its suffix."""
+    if sys.stdin is None:
+        raise LogError(f"{STANDARD_INPUT}: is closed")
     with Spool() as spool:
         path = spool.folder / f"stdin.{suffix}"
         with path.open("wb") as copy:

@@ -42,19 +42,18 @@ def read_blocks(
             while True:
                 read = opened.read(min(BLOCK_SIZE, left))
                 left -= len(read)
-                text = memoryview(rest + read if rest else read)
+                text = rest + read if rest else read
                 cut, n_rows = scan_rows(as_bytes(text), delimiter, _ALL_ROWS)
+                rest = text[cut:]
                 if not read or not left:  # the last row of a file needs no newline
-                    n_rows += cut < len(text) and bool(bytes(text[cut:]).strip())
                     if text or start == 0:
-                        yield RowBlock(start, text, n_rows)
+                        yield RowBlock(start, memoryview(text), n_rows + bool(rest.strip()))
                     return
                 if cut:
-                    yield RowBlock(start, text[:cut], n_rows)
+                    yield RowBlock(start, memoryview(text)[:cut], n_rows)
                     start, row = start + cut, row + n_rows
                 elif len(text) > _MAX_ROW_SIZE:
                     raise LogError(f"{file.name}, row {row + 1:,}: row has no end; check for an unclosed quote")
-                rest = bytes(text[cut:])
     except OSError as error:
         raise LogError(f"{file.name}: cannot be read ({error.strerror or error})") from None
 

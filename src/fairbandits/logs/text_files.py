@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -12,7 +12,7 @@ from fairbandits.logs.column_kinds import NULL
 from fairbandits.logs.csv_parsing import CsvFormat
 from fairbandits.logs.errors import Location, LogError
 from fairbandits.logs.formats import DataFile
-from fairbandits.logs.fragments import LogSource
+from fairbandits.logs.fragments import FileFragment, LogSource
 from fairbandits.logs.partitions import PartitionValues, partition_kinds, read_partitions, with_partition_columns
 from fairbandits.logs.text_blocks import END, Block, RowBlock, file_size, prefix_of_rows, read_blocks
 
@@ -39,10 +39,9 @@ class TextFormat(Protocol):
 
 
 @dataclass(frozen=True)
-class TextFragment:
+class TextFragment(FileFragment):
     """The rows of a file between two byte offsets."""
 
-    source: DataFile
     format: TextFormat
     columns: tuple[str, ...]
     start: int
@@ -50,17 +49,6 @@ class TextFragment:
     first_in_file: int = 0
     first_row: int | None = None
     n_rows: int | None = None
-    partition: PartitionValues = field(default_factory=dict)
-
-    @property
-    def file(self) -> str:
-        """The name used in error messages."""
-        return self.source.name
-
-    @property
-    def path(self) -> str:
-        """The file that holds the rows."""
-        return str(self.source.path)
 
     @property
     def size(self) -> int:
@@ -79,7 +67,7 @@ class TextFragment:
 
     def split(self) -> Iterator[TextFragment]:
         """Yield one fragment per block, with its rows counted; a compressed file is one fragment."""
-        source = replace(self.source, path=Path(self.source.absolute_path))
+        source = self.absolute_source
         if self.source.compression is not None:
             yield replace(self, source=source, n_rows=sum(block.n_rows for block in self.blocks()))
             return

@@ -16,8 +16,8 @@ from fairbandits.categorical import Categorical
 from fairbandits.logs.dependencies import require_arrow
 from fairbandits.logs.errors import LogError
 from fairbandits.logs.formats import CSV, PARQUET, data_file
-from fairbandits.logs.parquet_files import ROLES_KEY
 from fairbandits.logs.roles import Roles
+from fairbandits.logs.typed_files import ROLES_KEY
 from fairbandits.simulate import Trace
 from fairbandits.storage import atomic_file
 
