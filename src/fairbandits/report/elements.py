@@ -33,6 +33,6 @@ def figures(drawings: Iterable[str]) -> str:
     return f'<div class="figures drawn">{"".join(drawings)}</div>'
 
 
-def scrollable(table: str) -> str:
-    """Return a table that scrolls horizontally on narrow screens."""
-    return f'<div class="scroll">{table}</div>'
+def scrollable(table: str, title: str = "Table") -> str:
+    """Return a table that scrolls horizontally on narrow screens, also by keyboard."""
+    return f'<div class="scroll" role="region" aria-label="{escape(title)}" tabindex="0">{table}</div>'

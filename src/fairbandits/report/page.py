@@ -65,9 +65,11 @@ def render_page(title: str, data_source: str, body: str) -> str:
 <style>{_STYLE}</style>
 </head>
 <body>
+<main>
 <p class="{kind}">{escape(data_source)}</p>
 <h1>{escape(title)}</h1>
 {body}
+</main>
 </body>
 </html>
 """
