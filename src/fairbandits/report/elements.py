@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from html import escape
 
 
@@ -31,6 +31,18 @@ def with_small_print(text: str, *notes: str) -> str:
 def figures(drawings: Iterable[str]) -> str:
     """Return drawings side by side."""
     return f'<div class="figures drawn">{"".join(drawings)}</div>'
+
+
+def definitions(values: Mapping[str, str]) -> str:
+    """Return a list of names with their values.
+
+    Examples
+    --------
+    >>> definitions({"rows": "400"})
+    '<dl><div><dt>rows</dt><dd>400</dd></div></dl>'
+    """
+    items = (f"<div><dt>{escape(name)}</dt><dd>{escape(value)}</dd></div>" for name, value in values.items())
+    return f"<dl>{''.join(items)}</dl>"
 
 
 def scrollable(table: str, title: str = "Table") -> str:

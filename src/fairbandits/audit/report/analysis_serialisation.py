@@ -36,7 +36,9 @@ def analysis_to_dict(analysis: GapAnalysis, sentences: AuditSentences) -> dict[s
             "disadvantaged": list(analysis.disadvantaged.labels),
         },
         "detectable": nan_to_none(analysis.detectable),
-        "recent": None if analysis.recent is None or history is None else _recent(analysis.recent, history.windows),
+        "recent": None
+        if analysis.recent is None or history is None
+        else _recent(analysis.recent, history.windows),
         "history": None if history is None else _history(history),
         "since": None
         if timeline is None or timeline.since is None

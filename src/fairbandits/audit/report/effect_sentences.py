@@ -22,11 +22,15 @@ def effects_sentence(analysis: GapAnalysis, number: Number, interval_name: str, 
     [users] = describe_users(analysis.attributes, analysis.disadvantaged.labels)
     kinds = ("more harmful", "less harmful") if lower_is_better else ("less rewarding", "more rewarding")
     amounts = ("more harm", "less harm") if lower_is_better else ("less reward", "more reward")
-    first = f"Exposure effect: both groups were shown equally {'harmful' if lower_is_better else 'rewarding'} arms."
+    first = (
+        f"Exposure effect: both groups were shown equally {'harmful' if lower_is_better else 'rewarding'} arms."
+    )
     second = f"Within-arm effect: both groups received the same {amounts[0].split()[1]} from the same arms."
     if _is_visible(exposure.value, number):
         arms = kinds[exposure.value < 0.0]
-        first = f"Exposure effect: {users} were shown {arms} arms, which {_share(exposure, number, interval_name)}."
+        first = (
+            f"Exposure effect: {users} were shown {arms} arms, which {_share(exposure, number, interval_name)}."
+        )
     if _is_visible(within_arm.value, number):
         amount = amounts[within_arm.value < 0.0]
         share = _share(within_arm, number, interval_name)
@@ -43,7 +47,9 @@ def top_arms_sentence(analysis: GapAnalysis, number: Number) -> str:
     top = [part for part in parts.arms if part.total.value > 0.0][:3]
     if not top:
         is_reduced = any(part.total.value < 0.0 for part in parts.arms)
-        return "The arms with the largest effects reduce the gap." if is_reduced else "No arm contributes to the gap."
+        return (
+            "The arms with the largest effects reduce the gap." if is_reduced else "No arm contributes to the gap."
+        )
     names = join_names([f"{part.arm} ({number(part.total.value)})" for part in top], 3)
     return f"Of {parts.n_arms:,} arms, these contribute most to the gap: {names}."
 

@@ -77,7 +77,7 @@ def arm_contributions(analysis: GapAnalysis) -> Figure:
             axes.axhline(0.5, color=GREY, linewidth=0.5, linestyle=":")
         axes.set_xlabel("contribution to the gap")
         add_grid(axes)
-        figure_style.add_legend(figure, handles)
+        figure_style.add_legend(figure, handles, fits=True)
     return figure
 
 

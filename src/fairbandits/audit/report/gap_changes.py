@@ -1,13 +1,14 @@
 """How a gap changed over time: it opened, closed, reversed, or none of these.
 
-All conclusions follow from the simultaneous intervals of the windows. A gap is *excessive* in a window if its interval
-lies above the tolerance (above zero, without one). Two windows differ if their intervals do not overlap.
+All conclusions follow from the simultaneous intervals of the windows. A gap is *excessive* in a window if its
+interval lies above the tolerance (above zero, without one). Two windows differ if their intervals do not overlap.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from itertools import pairwise
 
 from fairbandits.audit.results import GroupResult, History
 
@@ -19,9 +20,9 @@ class GapChange:
     Attributes
     ----------
     kind : str
-        "none" (the gap is excessive in no window), "opened", "closed" (it is within the tolerance again), "shrank" (it
-        is smaller, and not shown to be within the tolerance), "returned" (it closed and opened again), "reversed" (another
-        group is disadvantaged), "ended" (its groups have too little data since), or "steady".
+        "none" (the gap is excessive in no window), "opened", "closed" (it is within the tolerance again), "shrank"
+        (it is smaller, and not shown to be within the tolerance), "returned" (it closed and opened again),
+        "reversed" (another group is disadvantaged), "ended" (its groups have too little data since), or "steady".
     first, last : int or None
         The first and the last window in which the gap is excessive.
     turn : tuple of two ints or None
@@ -53,7 +54,7 @@ def gap_change(history: History) -> GapChange:
 
 
 def absent_groups(history: History) -> list[GroupResult]:
-    """Return the groups that are compared over the whole log, and have too little data in the most recent window."""
+    """Return the groups that are compared over the whole log, and not in the most recent window."""
     return [group for i, group in enumerate(history.groups) if math.isnan(history.means.mean[-1, i])]
 
 
@@ -85,7 +86,7 @@ def _has_groups_of(history: History, window: int, number: int) -> bool:
 def _turn(history: History) -> tuple[int, int] | None:
     unfair = history.unfair
     first = history.gaps[unfair[0]]
-    for before, number in zip(unfair, unfair[1:], strict=False):
+    for before, number in pairwise(unfair):
         gap = history.gaps[number]
         if _is_same(gap.disadvantaged, first.advantaged) and _is_same(gap.advantaged, first.disadvantaged):
             return before, number

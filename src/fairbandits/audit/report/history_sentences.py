@@ -46,7 +46,9 @@ def recent_sentence(
     lower, higher = _users(analysis, recent.disadvantaged, recent.advantaged)
     gap = recent.gap
     interval = f"{interval_name}: {number(gap.low)} to {number(gap.high)}"
-    unclear = ", which may be chance" if tolerance is None else "; this window cannot tell whether the tolerance is met"
+    unclear = (
+        ", which may be chance" if tolerance is None else "; this window cannot tell whether the tolerance is met"
+    )
     text = f"{when}, {lower} received {number(gap.value)} {less} than {higher} ({interval})"
     if number(gap.value) == number(0.0):
         text = f"{when}, the groups received nearly the same ({interval.replace(':', ' for the gap:', 1)})"
@@ -68,13 +70,13 @@ def change_sentence(analysis: GapAnalysis, tolerance: float | None, less: str) -
     if change.turn is not None:
         return _reversal(analysis, history, change.turn, less)
     first, last = during(history.windows, change.first), during(history.windows, change.last)
-    is_now = change.last == n - 1
+    returned = "and is now" if change.last == n - 1 else f"last {last}"
     often = f"in {len(history.unfair)} of {n} windows of time"
     return {
         "opened": f"The gap opened during the log: {_opening(change, above, first)}.",
         "closed": f"The gap closed: it was last {above} {last}, and {_within_since(analysis)}.",
         "shrank": f"The gap became smaller: it was last {above} {last}.",
-        "returned": f"The gap came and went: it was {above} {often}, {'and is now' if is_now else f'last {last}'}.",
+        "returned": f"The gap came and went: it was {above} {often}, {returned}.",
         "ended": f"The gap was last {above} {last}. Since then, there is too little data on the groups concerned.",
         "steady": f"The gap was {above} {often}, and no window shows that it opened or closed.",
     }[change.kind]

@@ -6,7 +6,6 @@ from dataclasses import asdict
 
 from fairbandits.audit.audit import Audit
 from fairbandits.audit.report.provenance import provenance
-from fairbandits.audit.report.tables import Row
 
 
 def describe_log(audit: Audit) -> str:
@@ -30,15 +29,15 @@ def notes(audit: Audit) -> list[str]:
         "The reward gap is the difference in mean reward between groups (demographic parity of rewards). Missing "
         f"rewards are left out of means. Rewards lie between {low:g} and {high:g}.{better}",
         *(_sequential_notes(audit) if audit.settings.sequential else _fixed_sample_notes(audit)),
-        "The decomposition is that of Kitagawa, Oaxaca and Blinder. The exposure of a group to an arm is the share of "
-        "its rewards that came from the arm.",
+        "The decomposition is that of Kitagawa, Oaxaca and Blinder. The exposure of a group to an arm is the share "
+        "of its rewards that came from the arm.",
         f"A group needs {audit.sentences.requirement} to be compared.",
         "A gap does not prove a cause: groups that differ in one attribute may differ in others as well.",
     ]
     if audit.settings.min_cell:
         lines.append(
-            f"Groups and arms with fewer than {audit.settings.min_cell:,} {audit.sentences.unit} are not shown. Further "
-            "ones are suppressed where they would reveal them by subtraction."
+            f"Groups and arms with fewer than {audit.settings.min_cell:,} {audit.sentences.unit} are not shown. "
+            "Further ones are suppressed where they would reveal them by subtraction."
         )
     return lines
 
@@ -49,38 +48,33 @@ def _fixed_sample_notes(audit: Audit) -> list[str]:
         "The number of effective users is the number of equally active users that would give the same information."
     )
     return [
-        "The intervals of means and gaps are fixed-sample intervals: Clopper-Pearson intervals with the effective number "
-        "of users (Korn and Graubard), combined for differences by the method of variance estimates recovery "
-        f"(MOVER). They hold jointly with {confidence} confidence, over {_count(audit)}, their groups, the whole log and "
-        "all windows of time, and they hold for one look at a finished log. For a log that is watched while it grows, "
-        "use --sequential.",
+        "The intervals of means and gaps are fixed-sample intervals: Clopper-Pearson intervals with the effective "
+        "number of users (Korn and Graubard), combined for differences by the method of variance estimates recovery "
+        f"(MOVER). They hold jointly with {confidence} confidence, over all comparisons, groups and windows of "
+        "time, for one look at a finished log. For a log that is watched while it grows, use --sequential.",
         *([effective] if audit.sentences.unit == "users" else []),
-        "The most recent window is the last tenth of the time. A gap that is found in one window only may have opened "
-        "before it, and be too small to be found there.",
-        "The intervals of the two effects are from a jackknife over 64 random parts of the users. Those of single arms "
-        "(small print) hold each by itself.",
+        "The most recent window is the last tenth of the time. A gap that is found in one window only may have "
+        "opened before it, and be too small to be found there.",
+        "The intervals of the two effects are from a jackknife over 64 random parts of the users. Those of single "
+        "arms hold each by itself.",
     ]
 
 
 def _sequential_notes(audit: Audit) -> list[str]:
     confidence = f"{audit.settings.confidence * 100:g}%"
     return [
-        "The intervals of mean rewards and gaps are anytime-valid confidence sequences. They hold jointly and at all "
-        f"times with {confidence} confidence: the error probability is divided over {_count(audit)} and their groups "
-        "(Bonferroni). They do not assume that decisions are independent. The intervals of the shares of missing "
-        "rewards hold jointly as well, on their own. Effects have no intervals, because they would hold for one look only.",
+        "The intervals of mean rewards and gaps are anytime-valid confidence sequences. They hold jointly and at "
+        f"all times with {confidence} confidence: the error probability is divided over all comparisons and their "
+        "groups (Bonferroni). They do not assume that decisions are independent. The intervals of the shares of "
+        "missing rewards hold jointly as well, on their own. Effects have no intervals, which would hold for one "
+        "look only.",
     ]
 
 
-def _count(audit: Audit) -> str:
-    n = len(audit.comparisons)
-    return f"{n} comparison{'s' if n > 1 else ''}"
-
-
-def provenance_rows(audit: Audit) -> list[Row]:
-    """Return the provenance and the settings, one row each."""
+def provenance_rows(audit: Audit) -> dict[str, str]:
+    """Return the provenance and the settings, by name."""
     known = provenance(audit)
-    rows = {
+    return {
         "fairbandits": known["fairbandits"],
         "date": known["date"] or "not given",
         "log": known["log"],
@@ -88,7 +82,6 @@ def provenance_rows(audit: Audit) -> list[Row]:
         "hash of the data": known["hash"] or "not available",
         "settings": ", ".join(f"{name} = {_format(value)}" for name, value in asdict(audit.settings).items()),
     }
-    return [(name, [str(value)]) for name, value in rows.items()]
 
 
 def _format(value: object) -> str:

@@ -1,4 +1,4 @@
-"""The HTML page of an audit: the verdict and what it leaves out first, then figures and tables, then provenance."""
+"""The HTML page of an audit: the verdict and whom it leaves out, then figures and tables, then the provenance."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def audit_page(audit: Audit) -> str:
         _section(audit, first, is_headline=True),
         *(_section(audit, comparison) for comparison in others),
         elements.bullet_list("How to read this report", notes(audit)),
-        f"<h2>Provenance</h2>\n{_table('Provenance', [''], provenance_rows(audit))}",
+        f"<h2>Provenance</h2>\n{elements.definitions(provenance_rows(audit))}",
     ]
     return render_page("Fairness audit", describe_log(audit), "\n".join(filter(None, parts)))
 
@@ -57,7 +57,9 @@ def _section(audit: Audit, comparison: Comparison, is_headline: bool = False) ->
     if analysis is not None:
         styles = page_figures.styles_of(comparison)
         parts += [elements.figures([page_figures.group_means(audit, analysis, styles), groups])]
-        parts += [elements.figures(page_figures.over_time(audit, analysis, styles)) if analysis.has_history else ""]
+        parts += [
+            elements.figures(page_figures.over_time(audit, analysis, styles)) if analysis.has_history else ""
+        ]
     else:
         parts.append(groups)
     parts.append(elements.paragraphs([too_small] if too_small else []))
@@ -118,4 +120,6 @@ def _with_interval(estimate: IntervalEstimate, number: Callable[[float], str]) -
 
 
 def _table(title: str, columns: list[str], rows: list[Row]) -> str:
-    return elements.scrollable(html_table(columns, [(name, list(map(escape, cells))) for name, cells in rows]), title)
+    return elements.scrollable(
+        html_table(columns, [(name, list(map(escape, cells))) for name, cells in rows]), title
+    )

@@ -42,18 +42,18 @@ def over_time(audit: Audit, analysis: GapAnalysis, styles: Styles) -> list[str]:
 
 
 def _windows(audit: Audit, analysis: GapAnalysis, history: History, styles: Styles) -> list[str]:
-    change = audit.sentences.history(analysis)
+    change, interval = audit.sentences.history(analysis), _interval(audit)
     recent = "The grey band is the most recent window."
     return [
         svg_figure(
             as_svg(time_figures.window_means(analysis, history, styles)),
-            f"Mean reward of each group in each of {history.windows.n} windows of time, with its {_interval(audit)}.",
-            f"Mean reward of each group in each window of time, with its {_interval(audit)} (bar). {recent}",
+            f"Mean reward of each group in each of {history.windows.n} windows of time, with its {interval}.",
+            f"Mean reward of each group in each window of time, with its {interval} (bar). {recent}",
         ),
         svg_figure(
             as_svg(time_figures.window_gaps(history, styles, audit.settings.tolerance)),
-            f"Gap in each of {history.windows.n} windows of time, with its {_interval(audit)}. {change}",
-            f"Gap in each window of time with its {_interval(audit)} (bar), in the colour of the disadvantaged group. "
+            f"Gap in each of {history.windows.n} windows of time, with its {interval}. {change}",
+            f"Gap in each window of time with its {interval} (bar), in the colour of the disadvantaged group. "
             f"{recent}",
         ),
     ]

@@ -100,13 +100,14 @@ class AuditSentences:
             )
         if len(analysis.groups) == 2:
             return capitalise(
-                f"{when}{worst_users} received {number(gap)} {self._less} {self._reward} per decision than {best_users} "
-                f"({number(worst.mean)} vs {number(best.mean)}; {self.interval_name} for the gap: {interval})."
+                f"{when}{worst_users} received {number(gap)} {self._less} {self._reward} per decision than "
+                f"{best_users} ({number(worst.mean)} vs {number(best.mean)}; {self.interval_name} for the gap: {interval})."
             )
         most, least = ("most", "least") if self.settings.lower_is_better else ("least", "most")
         return capitalise(
             f"{when}{worst_users} received the {most} {self._reward} per decision ({number(worst.mean)}) and "
-            f"{best_users} the {least} ({number(best.mean)}), a gap of {number(gap)} ({self.interval_name}: {interval})."
+            f"{best_users} the {least} ({number(best.mean)}), a gap of {number(gap)} "
+            f"({self.interval_name}: {interval})."
         )
 
     def _conclusion(self, analysis: GapAnalysis) -> str:
@@ -118,7 +119,7 @@ class AuditSentences:
         return {
             "unfair": f"The whole interval lies above {tolerance}.",
             "fair": f"The whole interval lies within {tolerance}.",
-            "undecided": f"The interval includes {tolerance}, so nothing is decided.{self._detectable(analysis)}",
+            "undecided": f"The interval includes {tolerance}: no decision yet.{self._detectable(analysis)}",
         }[analysis.conclusion]
 
     def _detectable(self, analysis: GapAnalysis) -> str:
@@ -143,12 +144,14 @@ class AuditSentences:
         total = unassessed.unknown + unassessed.in_small_groups
         if not total:
             return None
-        parts = [f"{unassessed.unknown:,.0f} of unknown group"] if unassessed.unknown else []
+        count = f"{unassessed.unknown:,.0f}" if unassessed.in_small_groups else "all"
+        parts = [f"{count} of unknown group"] if unassessed.unknown else []
         if self.suppression.hides_small_groups(comparison):
             counted = f"{self.unit} in groups too small to be shown"
             return f"Not assessed by {comparison.name}: {' and '.join([*parts, counted])}."
         if unassessed.in_small_groups:
-            parts.append(f"{unassessed.in_small_groups:,.0f} in groups too small to compare")
+            count = f"{unassessed.in_small_groups:,.0f}" if unassessed.unknown else "all"
+            parts.append(f"{count} in groups too small to compare")
         return (
             f"Not assessed by {comparison.name}: {total:,.0f} of {unassessed.users:,.0f} {self.unit} "
             f"({percent(unassessed.share)}), {' and '.join(parts)}."

@@ -1,4 +1,4 @@
-"""An audit as JSON values, the content of `audit.json`. `schema.json` describes it, `docs/audit.md` explains every key."""
+"""An audit as JSON values, the content of `audit.json`: `schema.json` is its schema, `docs/audit.md` explains it."""
 
 from __future__ import annotations
 

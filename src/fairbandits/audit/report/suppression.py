@@ -14,8 +14,8 @@ Cell = tuple[tuple[str, ...], tuple[Any, ...]]
 class Suppression:
     """The groups whose numbers are not shown.
 
-    Groups with fewer than `min_cell` users are hidden. The groups of one comparison add up to the log, and the groups
-    of an intersection to those of its attributes, so one hidden number could be computed from the others.
+    Groups with fewer than `min_cell` users are hidden. The groups of one comparison add up to the log, and those
+    of an intersection to the groups of its attributes, so one hidden number could be computed from the others.
     Further groups are therefore hidden until every such sum has no hidden part, or at least two.
 
     Parameters

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
-
 from fairbandits.audit.audit import Audit
-from fairbandits.audit.results import Comparison, GroupResult, WindowGap
+from fairbandits.audit.results import Comparison, GroupResult
 from fairbandits.report.phrases import percent
 
 Row = tuple[str, list[str]]
@@ -32,23 +29,21 @@ def _group_row(audit: Audit, comparison: Comparison, group: GroupResult, has_use
 
 
 def verdict_table(audit: Audit) -> tuple[list[str], list[Row]]:
-    """Return the gap of each comparison with its conclusion, over the whole log and in the most recent window."""
-    has_recent = any(each.recent_conclusion is not None for each in audit.comparisons)
-    periods = [" over the whole log", " now"] if has_recent else [""]
-    titles = [title + period for period in periods for title in ("gap", audit.sentences.interval_name, "conclusion")]
-    return titles, [(each.name, _verdict_cells(audit, each, has_recent)) for each in audit.comparisons]
+    """Return the gap and the conclusion of each comparison, over the whole log and in the most recent window."""
+    titles = ["period", "gap", audit.sentences.interval_name, "disadvantaged", "conclusion"]
+    return titles, [row for comparison in audit.comparisons for row in _verdict_rows(audit, comparison)]
 
 
-def _verdict_cells(audit: Audit, comparison: Comparison, has_recent: bool) -> list[str]:
+def _verdict_rows(audit: Audit, comparison: Comparison) -> list[Row]:
     number, analysis = audit.sentences.comparison_formatter(comparison), comparison.analysis
     if analysis is None:
-        return [*["", "", "too small"] * (1 + has_recent)]
-    gap = analysis.gap
-    cells = [number(float(gap)), f"{number(gap.low)} to {number(gap.high)}", comparison.conclusion]
-    return [*cells, *(_recent_cells(analysis.recent, number) if has_recent else [])]
-
-
-def _recent_cells(recent: WindowGap | None, number: Callable[[float], str]) -> list[str]:
-    if recent is None or math.isnan(recent.gap.value):
-        return ["", "", "too small"]
-    return [number(recent.gap.value), f"{number(recent.gap.low)} to {number(recent.gap.high)}", recent.conclusion]
+        return [(comparison.name, ["whole log", "", "", "", comparison.conclusion])]
+    gap, recent, worst = analysis.gap, analysis.recent, analysis.disadvantaged
+    whole = [number(float(gap)), f"{number(gap.low)} to {number(gap.high)}", worst.name, comparison.conclusion]
+    if recent is None:
+        return [(comparison.name, ["whole log", *whole])]
+    now = ["", "", "", recent.conclusion]
+    if recent.disadvantaged is not None:
+        interval = f"{number(recent.gap.low)} to {number(recent.gap.high)}"
+        now = [number(recent.gap.value), interval, recent.disadvantaged.name, recent.conclusion]
+    return [(comparison.name, ["whole log", *whole]), (comparison.name, ["most recent window", *now])]

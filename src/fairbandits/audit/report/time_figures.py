@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fairbandits.audit.report.figures import Styles, extreme_groups
+from fairbandits.audit.report.figures import Styles
 from fairbandits.audit.results import GapAnalysis, GroupResult, History, Timeline
 from fairbandits.audit.time_blocks import TimeBlocks
 from fairbandits.report import figure_style
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
 # Of more groups, only those at the ends are drawn over time.
 _MAX_LINES = 6
-# Longer names are put below each other in a legend.
-_MAX_LEGEND_NAME = 12
 _HEIGHT = 2.2
 
 
@@ -39,15 +37,14 @@ def window_means(analysis: GapAnalysis, history: History, styles: Styles) -> Fig
             x = centres + widths * 0.6 * ((place + 0.5) / len(groups) - 0.5)
             means = history.means
             _draw_bars(axes, x, means.low[:, i], means.high[:, i], style.colour)
-            lines[shorten_name(group.name)] = axes.plot(
-                x, means.mean[:, i], color=style.colour, linestyle=style.dashes, linewidth=0.6, marker=style.marker,
-                markersize=3.5,
-            )[0]  # fmt: skip
+            [line] = axes.plot(x, means.mean[:, i], color=style.colour, linestyle=style.dashes, linewidth=0.6)
+            line.set(marker=style.marker, markersize=3.5)
+            lines[shorten_name(group.name)] = line
         _mark_recent(axes, history)
         axes.set_ylabel("mean reward in the window")
         _label_time(axes, history.windows.blocks.unit)
         add_grid(axes, "y")
-        figure_style.add_legend(figure, lines, longest=_MAX_LEGEND_NAME)
+        figure_style.add_legend(figure, lines, fits=True)
     return figure
 
 
@@ -63,17 +60,19 @@ def window_gaps(history: History, styles: Styles, tolerance: float | None) -> Fi
                 continue
             style, gap = styles[window.disadvantaged.labels], window.gap
             _draw_bars(axes, x, gap.low, gap.high, style.colour)
-            name = f"{shorten_name(window.disadvantaged.name)} disadvantaged"
+            name = f"{shorten_name(window.disadvantaged.name)} is worse off"
             [point] = axes.plot([x], [gap.value], style.marker, color=style.colour, markersize=4.5)
             lines.setdefault(name, point)
         if tolerance is not None:
-            lines["tolerance"] = axes.axhline(tolerance, color=figure_style.INK, linewidth=0.8, linestyle=(0, (2, 2)))
+            lines["tolerance"] = axes.axhline(
+                tolerance, color=figure_style.INK, linewidth=0.8, linestyle=(0, (2, 2))
+            )
         axes.set_ylim(bottom=0.0)
         _mark_recent(axes, history)
         axes.set_ylabel("gap in the window")
         _label_time(axes, history.windows.blocks.unit)
         add_grid(axes, "y")
-        figure_style.add_legend(figure, lines, longest=_MAX_LEGEND_NAME)
+        figure_style.add_legend(figure, lines, fits=True)
     return figure
 
 
@@ -98,7 +97,7 @@ def cumulative_means(analysis: GapAnalysis, timeline: Timeline, styles: Styles) 
         axes.set_ylabel("cumulative mean reward")
         _label_time(axes, timeline.blocks.unit)
         add_grid(axes, "both")
-        figure_style.add_legend(figure, lines, longest=_MAX_LEGEND_NAME)
+        figure_style.add_legend(figure, lines, fits=True)
     return figure
 
 

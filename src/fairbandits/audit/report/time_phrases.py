@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from datetime import date as Date
+import datetime
+from typing import Any
 
 import numpy as np
 
@@ -48,7 +49,9 @@ def window_span(windows: Windows, number: int) -> str:
     if blocks.unit == "row":
         # The last block may be longer than the log.
         is_last = number == windows.n - 1
-        return f"decisions from {int(start) + 1:,} on" if is_last else f"decisions {int(start) + 1:,} to {int(end):,}"
+        return (
+            f"decisions from {int(start) + 1:,} on" if is_last else f"decisions {int(start) + 1:,} to {int(end):,}"
+        )
     if blocks.unit == "number":
         return f"times {format_time(start)} to {format_time(end)}"
     if blocks.width >= _DAY:
@@ -84,13 +87,13 @@ def format_time(time: Moment, width: int = _DAY) -> str:
     return f"{day}, {date:%H:%M}" if width >= 60_000_000 else f"{day}, {date:%H:%M:%S}"
 
 
-def _format_days(first: Date, last: Date) -> str:
+def _format_days(first: datetime.date, last: datetime.date) -> str:
     """Format a range of days, without repeating the month or the year.
 
     Examples
     --------
-    >>> _format_days(Date(2024, 2, 10), Date(2024, 2, 19)), _format_days(Date(2024, 3, 31), Date(2024, 4, 9))
-    ('10 to 19 February 2024', '31 March to 9 April 2024')
+    >>> _format_days(datetime.date(2024, 3, 31), datetime.date(2024, 4, 9))
+    '31 March to 9 April 2024'
     """
     end = f"{last.day} {last:%B %Y}"
     if first >= last:
@@ -101,9 +104,12 @@ def _format_days(first: Date, last: Date) -> str:
 
 
 def _last_day(windows: Windows, number: int) -> Moment:
-    return np.datetime64(windows.end(number)) - np.timedelta64(_DAY, "us")
+    end: Any = windows.end(number)
+    day: Moment = end - np.timedelta64(_DAY, "us")
+    return day
 
 
-def _as_date(time: Moment) -> Date:
-    day: Date = np.datetime64(time).astype("datetime64[D]").item()
+def _as_date(time: Moment) -> datetime.date:
+    moment: Any = time
+    day: datetime.date = moment.astype("datetime64[D]").item()
     return day

@@ -58,14 +58,21 @@ class VerdictSentences:
             text = f"Fair ({self.confidence}): the gap is within {self.tolerance} for {names}{when}."
             absent = _absent_names(comparisons)
             return f"{text} The most recent window has too little data on {absent}." if absent else text
-        reasons = [*self._open(whole, recent), *(text for each in comparisons for text in self._obstacles(each, number))]
+        reasons = [
+            *self._open(whole, recent),
+            *(text for each in comparisons for text in self._obstacles(each, number)),
+        ]
         return f"Undecided: {'; '.join(reasons)}."
 
     def _unfair(self, whole: Conclusions, recent: Conclusions, absent: str) -> str:
         if not recent:
             return f"the gap exceeds {self.tolerance} for {_names(whole, 'unfair')}."
         periods = [each for each in zip(_PERIODS, (whole, recent), strict=True) if _names(each[1], "unfair")]
-        found = " and ".join(f"{when} for {_names(conclusions, 'unfair')}" for when, conclusions in periods)
+        names = [_names(conclusions, "unfair") for _, conclusions in periods]
+        if len({*names}) == 1:
+            found = f"for {names[0]} {' and '.join(when for when, _ in periods)}"
+        else:
+            found = "; ".join(f"for {each} {when}" for each, (when, _) in zip(names, periods, strict=True))
         text = f"the gap exceeds {self.tolerance} {found}."
         if len(periods) == 2:
             return text
@@ -82,8 +89,8 @@ class VerdictSentences:
             return [f"{little} for {in_whole}"]
         if in_recent:
             return [
-                f"over the whole log, the gap is within {self.tolerance}, but in the most recent window there is too "
-                f"little data to tell for {in_recent}"
+                f"over the whole log, the gap is within {self.tolerance}, but in the most recent window there is "
+                f"too little data to tell for {in_recent}"
             ]
         return []
 
@@ -95,17 +102,18 @@ class VerdictSentences:
             is_hidden = self.suppression.hides_small_groups(comparison)
             share = f"more than {allowed}" if is_hidden else percent(unassessed.share)
             texts.append(
-                f"{share} of the {self.unit} could not be assessed by {comparison.name} (at most {allowed} may be left out)"
+                f"{share} of the {self.unit} could not be assessed by {comparison.name} "
+                f"(at most {allowed} may be left out)"
             )
         if "unknown" in found:
             texts.append(
-                f"the {unassessed.unknown:,.0f} {self.unit} whose {comparison.name} is unknown could hide a gap of up "
-                f"to {number(comparison)}"
+                f"the {unassessed.unknown:,.0f} {self.unit} whose {comparison.name} is unknown could hide a gap of "
+                f"up to {number(comparison)}"
             )
         if "outside" in found:
             names = join_names([group.name for group in unassessed.outside], _MAX_NAMES)
             texts.append(
-                f"{names} ({comparison.name}), too small for an interval, lies beyond the tolerance by an exact test"
+                f"{names} ({comparison.name}), too small to compare, lies beyond the tolerance by an exact test"
             )
         return texts
 
