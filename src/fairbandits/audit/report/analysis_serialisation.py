@@ -151,4 +151,4 @@ def _list(values: Any) -> list[float | None]:
 
 
 def _moment(moment: Moment) -> Any:
-    return np.datetime_as_string(moment, "s") if isinstance(moment, np.datetime64) else moment
+    return str(np.datetime_as_string(moment, "s")) if isinstance(moment, np.datetime64) else moment

@@ -20,8 +20,8 @@ class GapChange:
     Attributes
     ----------
     kind : str
-        "none" (the gap is excessive in no window), "opened", "closed" (it is within the tolerance again), "shrank"
-        (it is smaller, and not shown to be within the tolerance), "returned" (it closed and opened again),
+        "none" (the gap is excessive in no window), "opened", "closed" (it is within the tolerance again), "grew",
+        "shrank" (it is smaller, and not shown to be within the tolerance), "returned" (it closed and opened again),
         "reversed" (another group is disadvantaged), "ended" (its groups have too little data since), or "steady".
     first, last : int or None
         The first and the last window in which the gap is excessive.
@@ -49,8 +49,12 @@ def gap_change(history: History) -> GapChange:
     later = range(last + 1, n)
     if later:
         return GapChange(_ending(history, last, later), first, last)
-    has_opened = any(_is_below(history, number, first) for number in range(first))
-    return GapChange("opened" if has_opened else "steady", first, last)
+    if any(_is_below(history, number, first) for number in range(first)):
+        return GapChange("opened", first, last)
+    earlier = unfair[:-1]
+    has_shrunk = any(_is_below(history, last, number) for number in earlier)
+    has_grown = any(_is_below(history, number, last) for number in earlier)
+    return GapChange("shrank" if has_shrunk else "grew" if has_grown else "steady", first, last)
 
 
 def absent_groups(history: History) -> list[GroupResult]:

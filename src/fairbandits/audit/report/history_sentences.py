@@ -70,13 +70,14 @@ def change_sentence(analysis: GapAnalysis, tolerance: float | None, less: str) -
     if change.turn is not None:
         return _reversal(analysis, history, change.turn, less)
     first, last = during(history.windows, change.first), during(history.windows, change.last)
-    returned = "and is now" if change.last == n - 1 else f"last {last}"
-    often = f"in {len(history.unfair)} of {n} windows of time"
+    still = "and still is" if change.last == n - 1 else f"last {last}"
+    often = f"in {f'all {n}' if len(history.unfair) == n else f'{len(history.unfair)} of {n}'} windows of time"
     return {
         "opened": f"The gap opened during the log: {_opening(change, above, first)}.",
         "closed": f"The gap closed: it was last {above} {last}, and {_within_since(analysis)}.",
-        "shrank": f"The gap became smaller: it was last {above} {last}.",
-        "returned": f"The gap came and went: it was {above} {often}, {returned}.",
+        "shrank": f"The gap became smaller: it was {above} {often}, {still}.",
+        "grew": f"The gap became larger: it was {above} {often}, {still}.",
+        "returned": f"The gap came and went: it was {above} {often}, {still}.",
         "ended": f"The gap was last {above} {last}. Since then, there is too little data on the groups concerned.",
         "steady": f"The gap was {above} {often}, and no window shows that it opened or closed.",
     }[change.kind]

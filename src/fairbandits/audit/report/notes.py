@@ -29,8 +29,8 @@ def notes(audit: Audit) -> list[str]:
         "The reward gap is the difference in mean reward between groups (demographic parity of rewards). Missing "
         f"rewards are left out of means. Rewards lie between {low:g} and {high:g}.{better}",
         *(_sequential_notes(audit) if audit.settings.sequential else _fixed_sample_notes(audit)),
-        "The decomposition is that of Kitagawa, Oaxaca and Blinder. The exposure of a group to an arm is the share "
-        "of its rewards that came from the arm.",
+        "The decomposition is that of Kitagawa, Oaxaca and Blinder. The exposure of a group to an arm is the "
+        "share of its rewards that came from the arm.",
         f"A group needs {audit.sentences.requirement} to be compared.",
         "A gap does not prove a cause: groups that differ in one attribute may differ in others as well.",
     ]
@@ -49,9 +49,9 @@ def _fixed_sample_notes(audit: Audit) -> list[str]:
     )
     return [
         "The intervals of means and gaps are fixed-sample intervals: Clopper-Pearson intervals with the effective "
-        "number of users (Korn and Graubard), combined for differences by the method of variance estimates recovery "
-        f"(MOVER). They hold jointly with {confidence} confidence, over all comparisons, groups and windows of "
-        "time, for one look at a finished log. For a log that is watched while it grows, use --sequential.",
+        "number of users (Korn and Graubard), combined for differences by the method of variance estimates "
+        f"recovery (MOVER). They hold jointly with {confidence} confidence, over all comparisons, groups and windows "
+        "of time, for one look at a finished log. For a log that is watched while it grows, use --sequential.",
         *([effective] if audit.sentences.unit == "users" else []),
         "The most recent window is the last tenth of the time. A gap that is found in one window only may have "
         "opened before it, and be too small to be found there.",

@@ -101,7 +101,8 @@ class AuditSentences:
         if len(analysis.groups) == 2:
             return capitalise(
                 f"{when}{worst_users} received {number(gap)} {self._less} {self._reward} per decision than "
-                f"{best_users} ({number(worst.mean)} vs {number(best.mean)}; {self.interval_name} for the gap: {interval})."
+                f"{best_users} ({number(worst.mean)} vs {number(best.mean)}; {self.interval_name} for the gap: "
+                f"{interval})."
             )
         most, least = ("most", "least") if self.settings.lower_is_better else ("least", "most")
         return capitalise(
@@ -166,8 +167,8 @@ class AuditSentences:
             )
         if self.has_users:
             return (
-                "The intervals are fixed-sample and cluster-robust: they assume that users are independent of each "
-                "other, and allow for any dependence between the rewards of one user."
+                "The intervals are fixed-sample and cluster-robust: they assume that users are independent of "
+                "each other, and allow for any dependence between the rewards of one user."
             )
         return (
             "There is no user column, so the intervals assume that all decisions are independent. If users come "

@@ -1,8 +1,7 @@
-"""An audit as JSON values, the content of `audit.json`: `schema.json` is its schema, `docs/audit.md` explains it."""
+"""An audit as JSON values, the content of `audit.json`: `schema.json` and `docs/audit.md` describe it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import asdict
 from typing import Any
 
@@ -31,8 +30,8 @@ def audit_to_dict(audit: Audit) -> dict[str, Any]:
         "sentence": audit.sentence,
         "verdict": {
             "status": audit.status,
-            "whole": _overall(each.conclusion for each in audit.comparisons),
-            "now": _overall(each.recent_conclusion for each in audit.comparisons),
+            "whole": _overall(audit, [each.conclusion for each in audit.comparisons]),
+            "now": _overall(audit, [each.recent_conclusion for each in audit.comparisons]),
             "sentence": audit.verdict,
         },
         "assumption": audit.sentences.assumption(),
@@ -53,14 +52,12 @@ def comparison_to_dict(comparison: Comparison, sentences: AuditSentences) -> dic
     }
 
 
-def _overall(conclusions: Iterable[str | None]) -> str | None:
+def _overall(audit: Audit, conclusions: list[str | None]) -> str | None:
     """Return the conclusion from those of all comparisons; None if there is no tolerance, or no such period."""
-    found = {"undecided" if each == "too small" else each for each in conclusions if each is not None}
-    if "unfair" in found:
-        return "unfair"
-    if "gap" in found or not found:
+    found = set(conclusions)
+    if audit.settings.tolerance is None or found == {None}:
         return None
-    return "fair" if found == {"fair"} else "undecided"
+    return "unfair" if "unfair" in found else "fair" if found == {"fair"} else "undecided"
 
 
 def _group(comparison: Comparison, group: GroupResult, sentences: AuditSentences) -> dict[str, Any]:

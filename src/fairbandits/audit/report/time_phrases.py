@@ -56,7 +56,9 @@ def window_span(windows: Windows, number: int) -> str:
         return f"times {format_time(start)} to {format_time(end)}"
     if blocks.width >= _DAY:
         return _format_days(_as_date(start), _as_date(_last_day(windows, number)))
-    return f"{window_start(windows, number)} to {window_end(windows, number)}"
+    first, last = window_start(windows, number), window_end(windows, number)
+    is_same_day = _as_date(start) == _as_date(end)
+    return f"{first} to {last.rsplit(', ', 1)[-1] if is_same_day else last}"
 
 
 def during(windows: Windows, number: int) -> str:

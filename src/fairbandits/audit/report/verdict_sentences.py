@@ -107,8 +107,8 @@ class VerdictSentences:
             )
         if "unknown" in found:
             texts.append(
-                f"the {unassessed.unknown:,.0f} {self.unit} whose {comparison.name} is unknown could hide a gap of "
-                f"up to {number(comparison)}"
+                f"the {unassessed.unknown:,.0f} {self.unit} whose {comparison.name} is unknown could hide a gap "
+                f"of up to {number(comparison)}"
             )
         if "outside" in found:
             names = join_names([group.name for group in unassessed.outside], _MAX_NAMES)
