@@ -31,3 +31,27 @@ def dated(frame, seed=0, days=60):
     rng = np.random.default_rng(seed)
     seconds = rng.integers(0, days * 86_400, len(frame))
     return frame.assign(time=np.datetime64("2026-01-05", "us") + seconds.astype("timedelta64[s]"))
+
+
+def of_users(gap, n=100_000, days=100, n_users=4_000, seed=0):
+    """Return a log of users who come back, given the gap on each day; female users receive less if it is positive."""
+    rng = np.random.default_rng(seed)
+    user, day = rng.integers(n_users, size=n), rng.integers(days, size=n)
+    sex = np.where(user % 2, "male", "female")
+    half = np.array([gap(each) for each in range(days)])[day] / 2.0
+    reward = rng.random(n) < 0.5 + np.where(sex == "male", half, -half)
+    return pd.DataFrame(
+        {
+            "arm": rng.choice(list("abcde"), n),
+            "reward": reward * 1.0,
+            "sex": sex,
+            "user_id": user,
+            "time": np.datetime64("2024-01-01", "us") + day.astype("timedelta64[D]"),
+        }
+    )
+
+
+def with_group(frame, name, n):
+    """Return the same log with one decision for each of n further users of a group, who all receive 0."""
+    further = pd.DataFrame({"arm": "a", "reward": 0.0, "sex": [name] * n, "user_id": 1_000_000 + np.arange(n)})
+    return pd.concat([frame, further.assign(time=np.datetime64("2024-02-02", "us"))], ignore_index=True)

@@ -13,7 +13,9 @@ from fairbandits.audit.aggregation import aggregate_log, aggregate_units, merged
 from fairbandits.audit.comparison import compare_all
 from fairbandits.audit.grouped_sums import group_by
 from fairbandits.audit.log_sums import MISSING, LogSums
+from fairbandits.audit.report.provenance import fingerprint_of, parse_date
 from fairbandits.audit.report.sentences import AuditSentences
+from fairbandits.audit.report.suppression import Suppression
 from fairbandits.audit.results import Comparison
 from fairbandits.audit.settings import MIN_ROWS, AuditSettings
 from fairbandits.audit.unit_sums import UnitSums
@@ -46,6 +48,10 @@ class Audit:
         The settings.
     comparisons : tuple of Comparison
         The comparisons by each attribute and by their intersections.
+    date : str or None
+        The date of the audit, if it was given.
+    fingerprint : str or None
+        A hash of the data; None if the log has none.
     """
 
     name: str
@@ -56,6 +62,8 @@ class Audit:
     reward_range: tuple[float, float]
     settings: AuditSettings
     comparisons: tuple[Comparison, ...]
+    date: str | None = None
+    fingerprint: str | None = None
 
     @property
     def status(self) -> int:
@@ -81,7 +89,8 @@ class Audit:
     def sentences(self) -> AuditSentences:
         """Sentences about the results."""
         span = self.reward_range[1] - self.reward_range[0]
-        return AuditSentences(self.settings, span, has_users=self.roles.user is not None)
+        suppression = Suppression(self.comparisons, self.settings.min_cell)
+        return AuditSentences(self.settings, span, self.roles.user is not None, suppression)
 
     def __getitem__(self, attributes: str | tuple[str, ...]) -> Comparison:
         """Return the comparison by one or several attributes: `result["sex"]`, `result["sex", "race"]`."""
@@ -121,6 +130,8 @@ def audit(
     min_rows: int = MIN_ROWS,
     max_unassessed: float = 0.01,
     lower_is_better: bool = False,
+    min_cell: int = 0,
+    date: str | None = None,
     reward_range: tuple[float, float] = (0.0, 1.0),
     cluster: str | None = None,
     **named_roles: Any,
@@ -148,6 +159,11 @@ def audit(
         The largest share of users that may be left out of a verdict of "fair".
     lower_is_better : bool
         Whether rewards are harms.
+    min_cell : int
+        The number of users below which a group, or a group of an arm, is neither compared nor shown.
+    date : str, optional
+        The date of the audit, as in 2026-11-16, or "today". By default the report has no date, so that the same log
+        gives the same files.
     reward_range : tuple of two floats
         The lowest and the highest possible reward.
     cluster : str, optional
@@ -168,7 +184,10 @@ def audit(
     >>> result.status, result.verdict
     (1, 'Unfair (95% confidence): the gap exceeds the tolerance of 0.02 for sex.')
     """
-    settings = AuditSettings(confidence, tolerance, sequential, min_rows, max_unassessed, lower_is_better)
+    settings = AuditSettings(
+        confidence, tolerance, sequential, min_rows, max_unassessed, lower_is_better, min_cell
+    )
+    day = parse_date(date)
     bounds = as_range(reward_range)
     opened = as_log(log, roles, **named_roles)
     if not opened.roles.groups:
@@ -191,6 +210,8 @@ def audit(
         reward_range=sums.reward_range,
         settings=settings,
         comparisons=compare_all(sums, units, windows, settings),
+        date=day,
+        fingerprint=fingerprint_of(opened),
     )
 
 

@@ -23,7 +23,8 @@ def arm_effects(
     sums: GroupedSums,
     groups: tuple[int, int],
     interval: Interval,
-    standard_errors: Callable[[Any], tuple[Any, Any]] | None = None,
+    standard_errors: Callable[[Any], tuple[Any, Any, Any]] | None = None,
+    min_cell: int = 0,
 ) -> Decomposition:
     """Decompose the gap between two groups, given by number, the mean of the first minus that of the second.
 
@@ -36,18 +37,22 @@ def arm_effects(
     interval : callable
         Returns an interval, given an estimate and its standard error.
     standard_errors : callable, optional
-        Returns the standard errors of `ArmEffects.sums()` and of `ArmEffects.total`, given the numbers of the
-        arms; without it there are no intervals.
+        Returns the standard errors of `ArmEffects.sums()` and of `ArmEffects.total`, and the number of users of each
+        group and arm, given the numbers of the arms; without it there are no intervals, and rewards count as users.
+    min_cell : int
+        The number of users of either group below which an arm is not reported by itself.
     """
     by_arm = [sums.by_arm(number) for number in groups]
     arms = np.flatnonzero(by_arm[0].count + by_arm[1].count)
     first, second = (each.select(arms) for each in by_arm)
     effects = decompose(first.count, first.total, second.count, second.total)
     exposure, one_sided, within_arm = effects.sums()
-    errors, arm_errors = (
-        (np.full(3, np.nan), np.full(arms.size, np.nan)) if standard_errors is None else standard_errors(arms)
+    errors, arm_errors, users = (
+        (np.full(3, np.nan), np.full(arms.size, np.nan), (first.count, second.count))
+        if standard_errors is None
+        else standard_errors(arms)
     )
-    top = np.argsort(-np.abs(effects.total), kind="stable")[:_MAX_ARMS]
+    top = _reported(effects.total, users, min_cell)
     shares = [each.count / each.count.sum() for each in (first, second)]
     low = sums.reward_range[0]
     return Decomposition(
@@ -70,6 +75,17 @@ def arm_effects(
         rest=float(np.delete(effects.total, top).sum()),
         rare_share=_rare_share(effects, shares),
     )
+
+
+def _reported(totals: Any, users: Any, min_cell: int) -> Any:
+    """Return the numbers of the arms with the largest effects, without those that too few users received."""
+    order = np.argsort(-np.abs(totals), kind="stable")
+    is_small = np.logical_or(*((each > 0) & (each < min_cell) for each in users))
+    if is_small.sum() == 1:
+        # All others would reveal it, so the arm with the next fewest users is left out as well.
+        fewest = np.where(is_small, np.inf, np.minimum(*(np.where(each > 0, each, np.inf) for each in users)))
+        is_small[int(np.argmin(fewest))] = True
+    return order[~is_small[order]][:_MAX_ARMS]
 
 
 def _rare_share(effects: ArmEffects, shares: list[Any]) -> float:

@@ -59,7 +59,7 @@ class _FixedSampleComparison:
         self.span = sums.reward_range[1] - self.lowest
         self.tolerance = settings.tolerance
         self.means: GroupMeansOverTime = group_means(sums, units, windows)
-        self.large = np.flatnonzero(is_large_enough(self.means.whole))
+        self.large = np.flatnonzero(self._is_usable(self.means.whole))
         has_history = windows.n > 1
         families = {k: w for k, w in WEIGHTS.items() if has_history or k not in ("recent", "windows")}
         self.errors = divide_error(error, families)
@@ -131,7 +131,9 @@ class _FixedSampleComparison:
             self._window_gap(groups, self.windows.n - 1, self.errors["recent"]) if self.windows.n > 1 else None,
             self._history(groups) if self.windows.n > 1 else None,
             None,
-            arm_effects(self.sums, pair, self._effect, lambda arms: self._effect_errors(pair, arms)),
+            arm_effects(
+                self.sums, pair, self._effect, lambda arms: self._effect_errors(pair, arms), self.settings.min_cell
+            ),
             missing_rewards(self.sums, shares, IntervalEstimate(*share_gap), compared, pair),
         )
 
@@ -141,7 +143,7 @@ class _FixedSampleComparison:
         n = self.windows.n
         error = sidak(self.errors["windows"], n)
         window_means = self.means.windows[:, self.large]
-        usable = np.stack([is_large_enough(window_means[window]) for window in range(n)])
+        usable = np.stack([self._is_usable(window_means[window]) for window in range(n)])
         # The intervals of a window's means are drawn; its gap decides. They share the error of the window.
         low, high = mean_bounds(window_means, sidak(error / 2.0, len(self.large)))
         means, low, high = (
@@ -156,7 +158,7 @@ class _FixedSampleComparison:
 
     def _window_gap(self, groups: list[GroupResult], window: int, error: float) -> WindowGap:
         means: ClusterMeans = self.means.windows[window]
-        usable = self.large[is_large_enough(means[self.large])]
+        usable = self.large[self._is_usable(means[self.large])]
         if len(usable) < 2:
             return WindowGap(IntervalEstimate(math.nan, math.nan, math.nan), None, None, "too small")
         value, low, high = (part * self.span for part in PairwiseGaps(means, usable, error).range())
@@ -170,15 +172,18 @@ class _FixedSampleComparison:
 
     # -- effects ---------------------------------------------------------------------------------------
 
-    def _effect_errors(self, pair: tuple[int, int], arms: NDArray[np.int64]) -> tuple[Any, Any]:
-        """Return the standard errors of the sums of effects, and of the total effect of each arm."""
+    def _effect_errors(self, pair: tuple[int, int], arms: NDArray[np.int64]) -> tuple[Any, Any, Any]:
+        """Return the standard errors of the sums of effects and of the total effect of each arm, and its users."""
         tables = [table for group in pair for table in self._fold_tables(group, arms)]
         folds = np.flatnonzero((tables[0] + tables[2]).sum(axis=0) > 0)
         left = [leave_out_each(table, folds) for table in tables]
         usable = (left[0].sum(axis=1) > 0) & (left[2].sum(axis=1) > 0)
         effects = decompose(*(table[usable] for table in left))
         self.n_folds = int(usable.sum())
-        return jackknife_error(effects.sums()), jackknife_error(effects.total)
+        # A user is in one fold, so an arm has at least as many users as it has folds.
+        has_users = self.units.has_users
+        users = [(counts > 0 if has_users else counts).sum(axis=1) for counts in (tables[0], tables[2])]
+        return jackknife_error(effects.sums()), jackknife_error(effects.total), users
 
     def _fold_tables(self, group: int, arms: NDArray[np.int64]) -> tuple[Any, Any]:
         """Return the counts and sums of a group by arm and fold."""
@@ -202,6 +207,11 @@ class _FixedSampleComparison:
         quantile = -float(stdtrit(max(self.n_folds - 1, 1), sidak(self.errors["effects"], 2) / 2.0))
         radius = quantile * float(standard_error)
         return IntervalEstimate(float(value), float(value) - radius, float(value) + radius)
+
+    def _is_usable(self, means: ClusterMeans) -> NDArray[np.bool_]:
+        # A group that may not be shown cannot be compared either.
+        usable: NDArray[np.bool_] = is_large_enough(means) & (means.users >= self.settings.min_cell)
+        return usable
 
     def _in_units(self, value: Any) -> Any:
         scaled = self.lowest + np.asarray(value) * self.span

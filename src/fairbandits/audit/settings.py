@@ -32,6 +32,8 @@ class AuditSettings:
         The largest share of users that may be left out of a verdict of "fair".
     lower_is_better : bool
         Whether rewards are harms, so that the group with the highest mean is disadvantaged.
+    min_cell : int
+        The number of users below which a group, or a group of an arm, is neither compared nor shown.
     """
 
     confidence: float = 0.95
@@ -40,6 +42,7 @@ class AuditSettings:
     min_rows: int = MIN_ROWS
     max_unassessed: float = 0.01
     lower_is_better: bool = False
+    min_cell: int = 0
 
     def __post_init__(self) -> None:
         if not isinstance(self.confidence, Real) or not 0.0 < self.confidence < 1.0:
@@ -49,6 +52,7 @@ class AuditSettings:
         if not _is_between(self.max_unassessed, 1.0):
             raise ValueError(f"max_unassessed must be between 0 and 1, got {self.max_unassessed!r}")
         check_integer("min_rows", self.min_rows, 1)
+        check_integer("min_cell", self.min_cell, 0)
 
 
 def _is_between(value: Any, highest: float) -> bool:

@@ -60,3 +60,7 @@ class Windows:
     def start(self, window: int) -> Moment:
         """Return the time at which a window starts."""
         return self.blocks.start(int(self.first_block[window]))
+
+    def end(self, window: int) -> Moment:
+        """Return the time at which a window ends."""
+        return self.blocks.start(int(self.first_block[window + 1]))

@@ -9,6 +9,7 @@ import typer
 
 from fairbandits.audit import Audit
 from fairbandits.audit import audit as audit_log
+from fairbandits.audit.report.tables import Row, group_table, verdict_table
 from fairbandits.audit.results import Comparison, GapAnalysis
 from fairbandits.audit.settings import MIN_ROWS
 from fairbandits.cli.console import echo, make_folder, new_table, print_table
@@ -16,7 +17,6 @@ from fairbandits.cli.log_options import reads_log
 from fairbandits.cli.options import ClusterOption, OutOption
 from fairbandits.logs import Log
 from fairbandits.report import figure_style
-from fairbandits.report.phrases import percent
 
 _MAX_GROUPS = 20
 _MAX_ARMS = 5
@@ -45,6 +45,15 @@ def audit(
         float, typer.Option(help="The share of users that may be left out of a verdict of fair.")
     ] = 0.01,
     lower_is_better: Annotated[bool, typer.Option("--lower-is-better", help="Rewards are harms.")] = False,
+    min_cell: Annotated[
+        int, typer.Option(help="Neither compare nor show groups with fewer users, and suppress what reveals them.")
+    ] = 0,
+    date: Annotated[
+        str | None,
+        typer.Option(
+            help="The date of the report: YYYY-MM-DD, or today. Without it, the same log gives the same files."
+        ),
+    ] = None,
     reward_range: Annotated[
         str, typer.Option(help="The lowest and the highest possible reward.", metavar="LOW,HIGH")
     ] = "0,1",
@@ -62,6 +71,8 @@ def audit(
         min_rows=min_rows,
         max_unassessed=max_unassessed,
         lower_is_better=lower_is_better,
+        min_cell=min_cell,
+        date=date,
         reward_range=_parse_range(reward_range),
         cluster=cluster,
     )
@@ -87,6 +98,8 @@ def _print_audit(audit: Audit) -> None:
         if (left_out := audit.sentences.unassessed(comparison)) is not None:
             echo(left_out)
     echo(audit.sentences.assumption())
+    echo("")
+    _print_rows(*verdict_table(audit))
     for comparison in audit.comparisons:
         echo(f"\nBy {comparison.name}")
         if comparison is not audit.headline:
@@ -99,18 +112,17 @@ def _print_audit(audit: Audit) -> None:
 
 
 def _print_groups(audit: Audit, comparison: Comparison) -> None:
-    number = audit.sentences.comparison_formatter(comparison)
-    has_users = audit.sentences.user_name == "users"
-    columns = ["users", "effective"] if has_users else []
-    rows = new_table("", "rewards", *columns, "mean reward", audit.sentences.interval_name, "missing")
-    for group in comparison.groups[:_MAX_GROUPS]:
-        interval = f"{number(group.low)} to {number(group.high)}" if group.is_large_enough else "too small"
-        missing = percent(group.missing_share.value)
-        users = [f"{group.users:,}", f"{group.effective_users:,.0f}"] if has_users else []
-        rows.add_row(group.name, f"{group.rewards:,}", *users, number(group.mean), interval, missing)
-    print_table(rows)
-    if len(comparison.groups) > _MAX_GROUPS:
-        echo(f"and {len(comparison.groups) - _MAX_GROUPS:,} more groups, in the report")
+    titles, rows = group_table(audit, comparison)
+    _print_rows(titles, rows[:_MAX_GROUPS])
+    if len(rows) > _MAX_GROUPS:
+        echo(f"and {len(rows) - _MAX_GROUPS:,} more groups, in the report")
+
+
+def _print_rows(titles: list[str], rows: list[Row]) -> None:
+    table = new_table("", *titles)
+    for name, cells in rows:
+        table.add_row(name, *cells)
+    print_table(table)
 
 
 def _print_decomposition(audit: Audit, analysis: GapAnalysis) -> None:

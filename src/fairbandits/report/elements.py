@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from html import escape
 
 
@@ -33,6 +33,18 @@ def figures(drawings: Iterable[str]) -> str:
     return f'<div class="figures drawn">{"".join(drawings)}</div>'
 
 
-def scrollable(table: str) -> str:
-    """Return a table that scrolls horizontally on narrow screens."""
-    return f'<div class="scroll">{table}</div>'
+def definitions(values: Mapping[str, str]) -> str:
+    """Return a list of names with their values.
+
+    Examples
+    --------
+    >>> definitions({"rows": "400"})
+    '<dl><div><dt>rows</dt><dd>400</dd></div></dl>'
+    """
+    items = (f"<div><dt>{escape(name)}</dt><dd>{escape(value)}</dd></div>" for name, value in values.items())
+    return f"<dl>{''.join(items)}</dl>"
+
+
+def scrollable(table: str, title: str = "Table") -> str:
+    """Return a table that scrolls horizontally on narrow screens, also by keyboard."""
+    return f'<div class="scroll" role="region" aria-label="{escape(title)}" tabindex="0">{table}</div>'

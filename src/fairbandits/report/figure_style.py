@@ -126,11 +126,14 @@ def add_header(figure: Figure, data_source: str, remark: str) -> None:
     figure.suptitle(text, fontsize=6.5, color="0.25", linespacing=1.4)
 
 
-def add_legend(figure: Figure, lines: Mapping[str, Any], longest: int = 1000) -> None:
-    """Add a legend below a figure, in a single column if a label has more than `longest` characters."""
+def add_legend(figure: Figure, lines: Mapping[str, Any], fits: bool = False) -> None:
+    """Add a legend below a figure; with `fits`, in as many columns as there is room for, and a higher figure."""
     columns = 2 if len(lines) in (2, 4, 6) else min(3, len(lines))
-    if max(map(len, lines), default=0) > longest:
-        columns = 1
+    if fits:
+        # In inches, with some room for readers whose font is wider.
+        entry = 0.45 + 0.066 * max(map(len, lines), default=0)
+        columns = max(1, min(columns, int(figure.get_figwidth() / entry)))
+        figure.set_figheight(figure.get_figheight() + 0.16 * (-(-len(lines) // columns) - 1))
     figure.legend(
         lines.values(), lines.keys(), loc="outside lower center", ncols=columns, frameon=False, handlelength=2.8
     )

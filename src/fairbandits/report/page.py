@@ -34,6 +34,8 @@ th, td { padding: .4rem .75rem .4rem 0; text-align: left; vertical-align: top;
 td, tbody th { white-space: nowrap; }
 thead th { font-weight: 600; color: var(--soft); vertical-align: bottom; }
 .published, .below { display: block; font-size: .8rem; }
+dl { font-size: .86rem; } dl div { display: flex; gap: 1rem; padding: .25rem 0; }
+dt { flex: 0 0 8rem; font-weight: 600; } dd { margin: 0; overflow-wrap: anywhere; }
 .mark { font-weight: 700; }
 .within { color: var(--good); } .not { color: var(--bad); } .far { color: var(--known); }
 .figures { display: flex; flex-wrap: wrap; gap: 1rem; margin-top: 1rem; align-items: flex-start; }
@@ -49,7 +51,23 @@ figcaption { color: var(--soft); font-size: .9rem; }
 .verdict.fair { border-color: var(--good); } .verdict.unfair { border-color: var(--bad); }
 .verdict.little { border-color: var(--known); }
 h3 { font-size: 1rem; margin: 1.8rem 0 .3rem; }
-@media print { h2 { break-after: avoid; } .figures img { width: 45%; } .figures.wide img { width: 100%; } }
+@page { size: A4; margin: 12mm 14mm; }
+@media print {
+  :root { font-size: 11.3px; }
+  body { padding: 0; max-width: none; font-size: 1rem; line-height: 1.4; }
+  p, p.verdict { max-width: none; margin: .4rem 0; }
+  .lead { font-size: 11pt; }
+  .data { margin-bottom: .6rem; }
+  h1 { font-size: 15pt; } h2 { font-size: 11pt; margin: 1rem 0 .3rem; padding-top: .4rem; }
+  h3 { font-size: 9.5pt; margin: .8rem 0 .2rem; }
+  h1, h2, h3 { break-after: avoid; }
+  figure, tr, .verdict { break-inside: avoid; }
+  .scroll { overflow: visible; }
+  table { font-size: 7.5pt; } th, td { padding: .15rem .5rem .15rem 0; } tbody th { white-space: normal; }
+  .published, .below, figcaption { font-size: 7pt; }
+  figure { width: calc(50% - .5rem); } .figures.drawn { margin: .4rem 0; }
+  .figures img { width: 45%; } .figures.wide img { width: 100%; }
+}
 """
 
 
@@ -65,9 +83,11 @@ def render_page(title: str, data_source: str, body: str) -> str:
 <style>{_STYLE}</style>
 </head>
 <body>
+<main>
 <p class="{kind}">{escape(data_source)}</p>
 <h1>{escape(title)}</h1>
 {body}
+</main>
 </body>
 </html>
 """

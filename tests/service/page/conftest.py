@@ -1,34 +1,17 @@
 """A real browser, which must neither report errors nor contact another host."""
 
-import shutil
 from urllib.parse import urlsplit
 
 import pytest
 
-_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+from tests.browser import browser  # noqa: F401 - a fixture
+
 _COMPLAINTS = ("error", "warning", "assert", "trace")
 _FOUND = "#verdict:not([data-status='waiting'])"
 
 
-@pytest.fixture(scope="module")
-def browser():
-    """A Chromium; without one, tests that need it are skipped.
-
-    It is started for each file, because its event loop would disturb the tests of other files.
-    """
-    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    path = next(filter(None, map(shutil.which, _NAMES)), None)
-    if path is None:
-        pytest.skip(f"no Chromium is installed (looked for {', '.join(_NAMES)}): apt-get install chromium")
-    with playwright.sync_playwright() as running:
-        # Without a sandbox, which root cannot have in a container; the pages are our own.
-        opened = running.chromium.launch(executable_path=path, args=["--no-sandbox"])
-        yield opened
-        opened.close()
-
-
 @pytest.fixture
-def open_page(browser):
+def open_page(browser):  # noqa: F811 - the fixture
     """Open the page of a server; afterwards, check that the console is empty and no other host was contacted."""
     contexts, complaints, hosts = [], [], set()
 

@@ -5,6 +5,7 @@ import re
 
 import pytest
 
+from tests.browser import violations
 from tests.polling import wait_until
 from tests.service.page.traffic import send
 from tests.service.small import PLAIN
@@ -183,14 +184,10 @@ def test_everything_can_be_reached_by_keyboard(server, open_page):
 
 @pytest.mark.parametrize(("width", "scheme"), [(360, "light"), (1280, "dark")])
 def test_accessibility(server, open_page, width, scheme):
-    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe is not installed")
     page = open_page(server, width=width, scheme=scheme)
     for summary in page.locator("summary").all():
         summary.click()
-    violations = axe.Axe().run(page).response["violations"]
-    assert [
-        (each["id"], each["impact"], [node["html"][:200] for node in each["nodes"]]) for each in violations
-    ] == []
+    assert violations(page) == []
 
 
 def test_the_page_fits_a_phone(server, open_page):

@@ -1,89 +1,108 @@
-"""Sentences about a gap over time: now, when it opened, closed or reversed."""
+"""Sentences about a gap over time: now, and when it opened, closed or reversed."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from fairbandits.audit.report.time_phrases import format_time
+from fairbandits.audit.report.gap_changes import GapChange, absent_groups, gap_change
+from fairbandits.audit.report.time_phrases import during, window_end, window_span, window_start
 from fairbandits.audit.results import GapAnalysis, GroupResult, History
-from fairbandits.audit.windows import Windows
-from fairbandits.report.phrases import capitalise, describe_users
+from fairbandits.report.phrases import describe_users, join_names
 
 Number = Callable[[float], str]
 
+_MAX_NAMES = 3
+_ENDINGS = {
+    "unfair": ", above the tolerance",
+    "fair": ", within the tolerance",
+    "gap": ", which is unlikely to be chance",
+}
+
 
 def recent_sentence(
-    analysis: GapAnalysis, number: Number, interval_name: str, tolerance: float | None
+    analysis: GapAnalysis, number: Number, interval_name: str, tolerance: float | None, less: str
 ) -> str | None:
-    """Return the gap in the most recent window; None without one."""
+    """Return the gap in the most recent window; None without one.
+
+    Parameters
+    ----------
+    analysis : GapAnalysis
+        The gap.
+    number : callable
+        Formats rewards.
+    interval_name : str
+        The name of the intervals.
+    tolerance : float or None
+        The largest gap that is tolerated.
+    less : str
+        "less", or "more" if rewards are harms.
+    """
     recent, history = analysis.recent, analysis.history
     if recent is None or history is None:
         return None
-    when = f"In the most recent window ({window_phrase(history.windows, history.windows.n - 1)})"
+    when = f"In the most recent window ({window_span(history.windows, history.windows.n - 1)})"
     if recent.disadvantaged is None or recent.advantaged is None:
         return f"{when}, there is too little data to compare groups."
-    lower, higher = describe_users(analysis.attributes, recent.disadvantaged.labels, recent.advantaged.labels)
+    lower, higher = _users(analysis, recent.disadvantaged, recent.advantaged)
     gap = recent.gap
     interval = f"{interval_name}: {number(gap.low)} to {number(gap.high)}"
-    ending = {
-        "unfair": f"above the tolerance of {tolerance:g}" if tolerance is not None else "",
-        "fair": f"within the tolerance of {tolerance:g}" if tolerance is not None else "",
-        "gap": "more than chance explains",
-    }.get(recent.conclusion, "undecided")
-    return f"{when}, {lower} received {number(gap.value)} less than {higher} ({interval}), {ending}."
+    unclear = (
+        ", which may be chance" if tolerance is None else "; this window cannot tell whether the tolerance is met"
+    )
+    text = f"{when}, {lower} received {number(gap.value)} {less} than {higher} ({interval})"
+    if number(gap.value) == number(0.0):
+        text = f"{when}, the groups received nearly the same ({interval.replace(':', ' for the gap:', 1)})"
+    text += f"{_ENDINGS.get(recent.conclusion, unclear)}."
+    if absent := absent_groups(history):
+        text += f" This window has too little data on {join_names(_users(analysis, *absent), _MAX_NAMES)}."
+    return text
 
 
-def history_sentence(analysis: GapAnalysis, tolerance: float | None) -> str | None:
-    """Return when the gap opened, closed or reversed; None without a history."""
+def change_sentence(analysis: GapAnalysis, tolerance: float | None, less: str) -> str | None:
+    """Return how the gap changed: opened, closed, reversed, or none of these; None without a history."""
     history = analysis.history
     if history is None:
         return None
-    excess = f"exceeded the tolerance of {tolerance:g}" if tolerance is not None else "was detectable"
-    unfair, last = history.unfair, history.windows.n - 1
-    if not unfair:
-        return f"In no single window has the gap demonstrably {excess}."
-    if (turn := _reversal(history)) is not None:
-        return _reversed(analysis, history, *turn)
-    first_phrase, last_phrase = (window_phrase(history.windows, number) for number in (unfair[0], unfair[-1]))
-    if unfair[-1] == last:
-        if unfair[0] == 0:
-            return f"The gap {excess} in the first window and still does in the most recent one."
-        return f"The gap opened during the log: it first {excess} {first_phrase}, and still does."
-    if analysis.recent is not None and analysis.recent.conclusion == "fair":
-        return f"The gap closed: it last {excess} {last_phrase}, and is within the tolerance now."
-    return f"The gap last {excess} {last_phrase}; the most recent window does not decide whether it closed."
+    change, n = gap_change(history), history.windows.n
+    above = "above the tolerance" if tolerance is not None else "clear"
+    if change.first is None or change.last is None:
+        return f"In none of the {n} windows of time was the gap demonstrably {above}."
+    if change.turn is not None:
+        return _reversal(analysis, history, change.turn, less)
+    first, last = during(history.windows, change.first), during(history.windows, change.last)
+    still = "and still is" if change.last == n - 1 else f"last {last}"
+    often = f"in {f'all {n}' if len(history.unfair) == n else f'{len(history.unfair)} of {n}'} windows of time"
+    return {
+        "opened": f"The gap opened during the log: {_opening(change, above, first)}.",
+        "closed": f"The gap closed: it was last {above} {last}, and {_within_since(analysis)}.",
+        "shrank": f"The gap became smaller: it was {above} {often}, {still}.",
+        "grew": f"The gap became larger: it was {above} {often}, {still}.",
+        "returned": f"The gap came and went: it was {above} {often}, {still}.",
+        "ended": f"The gap was last {above} {last}. Since then, there is too little data on the groups concerned.",
+        "steady": f"The gap was {above} {often}, and no window shows that it opened or closed.",
+    }[change.kind]
 
 
-def window_phrase(windows: Windows, number: int) -> str:
-    """Return a phrase for the time of a window."""
-    blocks = windows.blocks
-    start, end = windows.start(number), blocks.start(int(windows.first_block[number + 1]))
-    if blocks.unit == "row":
-        return f"decisions {int(start) + 1:,} to {int(end):,}"
-    width = int(blocks.width) if blocks.unit == "date" else 0
-    return f"from {format_time(start, width)} to {format_time(end, width)}"
+def _opening(change: GapChange, above: str, first: str) -> str:
+    if change.first == change.last:
+        return f"this is the first window in which it is {above}"
+    return f"it was first {above} {first}, and still is"
 
 
-def _reversal(history: History) -> tuple[int, int] | None:
-    """Return the last window with the first direction of the gap, and the first one with the opposite direction."""
-    unfair = history.unfair
-    first = history.gaps[unfair[0]]
-    for number in unfair[1:]:
-        gap = history.gaps[number]
-        if gap.disadvantaged is first.advantaged and gap.advantaged is first.disadvantaged:
-            before = [earlier for earlier in unfair if earlier < number]
-            return before[-1], number
-    return None
+def _within_since(analysis: GapAnalysis) -> str:
+    is_fair = analysis.recent is not None and analysis.recent.conclusion == "fair"
+    return "is within it now" if is_fair else "was within it later"
 
 
-def _reversed(analysis: GapAnalysis, history: History, before: int, after: int) -> str:
-    groups: list[GroupResult] = []
-    for number in (before, after):
-        group = history.gaps[number].disadvantaged
-        assert group is not None  # noqa: S101 - a window with a conclusion has groups
-        groups.append(group)
-    first, second = describe_users(analysis.attributes, *(group.labels for group in groups))
-    return capitalise(
-        f"the gap reversed: {first} received less {window_phrase(history.windows, before)} and earlier, "
-        f"{second} {window_phrase(history.windows, after)}."
-    )
+def _reversal(analysis: GapAnalysis, history: History, turn: tuple[int, int], less: str) -> str:
+    gaps = [history.gaps[number] for number in (*turn, history.unfair[-1])]
+    groups = [gap.disadvantaged for gap in gaps if gap.disadvantaged is not None]
+    end, start = window_end(history.windows, turn[0]), window_start(history.windows, turn[1])
+    if groups[1].labels != groups[-1].labels:
+        return f"The gap reversed more than once, first after {end}."
+    first, second = _users(analysis, *groups[:2])
+    return f"The gap reversed: {first} received {less} until {end}, {second} from {start} on."
+
+
+def _users(analysis: GapAnalysis, *groups: GroupResult) -> list[str]:
+    return describe_users(analysis.attributes, *(group.labels for group in groups))

@@ -1,0 +1,90 @@
+"""What the page says about the log, its methods and its provenance."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+from fairbandits.audit.audit import Audit
+from fairbandits.audit.report.provenance import provenance
+
+
+def describe_log(audit: Audit) -> str:
+    """Return the log, its size and the roles of its columns."""
+    missing = f", {audit.missing:,} of them without a reward" if audit.missing else ""
+    given = audit.roles.to_dict()
+    roles = {role: given[role] for role in ("arm", "reward", "groups", "user", "time") if role in given}
+    columns = "; ".join(
+        f"{role} = {', '.join(names) if isinstance(names, list) else names}" for role, names in roles.items()
+    )
+    guessed = [role for role in roles if role in audit.guessed]
+    guesses = f" Guessed from column names: {', '.join(guessed)}." if guessed else ""
+    return f"{audit.name}: {audit.rows:,} decisions{missing}. Columns: {columns}.{guesses}"
+
+
+def notes(audit: Audit) -> list[str]:
+    """Return how to read the report."""
+    low, high = audit.reward_range
+    better = " Lower is better." if audit.settings.lower_is_better else ""
+    lines = [
+        "The reward gap is the difference in mean reward between groups (demographic parity of rewards). Missing "
+        f"rewards are left out of means. Rewards lie between {low:g} and {high:g}.{better}",
+        *(_sequential_notes(audit) if audit.settings.sequential else _fixed_sample_notes(audit)),
+        "The decomposition is that of Kitagawa, Oaxaca and Blinder. The exposure of a group to an arm is the "
+        "share of its rewards that came from the arm.",
+        f"A group needs {audit.sentences.requirement} to be compared.",
+        "A gap does not prove a cause: groups that differ in one attribute may differ in others as well.",
+    ]
+    if audit.settings.min_cell:
+        lines.append(
+            f"Groups and arms with fewer than {audit.settings.min_cell:,} {audit.sentences.unit} are not shown. "
+            "Further ones are suppressed where they would reveal them by subtraction."
+        )
+    return lines
+
+
+def _fixed_sample_notes(audit: Audit) -> list[str]:
+    confidence = f"{audit.settings.confidence * 100:g}%"
+    effective = (
+        "The number of effective users is the number of equally active users that would give the same information."
+    )
+    return [
+        "The intervals of means and gaps are fixed-sample intervals: Clopper-Pearson intervals with the effective "
+        "number of users (Korn and Graubard), combined for differences by the method of variance estimates "
+        f"recovery (MOVER). They hold jointly with {confidence} confidence, over all comparisons, groups and windows "
+        "of time, for one look at a finished log. For a log that is watched while it grows, use --sequential.",
+        *([effective] if audit.sentences.unit == "users" else []),
+        "The most recent window is the last tenth of the time. A gap that is found in one window only may have "
+        "opened before it, and be too small to be found there.",
+        "The intervals of the two effects are from a jackknife over 64 random parts of the users. Those of single "
+        "arms hold each by itself.",
+    ]
+
+
+def _sequential_notes(audit: Audit) -> list[str]:
+    confidence = f"{audit.settings.confidence * 100:g}%"
+    return [
+        "The intervals of mean rewards and gaps are anytime-valid confidence sequences. They hold jointly and at "
+        f"all times with {confidence} confidence: the error probability is divided over all comparisons and their "
+        "groups (Bonferroni). They do not assume that decisions are independent. The intervals of the shares of "
+        "missing rewards hold jointly as well, on their own. Effects have no intervals, which would hold for one "
+        "look only.",
+    ]
+
+
+def provenance_rows(audit: Audit) -> dict[str, str]:
+    """Return the provenance and the settings, by name."""
+    known = provenance(audit)
+    return {
+        "fairbandits": known["fairbandits"],
+        "date": known["date"] or "not given",
+        "log": known["log"],
+        "rows": f"{known['rows']:,}",
+        "hash of the data": known["hash"] or "not available",
+        "settings": ", ".join(f"{name} = {_format(value)}" for name, value in asdict(audit.settings).items()),
+    }
+
+
+def _format(value: object) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return "none" if value is None else f"{value:g}" if isinstance(value, float) else str(value)

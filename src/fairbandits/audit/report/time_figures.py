@@ -1,0 +1,165 @@
+"""The figures of an audit over time: by window for a finished log, cumulative for one that is watched."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairbandits.audit.report.figures import Styles
+from fairbandits.audit.results import GapAnalysis, GroupResult, History, Timeline
+from fairbandits.audit.time_blocks import TimeBlocks
+from fairbandits.report import figure_style
+from fairbandits.report.interval_plots import GREY, WIDTH, add_grid, shorten_name
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+# Of more groups, only those at the ends are drawn over time.
+_MAX_LINES = 6
+_HEIGHT = 2.2
+
+
+def window_means(analysis: GapAnalysis, history: History, styles: Styles) -> Figure:
+    """Plot the mean reward of each group in each window, with confidence intervals."""
+    groups = _drawn(analysis)
+    centres, widths = _positions(history)
+    with figure_style.style_context():
+        figure = figure_style.new_figure(WIDTH, _HEIGHT)
+        axes = figure.subplots()
+        lines: dict[str, Any] = {}
+        for place, group in enumerate(groups):
+            i = [each.labels for each in history.groups].index(group.labels)
+            style = styles[group.labels]
+            # Side by side, so that intervals do not hide each other.
+            x = centres + widths * 0.6 * ((place + 0.5) / len(groups) - 0.5)
+            means = history.means
+            _draw_bars(axes, x, means.low[:, i], means.high[:, i], style.colour)
+            [line] = axes.plot(x, means.mean[:, i], color=style.colour, linestyle=style.dashes, linewidth=0.6)
+            line.set(marker=style.marker, markersize=3.5)
+            lines[shorten_name(group.name)] = line
+        _mark_recent(axes, history)
+        axes.set_ylabel("mean reward in the window")
+        _label_time(axes, history.windows.blocks.unit)
+        add_grid(axes, "y")
+        figure_style.add_legend(figure, lines, fits=True)
+    return figure
+
+
+def window_gaps(history: History, styles: Styles, tolerance: float | None) -> Figure:
+    """Plot the gap in each window with its confidence interval, in the colour of the disadvantaged group."""
+    centres, _ = _positions(history)
+    with figure_style.style_context():
+        figure = figure_style.new_figure(WIDTH, _HEIGHT)
+        axes = figure.subplots()
+        lines: dict[str, Any] = {}
+        for x, window in zip(centres, history.gaps, strict=True):
+            if window.disadvantaged is None:
+                continue
+            style, gap = styles[window.disadvantaged.labels], window.gap
+            _draw_bars(axes, x, gap.low, gap.high, style.colour)
+            name = f"{shorten_name(window.disadvantaged.name)} is worse off"
+            [point] = axes.plot([x], [gap.value], style.marker, color=style.colour, markersize=4.5)
+            lines.setdefault(name, point)
+        if tolerance is not None:
+            lines["tolerance"] = axes.axhline(
+                tolerance, color=figure_style.INK, linewidth=0.8, linestyle=(0, (2, 2))
+            )
+        axes.set_ylim(bottom=0.0)
+        _mark_recent(axes, history)
+        axes.set_ylabel("gap in the window")
+        _label_time(axes, history.windows.blocks.unit)
+        add_grid(axes, "y")
+        figure_style.add_legend(figure, lines, fits=True)
+    return figure
+
+
+def cumulative_means(analysis: GapAnalysis, timeline: Timeline, styles: Styles) -> Figure:
+    """Plot the cumulative mean reward of each group over time, with confidence bands."""
+    ends = _edges(timeline.blocks, range(1, timeline.blocks.n + 1))
+    groups = _drawn(analysis)
+    numbers = {group.labels: i for i, group in enumerate(timeline.groups)}
+    with figure_style.style_context():
+        figure = figure_style.new_figure(WIDTH, _HEIGHT)
+        axes = figure.subplots()
+        lines: dict[str, Any] = {}
+        for group in groups:
+            i, style = numbers[group.labels], styles[group.labels]
+            [line] = axes.plot(ends, timeline.means.mean[:, i], color=style.colour, linestyle=style.dashes)
+            low, high = timeline.means.low[:, i], timeline.means.high[:, i]
+            axes.fill_between(ends, low, high, color=style.colour, alpha=0.15, linewidth=0)
+            lines[shorten_name(group.name)] = line
+        _set_value_range(axes, timeline, groups)
+        if timeline.since is not None and analysis.is_detectable:
+            axes.axvline(ends[timeline.since], color=figure_style.INK, linewidth=0.8, linestyle=(0, (2, 2)))
+        axes.set_ylabel("cumulative mean reward")
+        _label_time(axes, timeline.blocks.unit)
+        add_grid(axes, "both")
+        figure_style.add_legend(figure, lines, fits=True)
+    return figure
+
+
+def _drawn(analysis: GapAnalysis) -> tuple[GroupResult, ...]:
+    """Return the groups to draw over time: all, or of many the two at the ends."""
+    groups = analysis.groups
+    return groups if len(groups) <= _MAX_LINES else (groups[0], groups[-1])
+
+
+def _draw_bars(axes: Axes, x: Any, low: Any, high: Any, colour: str) -> None:
+    axes.vlines(x, low, high, color=colour, linewidth=2.4, alpha=0.45)
+
+
+def _mark_recent(axes: Axes, history: History) -> None:
+    start, end = (_edges(history.windows.blocks, [int(block)])[0] for block in history.windows.first_block[-2:])
+    axes.axvspan(start, end, color=GREY, alpha=0.13, linewidth=0)
+
+
+def _positions(history: History) -> tuple[Any, Any]:
+    """Return the centre and the width of each window, on the axis of time."""
+    edges: NDArray[Any] = np.asarray(_edges(history.windows.blocks, history.windows.first_block.tolist()))
+    widths = edges[1:] - edges[:-1]
+    return edges[:-1] + widths / 2, widths
+
+
+def _edges(blocks: TimeBlocks, numbers: Any) -> list[Any]:
+    """Return the start of each block, as numbers on the axis of time."""
+    starts: list[Any] = [blocks.start(number) for number in numbers]
+    if blocks.unit != "date":
+        return list(map(float, starts))  # they may exceed int64
+    from matplotlib.dates import date2num  # noqa: PLC0415 - an extra
+
+    untyped: Any = date2num
+    return list(untyped(np.array(starts)))
+
+
+def _set_value_range(axes: Axes, timeline: Timeline, groups: tuple[GroupResult, ...]) -> None:
+    """Zoom to the means, because the first intervals span the whole reward range."""
+    means = timeline.means.mean[len(timeline.means.mean) // 10 :]
+    low = min(np.nanmin(means), *(group.low for group in groups))
+    high = max(np.nanmax(means), *(group.high for group in groups))
+    margin = 0.25 * (high - low) or 0.01
+    axes.set_ylim(low - margin, high + margin)
+
+
+def _label_time(axes: Axes, unit: str) -> None:
+    """Label the axis of time: dates, numbers of decisions, or the log's own numbers."""
+    if unit == "date":
+        from matplotlib import dates  # noqa: PLC0415 - an extra
+
+        untyped: Any = dates
+        locator = untyped.AutoDateLocator(minticks=3, maxticks=6)
+        axes.xaxis.set_major_locator(locator)
+        axes.xaxis.set_major_formatter(untyped.ConciseDateFormatter(locator))
+        # The first or last possible date may stand for an unknown one; margins beyond it cannot be drawn.
+        low, high = axes.get_xlim()
+        first, last = untyped.date2num(np.array(["0001-01-01", "9999-12-31"], "datetime64[s]"))
+        axes.set_xlim(max(low, first), min(high, last))
+        return
+    from matplotlib.ticker import MaxNLocator  # noqa: PLC0415 - an extra
+
+    axes.set_xlabel("decisions" if unit == "row" else "time")
+    axes.xaxis.set_major_locator(MaxNLocator(4))
+    if unit == "row":
+        axes.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")

@@ -1,0 +1,3 @@
+"""A real browser, for the page."""
+
+from tests.browser import browser  # noqa: F401 - a fixture
