@@ -117,7 +117,15 @@ def write_parts(folder, kind):
 @pytest.mark.parametrize("kind", ["csv", "csv.gz", "jsonl.gz", "parquet"])
 def test_several_files_and_patterns(tmp_path, monkeypatch, kind):
     paths = write_parts(tmp_path, kind)
-    for source in (tmp_path, f"{tmp_path}/part-*", f"{tmp_path}/**/*.{kind}", paths, [str(p) for p in paths]):
+    (tmp_path / "_SUCCESS").touch()
+    for source in (
+        tmp_path,
+        f"{tmp_path}/*",
+        f"{tmp_path}/part-*",
+        f"{tmp_path}/**/*.{kind}",
+        paths,
+        [str(p) for p in paths],
+    ):
         log = Log.open(source)
         check(log)
         assert log.fingerprint() == Log.open(tmp_path).fingerprint()
@@ -356,6 +364,10 @@ def test_paths_that_are_refused(tmp_path):
     assert error_of(reading([first, second])) == (
         f"{first} and 1 more: contains CSV and Parquet files; keep all files of a log in one format"
     )
+    for other in ("-", "postgresql+psycopg://me:hunter2@host/db"):
+        assert error_of(reading([first, other])) == (
+            "several sources must be files, got a database or the standard input among them"
+        )
     assert error_of(reading(first, format="xlsx")) == (
         "format must be a suffix such as csv, tsv, jsonl.gz or parquet, got 'xlsx'"
     )

@@ -38,6 +38,8 @@ from fairbandits.logs.text_files import open_text
 STANDARD_INPUT_PATH = "-"
 _DUCKDB = ".duckdb"
 _GLOB_MARKS = "*?["
+# Dataset writers leave markers and metadata whose names start with a dot or an underscore.
+_MARKERS = "._"
 
 
 def open_source(
@@ -62,6 +64,8 @@ def open_source(
         raise LogError(f"{items[0]}: query must not be given, since this is no database")
     for item in items:
         refuse_object_store(item)
+        if len(items) > 1 and (scheme_of(item) or item == STANDARD_INPUT_PATH):
+            raise LogError("several sources must be files, got a database or the standard input among them")
     if items == [STANDARD_INPUT_PATH]:
         spool, file = spool_standard_input(format or "csv")
         with spool:
@@ -110,7 +114,8 @@ def _with_tokens(source: LogSource, na: tuple[str, ...]) -> LogSource:
 def _find_files(items: Sequence[str], suffix: str | None) -> tuple[list[DataFile], Path | None]:
     """Return the files of paths and patterns in order, and the folder of their partitions, if there is one."""
     paths = [path for item in items for path in _expand(item)]
-    for path in paths:
+    # All files of a folder belong to the same table, if to any.
+    for path in {path if path.is_dir() else path.parent: path for path in reversed(paths)}.values():
         refuse_table_formats(path)
     if len(paths) == 1 and paths[0].is_dir():
         return _files_of_folder(paths[0], suffix), paths[0]
@@ -133,8 +138,7 @@ def _files_of_folder(folder: Path, suffix: str | None) -> list[DataFile]:
     files = sorted(
         path
         for path in folder.rglob("*")
-        # Dataset writers leave markers and metadata whose names start with a dot or an underscore.
-        if path.is_file() and not any(name[0] in "._" for name in path.relative_to(folder).parts)
+        if path.is_file() and not any(name[0] in _MARKERS for name in path.relative_to(folder).parts)
     )
     found = [file for path in files if (file := data_file(path, suffix)) is not None]
     if not found:
@@ -149,7 +153,8 @@ def _expand(item: str) -> list[Path]:
         return [path]
     if not any(mark in item for mark in _GLOB_MARKS):
         raise _missing(path)
-    found = sorted(Path(match) for match in glob.glob(item, recursive=True) if Path(match).is_file())
+    matches = (Path(match) for match in glob.glob(item, recursive=True))
+    found = sorted(match for match in matches if match.is_file() and match.name[0] not in _MARKERS)
     if not found:
         raise LogError(f"{item}: no file matches this pattern")
     return found
