@@ -81,13 +81,20 @@ def test_provenance_settings_and_verdict(result, finished):
         "now": "unfair",
         "sentence": finished.verdict,
     }
-    assert audit(logs.make(2_000)).to_dict()["verdict"] == {"status": 0, "whole": None, "now": None, "sentence": None}
+    assert audit(logs.make(2_000)).to_dict()["verdict"] == {
+        "status": 0,
+        "whole": None,
+        "now": None,
+        "sentence": None,
+    }
 
 
 def test_the_date(monkeypatch):
     frame = logs.make(500)
     assert len(audit(frame, date="today").date) == 10
-    with pytest.raises(ValueError, match=r'date must be "today" or a date such as 2026-11-16, got \'16 November\''):
+    with pytest.raises(
+        ValueError, match=r'date must be "today" or a date such as 2026-11-16, got \'16 November\''
+    ):
         audit(frame, date="16 November")
 
 
@@ -140,7 +147,9 @@ def test_history(finished):
 def test_shares_belong_to_their_groups():
     """Rewards as harms swap the advantaged and the disadvantaged group, and nothing else."""
     frame = logs.make(8_000, unknown=0.0)
-    plain = [audit(frame, groups=["sex"], lower_is_better=each).to_dict()["comparisons"][0] for each in (False, True)]
+    plain = [
+        audit(frame, groups=["sex"], lower_is_better=each).to_dict()["comparisons"][0] for each in (False, True)
+    ]
     assert plain[0]["gap"]["advantaged"] == plain[1]["gap"]["disadvantaged"] == ["male"]
     arms = [{arm["arm"]: arm for arm in each["decomposition"]["arms"]} for each in plain]
     # Female users are never shown the last video.

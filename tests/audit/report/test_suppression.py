@@ -63,7 +63,10 @@ def test_hidden_numbers_are_nowhere(result, tmp_path, capsys):
     [left_out] = [each for each in plain["unassessed"] if len(each["attributes"]) == 2]
     assert left_out["small_groups"] is left_out["share"] is None
     page = (tmp_path / "audit.html").read_text()
-    assert '<th scope="row">f, C</th><td>&lt; 20</td><td>&lt; 20</td><td>&lt; 20</td><td></td><td>too small</td>' in page
+    assert (
+        '<th scope="row">f, C</th><td>&lt; 20</td><td>&lt; 20</td><td>&lt; 20</td><td></td><td>too small</td>'
+        in page
+    )
     assert "Not assessed by sex x race: users in groups too small to be shown." in page
     assert "Too small to compare (users in brackets): f, C (&lt; 20)." in page
     assert "more than 1.0% of the users could not be assessed by sex x race" in result.verdict
