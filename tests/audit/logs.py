@@ -34,7 +34,7 @@ def dated(frame, seed=0, days=60):
 
 
 def of_users(gap, n=100_000, days=100, n_users=4_000, seed=0):
-    """Return a log of users who come back, given the gap on each day; female users receive less if it is positive."""
+    """Return a log of users who come back, given by how much less female users receive on each day."""
     rng = np.random.default_rng(seed)
     user, day = rng.integers(n_users, size=n), rng.integers(days, size=n)
     sex = np.where(user % 2, "male", "female")

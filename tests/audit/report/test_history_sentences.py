@@ -19,7 +19,7 @@ IN_WINDOW, IN_ALL = "for sex in the most recent window", "for sex over the whole
             [
                 "Over the whole log, female users received 0.029 less reward per decision than male users",
                 "The whole interval lies within the tolerance of 0.05.",
-                f"{NOW}female users received 0.297 less than male users (95% CI: 0.272 to 0.322), above the tolerance.",
+                f"{NOW}female users received 0.297 less than male users (95% CI: 0.272 to 0.322), above",
                 "The gap opened during the log: this is the first window in which it is above the tolerance.",
             ],
             f"{IN_WINDOW}. Over the whole log, it is within the tolerance.",
@@ -30,8 +30,9 @@ IN_WINDOW, IN_ALL = "for sex in the most recent window", "for sex over the whole
             "reversed",
             [
                 "The whole interval lies within the tolerance of 0.05.",
-                f"{NOW}male users received 0.311 less than female users (95% CI: 0.286 to 0.335), above the tolerance.",
-                "The gap reversed: female users received less until 19 February 2024, male users from 20 February 2024 on.",
+                f"{NOW}male users received 0.311 less than female users (95% CI: 0.286 to 0.335), above",
+                "The gap reversed: female users received less until 19 February 2024, male users from 20 "
+                "February 2024 on.",
             ],
             f"{IN_WINDOW}. Over the whole log, it is within the tolerance.",
             id="reverses",
@@ -42,8 +43,9 @@ IN_WINDOW, IN_ALL = "for sex in the most recent window", "for sex over the whole
             [
                 "Over the whole log, female users received 0.149 less reward per decision than male users",
                 "The whole interval lies above the tolerance of 0.05.",
-                f"{NOW}male users received 0.012 less than female users (95% CI: 0.000 to 0.038), within the tolerance.",
-                "The gap closed: it was last above the tolerance from 10 to 19 February 2024, and is within it now.",
+                f"{NOW}male users received 0.012 less than female users (95% CI: 0.000 to 0.038), within",
+                "The gap closed: it was last above the tolerance from 10 to 19 February 2024, and is within "
+                "it now.",
             ],
             f"{IN_ALL}. In the most recent window, it is within the tolerance.",
             id="fixed",
@@ -53,8 +55,9 @@ IN_WINDOW, IN_ALL = "for sex in the most recent window", "for sex over the whole
             "steady",
             [
                 "The whole interval lies above the tolerance of 0.05.",
-                f"{NOW}female users received 0.090 less than male users (95% CI: 0.064 to 0.116), above the tolerance.",
-                "The gap was above the tolerance in 8 of 10 windows of time, and no window shows that it opened or closed.",
+                f"{NOW}female users received 0.090 less than male users (95% CI: 0.064 to 0.116), above",
+                "The gap was above the tolerance in 8 of 10 windows of time, and no window shows that it "
+                "opened or closed.",
             ],
             f"{IN_ALL} and in the most recent window.",
             id="steady",
@@ -63,7 +66,8 @@ IN_WINDOW, IN_ALL = "for sex in the most recent window", "for sex over the whole
             lambda day: 0.3 * (day // 10 % 3 == 1),
             "returned",
             [
-                "The gap came and went: it was above the tolerance in 3 of 10 windows of time, last from 11 to 20 March 2024."
+                "The gap came and went: it was above the tolerance in 3 of 10 windows of time, last from 11 "
+                "to 20 March 2024."
             ],
             f"{IN_ALL}. In the most recent window, it is within the tolerance.",
             id="comes and goes",
@@ -101,7 +105,8 @@ def test_no_gap():
         "In none of the 10 windows of time was the gap demonstrably above the tolerance."
     )
     assert result.verdict == (
-        "Fair (95% confidence): the gap is within the tolerance of 0.05 for sex, over the whole log and in the most "
+        "Fair (95% confidence): the gap is within the tolerance of 0.05 for sex, over the whole log and in "
+        "the most "
         "recent window."
     )
 
@@ -126,11 +131,13 @@ def test_99_users_who_all_received_nothing():
     )
     assert "This window has too little data on users with sex = other." in result.sentence
     assert result.sentence.endswith(
-        "The gap was last above the tolerance from 31 January to 9 February 2024. Since then, there is too little data "
+        "The gap was last above the tolerance from 31 January to 9 February 2024. Since then, there is too "
+        "little data "
         "on the groups concerned."
     )
     assert result.verdict.endswith(
-        "for sex over the whole log. In the most recent window, it is within the tolerance, with too little data on other."
+        "for sex over the whole log. In the most recent window, it is within the tolerance, with too little "
+        "data on other."
     )
 
 
@@ -167,7 +174,8 @@ def test_an_undecided_window():
     assert result.status == 3
     assert "; this window cannot tell whether the tolerance is met." in result.sentence
     assert result.verdict == (
-        "Undecided: over the whole log, the gap is within the tolerance of 0.05, but in the most recent window there "
+        "Undecided: over the whole log, the gap is within the tolerance of 0.05, but in the most recent "
+        "window there "
         "is too little data to tell for sex."
     )
 
