@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
@@ -11,6 +11,7 @@ from typing import Any
 from fairbandits.audit import verdict
 from fairbandits.audit.aggregation import aggregate_log, aggregate_units, merged
 from fairbandits.audit.comparison import compare_all
+from fairbandits.audit.further_analyses import add_further_analyses
 from fairbandits.audit.grouped_sums import group_by
 from fairbandits.audit.log_sums import MISSING, LogSums
 from fairbandits.audit.report.sentences import AuditSentences
@@ -121,6 +122,8 @@ def audit(
     min_rows: int = MIN_ROWS,
     max_unassessed: float = 0.01,
     lower_is_better: bool = False,
+    reference: str | Sequence[str] = (),
+    impact_ratios: bool = False,
     reward_range: tuple[float, float] = (0.0, 1.0),
     cluster: str | None = None,
     **named_roles: Any,
@@ -148,6 +151,10 @@ def audit(
         The largest share of users that may be left out of a verdict of "fair".
     lower_is_better : bool
         Whether rewards are harms.
+    reference : str or sequence of str
+        The groups that others are compared with, at most one for each attribute; by default the advantaged ones.
+    impact_ratios : bool
+        Whether to report impact ratios, as New York City's Local Law 144 asks for them, and the four-fifths rule.
     reward_range : tuple of two floats
         The lowest and the highest possible reward.
     cluster : str, optional
@@ -168,7 +175,10 @@ def audit(
     >>> result.status, result.verdict
     (1, 'Unfair (95% confidence): the gap exceeds the tolerance of 0.02 for sex.')
     """
-    settings = AuditSettings(confidence, tolerance, sequential, min_rows, max_unassessed, lower_is_better)
+    named = (reference,) if isinstance(reference, str) else tuple(reference)
+    settings = AuditSettings(
+        confidence, tolerance, sequential, min_rows, max_unassessed, lower_is_better, named, impact_ratios
+    )
     bounds = as_range(reward_range)
     opened = as_log(log, roles, **named_roles)
     if not opened.roles.groups:
@@ -182,6 +192,9 @@ def audit(
     if not sequential:
         aggregate = partial(aggregate_units, windows=windows, lowest=bounds[0])
         units = map_reduce(opened.split, aggregate, merged, cluster)
+    comparisons = compare_all(sums, units, windows, settings)
+    if units is not None:
+        comparisons = add_further_analyses(comparisons, opened, (sums, units, windows), settings, cluster)
     return Audit(
         name=opened.name,
         roles=opened.roles,
@@ -190,7 +203,7 @@ def audit(
         missing=int(sums.sums[:, MISSING].sum()),
         reward_range=sums.reward_range,
         settings=settings,
-        comparisons=compare_all(sums, units, windows, settings),
+        comparisons=comparisons,
     )
 
 

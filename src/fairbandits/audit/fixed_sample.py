@@ -135,6 +135,7 @@ class _FixedSampleComparison:
             None,
             arm_effects(self.sums, pair, self._effect, lambda arms: self._effect_errors(pair, arms)),
             missing_rewards(self.sums, shares, IntervalEstimate(*share_gap), compared, pair),
+            gaps,
         )
 
     # -- over time -------------------------------------------------------------------------------------

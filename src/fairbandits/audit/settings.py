@@ -32,6 +32,10 @@ class AuditSettings:
         The largest share of users that may be left out of a verdict of "fair".
     lower_is_better : bool
         Whether rewards are harms, so that the group with the highest mean is disadvantaged.
+    reference : tuple of str
+        The groups that others are compared with, at most one for each attribute; by default the advantaged ones.
+    impact_ratios : bool
+        Whether to report impact ratios.
     """
 
     confidence: float = 0.95
@@ -40,6 +44,8 @@ class AuditSettings:
     min_rows: int = MIN_ROWS
     max_unassessed: float = 0.01
     lower_is_better: bool = False
+    reference: tuple[str, ...] = ()
+    impact_ratios: bool = False
 
     def __post_init__(self) -> None:
         if not isinstance(self.confidence, Real) or not 0.0 < self.confidence < 1.0:
@@ -49,6 +55,8 @@ class AuditSettings:
         if not _is_between(self.max_unassessed, 1.0):
             raise ValueError(f"max_unassessed must be between 0 and 1, got {self.max_unassessed!r}")
         check_integer("min_rows", self.min_rows, 1)
+        if self.sequential and (self.reference or self.impact_ratios):
+            raise ValueError("reference and impact_ratios must not be set with sequential; they need a finished log")
 
 
 def _is_between(value: Any, highest: float) -> bool:
