@@ -100,7 +100,9 @@ def adjust(
     factors = tuple(factor for factor in source.factors if factor not in grouped.attributes)
     if not factors:
         return None
-    compare = _Strata(source, grouped, factors) if isinstance(source, StrataSums) else _Rows(source, grouped, factors)
+    compare = (
+        _Strata(source, grouped, factors) if isinstance(source, StrataSums) else _Rows(source, grouped, factors)
+    )
     second = grouped.labels.index(comparison.reference.labels)
     span = grouped.reward_range[1] - grouped.reward_range[0]
     each = sidak(error, len(comparison.groups))

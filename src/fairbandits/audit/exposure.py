@@ -1,4 +1,4 @@
-"""How exposure is spread over arms in each group, and whether a group is shown fewer arms than the reference group.
+"""Exposure of groups to arms: how it is spread, and whether a group is shown fewer arms than the reference group.
 
 Exposure is counted in decisions with a reward, as in the decomposition over arms.
 """
@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fairbandits.audit.intervals import IntervalEstimate
 from fairbandits.categorical import Label
@@ -44,11 +45,14 @@ class GroupExposure:
         The number of arms that the group was shown at least once.
     coverage : float
         Their share of the catalogue.
-    rarefied_arms : float
-        The expected number of different arms in `Exposure.decisions` decisions of the group.
+    decisions : float
+        The number of decisions at which the group is compared with the reference group: half of those of the
+        smaller one of the two.
     arms_difference, gini_difference : IntervalEstimate
         The expected number of arms and the expected Gini coefficient in that many decisions, minus those of the
         reference group; NaN for the reference group itself.
+    reference_arms : float
+        The expected number of arms of the reference group in that many decisions.
     """
 
     group: GroupResult
@@ -56,9 +60,10 @@ class GroupExposure:
     gini: float
     arms_shown: int
     coverage: float
-    rarefied_arms: float
+    decisions: float
     arms_difference: IntervalEstimate
     gini_difference: IntervalEstimate
+    reference_arms: float
 
     @property
     def is_narrower(self) -> bool:
@@ -76,8 +81,6 @@ class Exposure:
         The group that the others are compared with.
     n_arms : int
         The number of arms in the catalogue: those that anybody was shown.
-    decisions : float
-        The number of decisions at which groups are compared: half of those of the smallest group.
     arms : tuple
         The arms with the largest exposure.
     groups : tuple of GroupExposure
@@ -86,7 +89,6 @@ class Exposure:
 
     reference: GroupResult
     n_arms: int
-    decisions: float
     arms: tuple[Label, ...]
     groups: tuple[GroupExposure, ...]
 
@@ -112,43 +114,53 @@ def analyse_exposure(
     error : float
         The error probability of all intervals together.
     """
-    groups = [group for group in comparison.compared if group is not reference] + [reference]
-    tables = [_fold_counts(grouped, units, group) for group in groups]
     everybody = np.bincount(units.arm, units.fold_counts.sum(axis=1), minlength=len(units.arms))
     catalogue = np.flatnonzero(everybody)
     if catalogue.size < 2:
         return None
-    tables = [table[catalogue] for table in tables]
-    decisions = min(table.sum() for table in tables) / 2.0
-    rng = np.random.default_rng(_SEED)
-    arms = [rarefied_arms(table, decisions) for table in tables]
-    ginis = [rarefied_gini(table, decisions, rng) for table in tables]
     # Ties are broken by name, so that results do not depend on the order of the rows.
     order = sorted(range(catalogue.size), key=lambda k: (-everybody[catalogue[k]], str(units.arms[catalogue[k]])))
     top = np.array(order[:_MAX_ARMS])
-    each = sidak(error, 2 * (len(groups) - 1))
+    others = [group for group in comparison.compared if group is not reference]
+    tables = {group: _fold_counts(grouped, units, group)[catalogue] for group in (*others, reference)}
+    each = sidak(error, 2 * len(others))
+    compared = [(group, _compare(tables[group], tables[reference], each)) for group in others]
     return Exposure(
         reference,
         int(catalogue.size),
-        float(decisions),
         tuple(units.arms[catalogue[k]] for k in top),
         tuple(
-            GroupExposure(
-                group,
-                tuple((table.sum(axis=1)[top] / table.sum()).tolist()),
-                gini(table.sum(axis=1)),
-                (shown := int((table.sum(axis=1) > 0).sum())),
-                shown / catalogue.size,
-                arms[k].value,
-                _difference(arms[k], arms[-1], each) if group is not reference else _NO_DIFFERENCE,
-                _difference(ginis[k], ginis[-1], each) if group is not reference else _NO_DIFFERENCE,
-            )
-            for k, (group, table) in enumerate(zip(groups, tables, strict=True))
+            GroupExposure(group, *_spread(tables[group], top), *differences)
+            for group, differences in (*compared, (reference, _NO_DIFFERENCE))
         ),
     )
 
 
-_NO_DIFFERENCE = IntervalEstimate(math.nan, math.nan, math.nan)
+_NAN = IntervalEstimate(math.nan, math.nan, math.nan)
+_NO_DIFFERENCE = (math.nan, _NAN, _NAN, math.nan)
+
+
+def _spread(table: Floats, top: NDArray[np.int64]) -> tuple[tuple[float, ...], float, int, float]:
+    """Return the shares of the top arms, the Gini coefficient, the number of arms shown and the coverage."""
+    counts = table.sum(axis=1)
+    n_shown = int((counts > 0).sum())
+    return tuple((counts[top] / counts.sum()).tolist()), gini(counts), n_shown, n_shown / counts.size
+
+
+def _compare(
+    first: Floats, second: Floats, error: float
+) -> tuple[float, IntervalEstimate, IntervalEstimate, float]:
+    """Return the number of decisions, the differences in arms and Gini coefficients, and the second one's arms."""
+    decisions = float(min(first.sum(), second.sum())) / 2.0
+    rng = np.random.default_rng(_SEED)
+    arms = [rarefied_arms(table, decisions) for table in (first, second)]
+    ginis = [rarefied_gini(table, decisions, rng) for table in (first, second)]
+    return (
+        decisions,
+        _difference(arms[0], arms[1], error),
+        _difference(ginis[0], ginis[1], error),
+        arms[1].value,
+    )
 
 
 def _difference(first: JackknifeEstimate, second: JackknifeEstimate, error: float) -> IntervalEstimate:

@@ -1,7 +1,7 @@
 """What an audit reports beside gaps: a reference group, exposure, impact ratios and adjusted gaps.
 
-No verdict depends on them. Each kind has an error probability of its own, divided over all comparisons, so the intervals of
-one kind hold jointly.
+No verdict depends on them. Each kind has an error probability of its own, divided over all comparisons, so the
+intervals of one kind hold jointly.
 """
 
 from __future__ import annotations

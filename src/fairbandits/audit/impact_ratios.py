@@ -1,7 +1,7 @@
 """Impact ratios as New York City's Local Law 144 asks for them, and the four-fifths rule.
 
-The selection rate of a category is the share of its decisions with the favourable outcome; for scores, the share of its
-users above the median of all users. The impact ratio divides it by the rate of the most selected category.
+The selection rate of a category is the share of its decisions with the favourable outcome; for scores, the share
+of its users above the median of all users. The impact ratio divides it by the rate of the most selected category.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ class ImpactRatio:
         The impact ratio; exactly 1 for the most selected category. Without an interval (NaN) if one of the two
         categories is too small.
     p_value, corrected_p_value : float
-        Fisher's exact test against the most selected category, two-sided; and corrected for all pairs (Bonferroni),
-        because that category is known from the same data. NaN if the test does not apply.
+        Fisher's exact test against the most selected category, two-sided; and corrected for all pairs
+        (Bonferroni), because that category is known from the same data. NaN if the test does not apply.
     """
 
     group: GroupResult
@@ -150,7 +150,7 @@ def impact_ratios(comparison: Comparison, rates: SelectionRates, error: float) -
 
 
 def _error_of_gaps(comparison: Comparison, error: float) -> float:
-    """Return the error probability of the differences between groups, so that all tables have the same intervals."""
+    """Return the error probability of the gap, so that all tables have the same intervals."""
     pairwise = comparison.analysis.pairwise if comparison.analysis is not None else None
     return error if pairwise is None else pairwise.error
 

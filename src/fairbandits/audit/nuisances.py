@@ -42,7 +42,7 @@ class Nuisances:
 
 
 def design_matrix(factors: Sequence[Categorical | Floats]) -> Any:
-    """Return factors as features: text as indicators, numbers as cubic splines with an indicator of unknown values."""
+    """Return factors as features: indicators for text, cubic splines and an indicator of NaN for numbers."""
     from scipy.sparse import csr_matrix, hstack  # noqa: PLC0415 - slow to import
 
     return hstack([csr_matrix(_features(factor)) for factor in factors], format="csr")
@@ -101,4 +101,4 @@ def _predict(features: Any, values: Floats, target: Any, is_binary: bool) -> Flo
     if is_binary:
         model = LogisticRegression(max_iter=1_000).fit(features, values)
         return np.asarray(model.predict_proba(target)[:, 1])
-    return np.clip(Ridge().fit(features, values).predict(target), 0.0, 1.0)
+    return np.asarray(np.clip(Ridge().fit(features, values).predict(target), 0.0, 1.0))

@@ -70,7 +70,7 @@ def check_reference(comparisons: Sequence[Comparison], reference: Sequence[str])
 
 
 def find_reference(comparison: Comparison, reference: Sequence[str]) -> GroupResult | None:
-    """Return the reference group of a comparison: the named one, or the advantaged one; None if it is too small."""
+    """Return the reference group: the named one, or else the advantaged one; None if it is too small."""
     named = [group for group in comparison.groups if all(str(label) in reference for label in group.labels)]
     if named:
         return named[0] if named[0].is_large_enough else None
@@ -94,7 +94,10 @@ def compare_with_reference(
 
 
 def difference_and_ratio(
-    pairwise: PairwiseGaps, i: np.ndarray[tuple[int], np.dtype[np.int64]], j: int, reward_range: tuple[float, float]
+    pairwise: PairwiseGaps,
+    i: np.ndarray[tuple[int], np.dtype[np.int64]],
+    j: int,
+    reward_range: tuple[float, float],
 ) -> list[tuple[IntervalEstimate, IntervalEstimate]]:
     """Return the differences and the ratios of the means of groups i to that of group j, in units of rewards."""
     lowest, span = reward_range[0], reward_range[1] - reward_range[0]

@@ -25,8 +25,8 @@ _ALL = np.uint64(2**64 - 1)
 class RowSample:
     """Rows with a reward: the user, the combination of groups, the reward and the factors.
 
-    A sample consists of the users whose key is at most a limit. Keys are random numbers that depend on the user's id
-    alone, so every part of a log has the same sample, and the same log always has it.
+    A sample consists of the users whose key is at most a limit. Keys are random numbers that depend on the user's
+    id alone, so every part of a log has the same sample, and the same log always has it.
 
     Parameters
     ----------
@@ -56,8 +56,9 @@ class RowSample:
     def add(self, chunk: Chunk) -> None:
         """Add the rows of a chunk."""
         columns = [self._values(factor, chunk.given[factor]) for factor in self.factors]
-        rows = user_keys(chunk), self.combinations.numbers(chunk.group), chunk.reward, *columns
-        self._append(rows, ~np.isnan(chunk.reward) & (rows[0] <= self._limit))
+        keys = user_keys(chunk)
+        rows = (keys, self.combinations.numbers(chunk.group), chunk.reward, *columns)
+        self._append(rows, ~np.isnan(chunk.reward) & (keys <= self._limit))
 
     def merge(self, other: RowSample) -> None:
         """Add the rows of another part of the log; codes may differ, labels are matched."""
@@ -115,4 +116,3 @@ def sample_rows(log: Log, factors: Sequence[str] = (), max_rows: int = MAX_ROWS)
     for chunk in log.chunks(columns=[*roles.groups, *factors, *([roles.user] if roles.user else [])]):
         rows.add(chunk)
     return rows
-

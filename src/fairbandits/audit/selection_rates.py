@@ -106,7 +106,7 @@ def _scoring_rates(
     is_selected = score < median if lower_is_better else score > median
     known, n_groups = group >= 0, len(grouped.labels)
     n = np.bincount(group[known], minlength=n_groups).astype(float)
-    selected = np.bincount(group[known], is_selected[known], minlength=n_groups)
+    selected = np.bincount(group[known & is_selected], minlength=n_groups).astype(float)
     no_test = "rewards are scores, and it is for selections"
     means = row_means(n, selected, selected)
     return SelectionRates("scoring", grouped.labels, means, n / share, median, no_test, share)

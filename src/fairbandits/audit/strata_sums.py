@@ -56,7 +56,9 @@ class StrataSums:
         stratum = self._strata.numbers(columns)
         self.is_too_many = len(self._strata) > MAX_STRATA
         labels: list[Any] = [
-            tuple(columns[f].labels[code] if code >= 0 else None for f, code in zip(self.factors, row, strict=True))
+            tuple(
+                columns[f].labels[code] if code >= 0 else None for f, code in zip(self.factors, row, strict=True)
+            )
             for row in self._strata.codes
         ]
         window = np.zeros(len(chunk), np.int64)

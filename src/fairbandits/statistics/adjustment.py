@@ -1,8 +1,8 @@
 """Differences between two groups with the same distribution of factors: standardised, or doubly robust.
 
-Both compare like with like: the mean, over the factors of both groups together, of the difference in expected reward
-between users of the two groups who have the same factors. The variance follows from influence functions, summed over the
-rows of a user, so the rows of a user may depend on each other.
+Both compare like with like: the mean, over the factors of both groups together, of the difference in expected
+reward between users of the two groups who have the same factors. The variance follows from influence functions,
+summed over the rows of a user, so the rows of a user may depend on each other.
 """
 
 from __future__ import annotations
@@ -104,8 +104,8 @@ def doubly_robust_difference(
 
         m1 - m2 + 1{first} (r - m1) / p - 1{second} (r - m2) / (1 - p)
 
-    It is right if the propensities or the means are, and with cross-fitted predictions its interval allows both to be
-    learned slowly (Chernozhukov and others 2018).
+    It is right if the propensities or the means are, and with cross-fitted predictions its interval allows both to
+    be learned slowly (Chernozhukov and others 2018).
 
     Parameters
     ----------

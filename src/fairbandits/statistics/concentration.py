@@ -1,8 +1,8 @@
 """How exposure is spread over arms: Gini coefficient and number of arms, at an equal number of decisions.
 
 Both depend on the number of decisions: a larger group is shown more arms by chance, and its exposure looks less
-concentrated. Groups are therefore compared at the same number of decisions (rarefaction). Whole folds of users are drawn,
-not decisions, because the decisions of a user may repeat the same arms.
+concentrated. Groups are therefore compared at the same number of decisions (rarefaction). Whole folds of users are
+drawn, not decisions, because the decisions of a user may repeat the same arms.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ def gini(counts: Floats) -> float:
 def rarefied_arms(counts: Floats, decisions: float) -> JackknifeEstimate:
     """Return the expected number of different arms in some of a group's decisions.
 
-    Sample-based rarefaction (Colwell, Mao and Chang 2004): an arm that occurs in `k` of `F` folds is missing from `m`
-    random folds with probability `C(F - k, m) / C(F, m)`. The variance is that of the jackknife over folds.
+    Sample-based rarefaction (Colwell, Mao and Chang 2004): an arm that occurs in `k` of `F` folds is missing from
+    `m` random folds with probability `C(F - k, m) / C(F, m)`. The variance is that of the jackknife over folds.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ def rarefied_arms(counts: Floats, decisions: float) -> JackknifeEstimate:
 
 
 def _draw_folds(is_shown: NDArray[np.bool_], sizes: Floats, decisions: float) -> tuple[float, Floats]:
-    """Return the expected number of arms in as many folds as have the given decisions, in all and without each fold."""
+    """Return the expected number of arms in a draw of folds, of all folds and without each of them."""
     occurrences, n_folds, total = is_shown.sum(axis=1).astype(float), is_shown.shape[1], sizes.sum()
     left_out = [
         _arms_in_draw(occurrences - is_shown[:, fold], n_folds - 1, (n_folds - 1) * decisions / (total - size))
@@ -84,13 +84,14 @@ def _draw_folds(is_shown: NDArray[np.bool_], sizes: Floats, decisions: float) ->
 
 
 def _arms_in_draw(occurrences: Floats, n: float, m: float) -> float:
-    """Return the expected number of arms in m of n units, given in how many units each arm occurs; m may be fractional."""
+    """Return the expected number of arms in m of n units, given the number of units with each arm."""
     from scipy.special import gammaln  # noqa: PLC0415 - slow to import
 
     m = min(m, n)
     k = occurrences[occurrences > 0]
     others = np.maximum(n - k - m, -1.0)
-    # The logarithm of C(n - k, m) / C(n, m). Gamma functions interpolate it; gammaln(0) is infinite: nothing is missing.
+    # The logarithm of C(n - k, m) / C(n, m). Gamma functions interpolate it; gammaln(0) is infinite: nothing is
+    # missing.
     log_missing = gammaln(n - k + 1.0) + gammaln(n - m + 1.0) - gammaln(others + 1.0) - gammaln(n + 1.0)
     return float((1.0 - np.exp(log_missing)).sum())
 
@@ -99,8 +100,8 @@ def rarefied_gini(counts: Floats, decisions: float, rng: np.random.Generator) ->
     """Return the expected Gini coefficient of some of a group's decisions.
 
     It is averaged over random subsets of folds. The variance is that of the delete-d jackknife (Shao and Wu 1989),
-    which holds for statistics as little smooth as this one: the variance between subsets of `m` of `F` folds, times
-    `m / (F - m)`.
+    which holds for statistics as little smooth as this one: the variance between subsets of `m` of `F` folds,
+    times `m / (F - m)`.
 
     Parameters
     ----------
@@ -130,4 +131,6 @@ def _draw(counts: Floats, m: float, decisions: float, rng: np.random.Generator) 
     drawn = counts[:, rng.permutation(counts.shape[1])[: max(size, 1)]].sum(axis=1)
     if m >= _MIN_FOLDS or drawn.sum() <= decisions:
         return np.asarray(drawn)
-    return rng.multivariate_hypergeometric(drawn.astype(np.int64), round(decisions), method="marginals").astype(float)
+    return rng.multivariate_hypergeometric(drawn.astype(np.int64), round(decisions), method="marginals").astype(
+        float
+    )

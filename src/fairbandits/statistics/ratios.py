@@ -1,10 +1,10 @@
 """Fixed-sample confidence intervals of ratios of means.
 
-The interval combines those of the two means (MOVER-R; Donner and Zou, *Closed-form confidence intervals for functions of
-the normal mean and standard deviation*, 2012): its bounds are the ratios `t` at which the MOVER interval of
-`mean[i] - t mean[j]` begins and ends at zero. So it excludes 1 exactly if the interval of the difference excludes 0, and it
-holds for rare rewards, where the interval of the logarithm of the ratio does not exist.
-`benchmarks/audit_adjusted_coverage.py` measures its coverage.
+The interval combines those of the two means (MOVER-R; Donner and Zou, *Closed-form confidence intervals for
+functions of the normal mean and standard deviation*, 2012): its bounds are the ratios `t` at which the MOVER
+interval of `mean[i] - t mean[j]` begins and ends at zero. So it excludes 1 exactly if the interval of the
+difference excludes 0, and it holds for rare rewards, where the interval of the logarithm of the ratio does not
+exist. `benchmarks/audit_adjusted_coverage.py` measures its coverage.
 """
 
 from __future__ import annotations

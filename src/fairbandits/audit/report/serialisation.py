@@ -10,6 +10,7 @@ import numpy as np
 from fairbandits import __version__
 from fairbandits.audit.audit import Audit
 from fairbandits.audit.intervals import IntervalEstimate
+from fairbandits.audit.report.further_sections import further_to_dict
 from fairbandits.audit.report.sentences import AuditSentences
 from fairbandits.audit.results import (
     ArmContribution,
@@ -58,6 +59,7 @@ def comparison_to_dict(comparison: Comparison, sentences: AuditSentences) -> dic
         "sentence": sentences.summary(comparison),
         "groups": [_group(group) for group in comparison.groups],
         **(_analysis(comparison.analysis) if comparison.analysis is not None else _no_analysis()),
+        **further_to_dict(comparison),
     }
 
 
