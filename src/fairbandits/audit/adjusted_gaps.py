@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 Method = Literal["standardised", "doubly robust"]
 # Rows whose factors are this many times as frequent in one group as in the other are not comparable.
-_MAX_DENSITY_RATIO = 100.0
+_MAX_DENSITY_RATIO = 50.0
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,8 @@ _MAX_LEVELS = 10
 # Text with more values: the rare ones are taken together.
 _MAX_CATEGORIES = 100
 _N_KNOTS = 5
+# A weak penalty: a strong one would hide that the groups do not overlap.
+_C = 10.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,6 +101,6 @@ def _predict(features: Any, values: Floats, target: Any, is_binary: bool) -> Flo
     if not values.size or values.min() == values.max():
         return np.full(target.shape[0], values[0] if values.size else 0.5)
     if is_binary:
-        model = LogisticRegression(max_iter=1_000).fit(features, values)
+        model = LogisticRegression(C=_C, max_iter=1_000).fit(features, values)
         return np.asarray(model.predict_proba(target)[:, 1])
     return np.asarray(np.clip(Ridge().fit(features, values).predict(target), 0.0, 1.0))

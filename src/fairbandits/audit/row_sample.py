@@ -57,7 +57,7 @@ class RowSample:
         """Add the rows of a chunk."""
         columns = [self._values(factor, chunk.given[factor]) for factor in self.factors]
         keys = user_keys(chunk)
-        rows = (keys, self.combinations.numbers(chunk.group), chunk.reward, *columns)
+        rows: tuple[NDArray[Any], ...] = (keys, self.combinations.numbers(chunk.group), chunk.reward, *columns)
         self._append(rows, ~np.isnan(chunk.reward) & (keys <= self._limit))
 
     def merge(self, other: RowSample) -> None:

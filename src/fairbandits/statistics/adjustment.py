@@ -88,7 +88,9 @@ def standardised_difference(counts: Floats, totals: Floats) -> AdjustedEstimate:
     moves = (totals - mean[..., None] * counts) / (n[..., None] - counts)
     influence = weight @ (moves[0] - moves[1]) + (difference - value) @ both / both.sum()
     sizes = both.sum(axis=0)
-    return AdjustedEstimate(value, _cluster_error(influence[sizes > 0]), _effective(sizes) - 1.0)
+    n_folds = int((sizes > 0).sum())
+    error = float(np.sqrt((n_folds - 1) / n_folds * (influence**2).sum()))
+    return AdjustedEstimate(value, error, _effective(sizes) - 1.0)
 
 
 def doubly_robust_difference(
@@ -128,13 +130,8 @@ def doubly_robust_difference(
     value = float(scores.mean())
     _, number, rows = np.unique(user, return_inverse=True, return_counts=True)
     influence = np.bincount(number, scores - value) / scores.size
-    return AdjustedEstimate(value, _cluster_error(influence), _effective(rows) - 1.0)
-
-
-def _cluster_error(influence: Floats) -> float:
-    """Return the standard error of a sum of the influences of independent clusters."""
-    n = influence.size
-    return float(np.sqrt(n / (n - 1) * (influence**2).sum())) if n > 1 else float("inf")
+    error = float(np.sqrt(rows.size / (rows.size - 1) * (influence**2).sum())) if rows.size > 1 else np.inf
+    return AdjustedEstimate(value, error, _effective(rows) - 1.0)
 
 
 def _effective(sizes: Any) -> float:

@@ -11,7 +11,7 @@ from fairbandits.audit.results import Comparison
 from fairbandits.report.phrases import describe_users, number_formatter, percent
 
 _METHOD = (
-    "Larger groups are shown more arms by chance, so two groups are compared at the same number of decisions, half "
+    "Larger groups are shown more arms by chance, so groups are compared at the same number of decisions: half "
     "of those of the smaller one. The Gini coefficient is 0 if a group is shown all arms equally often; its "
     "differences are at equal decisions as well. The intervals are from the jackknife over 64 folds of users."
 )
