@@ -130,6 +130,13 @@ def test_rewards_that_are_not_binary_and_their_range():
         assert gap.adjusted.value == pytest.approx(-0.4, abs=0.02)
 
 
+def test_a_watched_log_has_no_adjusted_gaps():
+    with pytest.raises(
+        ValueError, match="given must not be set with sequential; adjusted gaps need a finished log"
+    ):
+        audit(make(0.0, 0, n_users=100), groups=["sex"], given=["education"], sequential=True)
+
+
 def test_several_groups_are_each_compared_with_the_reference():
     log = make(0.0, 1, n_users=900)
     log["race"] = np.array(["Asian", "Black", "White"])[log["user"] % 3]

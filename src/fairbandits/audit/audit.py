@@ -185,6 +185,8 @@ def audit(
         raise LogError(
             f"{opened.name}: no group column is given or recognised by its name; set groups=[...] (--group)"
         )
+    if sequential and opened.roles.given:
+        raise ValueError("given must not be set with sequential; adjusted gaps need a finished log")
     sums = map_reduce(opened.split, partial(aggregate_log, reward_range=bounds), merged, cluster)
     _check_groups(opened, sums)
     windows = Windows.covering(sums.blocks)
