@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
@@ -11,6 +11,7 @@ from typing import Any
 from fairbandits.audit import verdict
 from fairbandits.audit.aggregation import aggregate_log, aggregate_units, merged
 from fairbandits.audit.comparison import compare_all
+from fairbandits.audit.further_analyses import add_further_analyses
 from fairbandits.audit.grouped_sums import group_by
 from fairbandits.audit.log_sums import MISSING, LogSums
 from fairbandits.audit.report.provenance import fingerprint_of, parse_date
@@ -132,6 +133,8 @@ def audit(
     lower_is_better: bool = False,
     min_cell: int = 0,
     date: str | None = None,
+    reference: str | Sequence[str] = (),
+    impact_ratios: bool = False,
     reward_range: tuple[float, float] = (0.0, 1.0),
     cluster: str | None = None,
     **named_roles: Any,
@@ -164,6 +167,10 @@ def audit(
     date : str, optional
         The date of the audit, as in 2026-11-16, or "today". By default the report has no date, so that the same log
         gives the same files.
+    reference : str or sequence of str
+        The groups that others are compared with, at most one for each attribute; by default the advantaged ones.
+    impact_ratios : bool
+        Whether to report impact ratios, as New York City's Local Law 144 asks for them, and the four-fifths rule.
     reward_range : tuple of two floats
         The lowest and the highest possible reward.
     cluster : str, optional
@@ -184,8 +191,17 @@ def audit(
     >>> result.status, result.verdict
     (1, 'Unfair (95% confidence): the gap exceeds the tolerance of 0.02 for sex.')
     """
+    named = (reference,) if isinstance(reference, str) else tuple(reference)
     settings = AuditSettings(
-        confidence, tolerance, sequential, min_rows, max_unassessed, lower_is_better, min_cell
+        confidence,
+        tolerance,
+        sequential,
+        min_rows,
+        max_unassessed,
+        lower_is_better,
+        min_cell,
+        named,
+        impact_ratios,
     )
     day = parse_date(date)
     bounds = as_range(reward_range)
@@ -194,6 +210,8 @@ def audit(
         raise LogError(
             f"{opened.name}: no group column is given or recognised by its name; set groups=[...] (--group)"
         )
+    if sequential and opened.roles.given:
+        raise ValueError("given must not be set with sequential; adjusted gaps need a finished log")
     sums = map_reduce(opened.split, partial(aggregate_log, reward_range=bounds), merged, cluster)
     _check_groups(opened, sums)
     windows = Windows.covering(sums.blocks)
@@ -201,6 +219,9 @@ def audit(
     if not sequential:
         aggregate = partial(aggregate_units, windows=windows, lowest=bounds[0])
         units = map_reduce(opened.split, aggregate, merged, cluster)
+    comparisons = compare_all(sums, units, windows, settings)
+    if units is not None:
+        comparisons = add_further_analyses(comparisons, opened, (sums, units, windows), settings, cluster)
     return Audit(
         name=opened.name,
         roles=opened.roles,
@@ -209,7 +230,7 @@ def audit(
         missing=int(sums.sums[:, MISSING].sum()),
         reward_range=sums.reward_range,
         settings=settings,
-        comparisons=compare_all(sums, units, windows, settings),
+        comparisons=comparisons,
         date=day,
         fingerprint=fingerprint_of(opened),
     )

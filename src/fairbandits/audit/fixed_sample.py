@@ -135,6 +135,7 @@ class _FixedSampleComparison:
                 self.sums, pair, self._effect, lambda arms: self._effect_errors(pair, arms), self.settings.min_cell
             ),
             missing_rewards(self.sums, shares, IntervalEstimate(*share_gap), compared, pair),
+            gaps,
         )
 
     # -- over time -------------------------------------------------------------------------------------

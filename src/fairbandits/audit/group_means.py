@@ -54,7 +54,7 @@ def group_means(grouped: GroupedSums, units: UnitSums, windows: Windows) -> Grou
 
 
 def _from_units(grouped: GroupedSums, units: UnitSums, by_window: RewardSums, span: float) -> GroupMeansOverTime:
-    group, counts, totals, missing = _users(grouped, units)
+    group, counts, totals, missing = sums_of_users(grouped, units)
     known = group >= 0
     n_groups, n_windows = len(grouped.labels), by_window.count.shape[0]
     group, counts, totals, missing, everybody = (
@@ -81,7 +81,7 @@ def _from_units(grouped: GroupedSums, units: UnitSums, by_window: RewardSums, sp
     )
 
 
-def _users(grouped: GroupedSums, units: UnitSums) -> tuple[NDArray[np.int64], ...]:
+def sums_of_users(grouped: GroupedSums, units: UnitSums) -> tuple[NDArray[np.int64], ...]:
     """Return the group of each user, -1 if it is unknown, and the sums; a user's units within a group are added."""
     group = grouped.groups_of(units.combinations)[units.units.combinations]
     arrays = group, units.counts, units.totals, units.missing

@@ -7,7 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from fairbandits.audit.adjusted_gaps import AdjustedGaps
+from fairbandits.audit.exposure import Exposure
+from fairbandits.audit.impact_ratios import ImpactRatios
 from fairbandits.audit.intervals import GroupMeans, IntervalEstimate
+from fairbandits.audit.reference import ReferenceComparison
+from fairbandits.audit.simultaneous import PairwiseGaps
 from fairbandits.audit.time_blocks import TimeBlocks
 from fairbandits.audit.windows import Windows
 from fairbandits.categorical import Label
@@ -262,6 +267,8 @@ class GapAnalysis:
         The decomposition over arms.
     missing : MissingRewards
         The possible influence of missing rewards.
+    pairwise : PairwiseGaps or None
+        The differences of all pairs of groups; None in a sequential audit.
     """
 
     attributes: tuple[str, ...]
@@ -274,6 +281,7 @@ class GapAnalysis:
     timeline: Timeline | None
     decomposition: Decomposition
     missing: MissingRewards
+    pairwise: PairwiseGaps | None = None
 
     @property
     def has_history(self) -> bool:
@@ -322,6 +330,14 @@ class Comparison:
         The gap; None if there are no two groups to compare.
     unassessed : Unassessed
         The users about whom nothing can be said.
+    reference : ReferenceComparison or None
+        Differences and ratios to the reference group.
+    exposure : Exposure or None
+        How exposure is spread over arms.
+    impact : ImpactRatios or None
+        Impact ratios, if they were asked for.
+    adjusted : AdjustedGaps or None
+        Differences adjusted for factors, if the log has the role `given`.
     """
 
     attributes: tuple[str, ...]
@@ -329,6 +345,10 @@ class Comparison:
     conclusion: str
     analysis: GapAnalysis | None
     unassessed: Unassessed
+    reference: ReferenceComparison | None = None
+    exposure: Exposure | None = None
+    impact: ImpactRatios | None = None
+    adjusted: AdjustedGaps | None = None
 
     @property
     def recent_conclusion(self) -> str | None:

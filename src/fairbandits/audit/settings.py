@@ -34,6 +34,10 @@ class AuditSettings:
         Whether rewards are harms, so that the group with the highest mean is disadvantaged.
     min_cell : int
         The number of users below which a group, or a group of an arm, is neither compared nor shown.
+    reference : tuple of str
+        The groups that others are compared with, at most one for each attribute; by default the advantaged ones.
+    impact_ratios : bool
+        Whether to report impact ratios.
     """
 
     confidence: float = 0.95
@@ -43,6 +47,8 @@ class AuditSettings:
     max_unassessed: float = 0.01
     lower_is_better: bool = False
     min_cell: int = 0
+    reference: tuple[str, ...] = ()
+    impact_ratios: bool = False
 
     def __post_init__(self) -> None:
         if not isinstance(self.confidence, Real) or not 0.0 < self.confidence < 1.0:
@@ -53,6 +59,10 @@ class AuditSettings:
             raise ValueError(f"max_unassessed must be between 0 and 1, got {self.max_unassessed!r}")
         check_integer("min_rows", self.min_rows, 1)
         check_integer("min_cell", self.min_cell, 0)
+        if self.sequential and (self.reference or self.impact_ratios):
+            raise ValueError(
+                "reference and impact_ratios must not be set with sequential; they need a finished log"
+            )
 
 
 def _is_between(value: Any, highest: float) -> bool:

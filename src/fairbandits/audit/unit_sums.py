@@ -70,7 +70,7 @@ class UnitSums:
         """Add the decisions of a chunk, given the window of each."""
         self.arms = chunk.arm.labels
         combination = self.combinations.numbers(chunk.group)
-        keys = self._keys(chunk)
+        keys = user_keys(chunk)
         values = chunk.reward - lowest
         pair = self._pairs.numbers(chunk.arm.codes, combination)
         self._fold_counts = _grown(self._fold_counts, len(self._pairs))
@@ -132,17 +132,19 @@ class UnitSums:
         """The sum of rewards by arm and combination, in each fold of users."""
         return self._fold_totals[: len(self._pairs)]
 
-    def _keys(self, chunk: Chunk) -> Keys:
-        if chunk.user is None:
-            return row_keys(chunk.first_row, len(chunk))
-        if (chunk.user != 0).all():
-            return chunk.user
-        return np.where(chunk.user == 0, row_keys(chunk.first_row, len(chunk)), chunk.user)
-
     def _resize_units(self) -> None:
         n = len(self.units)
         self._counts, self._totals = _grown(self._counts, n), _grown(self._totals, n)
         self._missing = _grown(self._missing, n)
+
+
+def user_keys(chunk: Chunk) -> Keys:
+    """Return the key of each decision's user; a decision of an unknown user has a key of its own."""
+    if chunk.user is None:
+        return row_keys(chunk.first_row, len(chunk))
+    if (chunk.user != 0).all():
+        return chunk.user
+    return np.where(chunk.user == 0, row_keys(chunk.first_row, len(chunk)), chunk.user)
 
 
 def _grown(array: NDArray[Any], n: int) -> NDArray[Any]:

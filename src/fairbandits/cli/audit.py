@@ -9,12 +9,14 @@ import typer
 
 from fairbandits.audit import Audit
 from fairbandits.audit import audit as audit_log
+from fairbandits.audit.report.further_sections import further_sections
+from fairbandits.audit.report.sections import Section
 from fairbandits.audit.report.tables import Row, group_table, verdict_table
 from fairbandits.audit.results import Comparison, GapAnalysis
 from fairbandits.audit.settings import MIN_ROWS
 from fairbandits.cli.console import echo, make_folder, new_table, print_table
 from fairbandits.cli.log_options import reads_log
-from fairbandits.cli.options import ClusterOption, OutOption
+from fairbandits.cli.options import ClusterOption, OutOption, split_commas
 from fairbandits.logs import Log
 from fairbandits.report import figure_style
 
@@ -54,6 +56,16 @@ def audit(
             help="The date of the report: YYYY-MM-DD, or today. Without it, the same log gives the same files."
         ),
     ] = None,
+    reference: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="The group to compare others with (default: the advantaged one); one for each attribute."
+        ),
+    ] = None,
+    impact_ratios: Annotated[
+        bool,
+        typer.Option("--impact-ratios", help="Report impact ratios (Local Law 144) and the four-fifths rule."),
+    ] = False,
     reward_range: Annotated[
         str, typer.Option(help="The lowest and the highest possible reward.", metavar="LOW,HIGH")
     ] = "0,1",
@@ -73,6 +85,8 @@ def audit(
         lower_is_better=lower_is_better,
         min_cell=min_cell,
         date=date,
+        reference=split_commas(reference),
+        impact_ratios=impact_ratios,
         reward_range=_parse_range(reward_range),
         cluster=cluster,
     )
@@ -109,6 +123,18 @@ def _print_audit(audit: Audit) -> None:
             echo(too_small)
         if comparison.analysis is not None:
             _print_decomposition(audit, comparison.analysis)
+        for section in further_sections(audit, comparison):
+            _print_section(section)
+
+
+def _print_section(section: Section) -> None:
+    echo(f"\n{section.title}")
+    for text in section.texts:
+        echo(text)
+    rows = new_table("", *section.headers)
+    for name, cells in section.rows[:_MAX_GROUPS]:
+        rows.add_row(name, *cells)
+    print_table(rows)
 
 
 def _print_groups(audit: Audit, comparison: Comparison) -> None:

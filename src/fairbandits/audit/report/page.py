@@ -9,7 +9,9 @@ from html import escape
 from fairbandits.audit.audit import Audit
 from fairbandits.audit.intervals import IntervalEstimate
 from fairbandits.audit.report import page_figures
+from fairbandits.audit.report.further_sections import further_sections
 from fairbandits.audit.report.notes import describe_log, notes, provenance_rows
+from fairbandits.audit.report.sections import sections_html
 from fairbandits.audit.report.tables import Row, group_table, verdict_table
 from fairbandits.audit.results import Comparison, GapAnalysis
 from fairbandits.audit.verdict import FAIR, UNFAIR
@@ -66,6 +68,7 @@ def _section(audit: Audit, comparison: Comparison, is_headline: bool = False) ->
     if analysis is not None:
         missing = elements.paragraphs([sentences.missing(analysis)])
         parts += [_decomposition(audit, analysis), f"<h3>Missing rewards</h3>\n{missing}"]
+    parts.append(sections_html(further_sections(audit, comparison)))
     return "\n".join(filter(None, parts))
 
 

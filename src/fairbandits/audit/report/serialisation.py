@@ -7,6 +7,7 @@ from typing import Any
 
 from fairbandits.audit.audit import Audit
 from fairbandits.audit.report.analysis_serialisation import analysis_to_dict, estimate_to_dict
+from fairbandits.audit.report.further_sections import further_to_dict
 from fairbandits.audit.report.provenance import provenance
 from fairbandits.audit.report.sentences import AuditSentences
 from fairbandits.audit.results import Comparison, GroupResult
@@ -49,6 +50,7 @@ def comparison_to_dict(comparison: Comparison, sentences: AuditSentences) -> dic
         "sentence": sentences.summary(comparison),
         "groups": [_group(comparison, group, sentences) for group in comparison.groups],
         **(dict.fromkeys(_ANALYSIS) if analysis is None else analysis_to_dict(analysis, sentences)),
+        **further_to_dict(comparison),
     }
 
 

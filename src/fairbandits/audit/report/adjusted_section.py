@@ -1,0 +1,90 @@
+"""The section of adjusted gaps."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from fairbandits.audit.adjusted_gaps import AdjustedGap, AdjustedGaps
+from fairbandits.audit.audit import Audit
+from fairbandits.audit.report.sections import Section, between
+from fairbandits.audit.results import Comparison
+from fairbandits.report.phrases import capitalise, describe_users, join_names, percent
+
+_MAX_NAMES = 6
+# From this share of rewards that are not comparable on, a sentence warns.
+_LARGE_SHARE = 0.05
+_HIDDEN = (
+    "An adjusted gap may hide discrimination: a factor may itself result from it, as education or seniority can. "
+    "The verdict is about the gap without adjustment."
+)
+
+
+def adjusted_section(audit: Audit, comparison: Comparison) -> Section | None:
+    """Return the section; None without factors."""
+    result = comparison.adjusted
+    if result is None:
+        return None
+    number, interval = audit.sentences.comparison_formatter(comparison), audit.sentences.interval_name
+    rows = [
+        (
+            each.group.name,
+            [
+                number(each.raw.value),
+                between(each.raw, number),
+                number(each.adjusted.value),
+                between(each.adjusted, number),
+                *(percent(share) for share in each.not_comparable),
+            ],
+        )
+        for each in result.groups
+    ]
+    reference = result.reference.name
+    headers = (f"difference to {reference}", interval, "adjusted", interval, "not comparable", f"of {reference}")
+    texts = [_sentence(audit, comparison, each) for each in result.groups[:_MAX_NAMES]]
+    texts += filter(None, [_method(result), _overlap(result), _HIDDEN])
+    return Section(f"Adjusted for {join_names(result.factors, _MAX_NAMES)}", tuple(texts), headers, rows)
+
+
+def _sentence(audit: Audit, comparison: Comparison, each: AdjustedGap) -> str:
+    result = comparison.adjusted
+    assert result is not None  # noqa: S101 - the caller checked it
+    number = audit.sentences.comparison_formatter(comparison)
+    users, reference = describe_users(comparison.attributes, each.group.labels, result.reference.labels)
+    noun = "harm" if audit.settings.lower_is_better else "reward"
+    factors = f"the same {join_names(result.factors, _MAX_NAMES)}"
+    if math.isnan(each.adjusted.value):
+        return capitalise(f"{users} cannot be compared with {reference}: none have {factors}.")
+    return capitalise(
+        f"{users} received {_more(each.adjusted.value, number)} {noun} than {reference} with {factors} "
+        f"({audit.sentences.interval_name}: {between(each.adjusted, number)}), compared with "
+        f"{_more(each.raw.value, number)} without adjustment."
+    )
+
+
+def _more(value: float, number: Callable[[float], str]) -> str:
+    return f"{number(abs(value))} {'more' if value > 0.0 else 'less'}"
+
+
+def _method(result: AdjustedGaps) -> str:
+    if result.method == "standardised":
+        return (
+            f"The groups are compared within {result.n_strata:,} strata, weighted by the rewards of both groups. "
+            "The intervals are cluster-robust over 64 random folds of users."
+        )
+    share = percent(result.sample_share)
+    sample = "" if result.sample_share == 1.0 else f" They are of a random sample of {share} of the users."
+    return (
+        "The adjustment is doubly robust (AIPW): the group and the reward are predicted from the factors, with "
+        f"cross-fitting over users. The intervals are cluster-robust over users.{sample}"
+    )
+
+
+def _overlap(result: AdjustedGaps) -> str | None:
+    most = max((max(each.not_comparable) for each in result.groups), default=0.0)
+    if not most >= _LARGE_SHARE:
+        return None
+    return (
+        f"Up to {percent(most)} of the rewards of a group could not be compared, because the other group has no "
+        "users with the same factors. The adjusted gap says nothing about them."
+    )

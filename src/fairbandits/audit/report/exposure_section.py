@@ -1,0 +1,62 @@
+"""The section on exposure: how the decisions of each group are spread over arms."""
+
+from __future__ import annotations
+
+import math
+
+from fairbandits.audit.audit import Audit
+from fairbandits.audit.exposure import Exposure, GroupExposure
+from fairbandits.audit.report.sections import Section, between, list_groups, ratio_text
+from fairbandits.audit.results import Comparison
+from fairbandits.report.phrases import describe_users, number_formatter, percent
+
+_METHOD = (
+    "Larger groups are shown more arms by chance, so groups are compared at the same number of decisions: half "
+    "of those of the smaller one. The Gini coefficient is 0 if a group is shown all arms equally often; its "
+    "differences are at equal decisions as well. The intervals are from the jackknife over 64 folds of users."
+)
+
+
+def exposure_section(audit: Audit, comparison: Comparison) -> Section | None:
+    """Return the section; None if there is a single arm."""
+    result = comparison.exposure
+    if result is None:
+        return None
+    count, interval = number_formatter(1), audit.sentences.interval_name
+    rows = [
+        (
+            each.group.name,
+            [
+                f"{each.arms_shown:,} ({percent(each.coverage)})",
+                _arms(each),
+                between(each.arms_difference, count),
+                ratio_text(each.gini),
+                between(each.gini_difference, ratio_text),
+            ],
+        )
+        for each in result.groups
+    ]
+    headers = (
+        f"arms shown, of {result.n_arms:,}",
+        f"arms at equal decisions, vs {result.reference.name}",
+        f"difference to {result.reference.name} ({interval})",
+        "Gini coefficient",
+        f"difference to {result.reference.name} ({interval})",
+    )
+    return Section("Exposure to arms", (_sentence(audit, comparison, result), _METHOD), headers, rows)
+
+
+def _sentence(audit: Audit, comparison: Comparison, result: Exposure) -> str:
+    confidence = f"{audit.settings.confidence * 100:g}% confidence"
+    [reference] = describe_users(comparison.attributes, result.reference.labels)
+    if not result.narrower:
+        return f"No group is demonstrably shown a narrower catalogue than {reference} ({confidence})."
+    names = list_groups([each.group for each in result.narrower])
+    return f"Shown a narrower catalogue than {reference} ({confidence}): {names}."
+
+
+def _arms(each: GroupExposure) -> str:
+    if math.isnan(each.decisions):
+        return ""
+    arms = each.reference_arms + each.arms_difference.value
+    return f"{arms:,.1f} vs {each.reference_arms:,.1f} in {each.decisions:,.0f}"

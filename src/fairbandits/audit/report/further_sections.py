@@ -1,0 +1,40 @@
+"""The sections of a report beside gaps, and their JSON values."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+from fairbandits.audit.audit import Audit
+from fairbandits.audit.report.adjusted_section import adjusted_section
+from fairbandits.audit.report.exposure_section import exposure_section
+from fairbandits.audit.report.impact_section import impact_section
+from fairbandits.audit.report.reference_section import reference_section
+from fairbandits.audit.report.sections import Section
+from fairbandits.audit.results import Comparison, GroupResult
+
+
+def further_sections(audit: Audit, comparison: Comparison) -> list[Section]:
+    """Return the sections of a comparison."""
+    makers = (reference_section, adjusted_section, impact_section, exposure_section)
+    return [section for make in makers if (section := make(audit, comparison)) is not None]
+
+
+def further_to_dict(comparison: Comparison) -> dict[str, Any]:
+    """Return the analyses of a comparison as JSON values; those that were not made are None."""
+    names = "reference", "adjusted", "impact", "exposure"
+    return {name: _to_json(getattr(comparison, name)) for name in names}
+
+
+def _to_json(value: Any) -> Any:
+    """Return results as JSON values: groups by their labels, numbers that are not finite as None."""
+    if isinstance(value, GroupResult):
+        return list(value.labels)
+    if is_dataclass(value):
+        return {field.name: _to_json(getattr(value, field.name)) for field in fields(value)}
+    if isinstance(value, tuple | list):
+        return [_to_json(each) for each in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value

@@ -1,0 +1,96 @@
+"""The section of impact ratios and the four-fifths rule."""
+
+from __future__ import annotations
+
+import math
+
+from fairbandits.audit.audit import Audit
+from fairbandits.audit.impact_ratios import FOUR_FIFTHS, ImpactRatio, ImpactRatios
+from fairbandits.audit.report.sections import Section, between, list_groups, ratio_text
+from fairbandits.audit.results import Comparison
+from fairbandits.report.phrases import percent
+
+_SCREENING = (
+    "The four-fifths rule is a screening rule: a ratio below 0.8 calls for a closer look and is not a finding of "
+    "discrimination, and a ratio above it does not rule discrimination out."
+)
+
+
+def impact_section(audit: Audit, comparison: Comparison) -> Section | None:
+    """Return the section; None if impact ratios were not asked for."""
+    result = comparison.impact
+    if result is None:
+        return None
+    has_test = result.no_test is None
+    counted = audit.sentences.user_name if result.kind == "scoring" else "decisions"
+    rate = "selection rate" if result.kind == "selection" else "scoring rate"
+    headers = [counted, "share of the data", "selected", rate, "impact ratio", audit.sentences.interval_name]
+    headers += ["Fisher's p", "corrected"] if has_test else []
+    rows = [
+        (each.group.name, _cells(each) + ([_p(each.p_value), _p(each.corrected_p_value)] if has_test else []))
+        for each in result.categories
+    ]
+    texts = (
+        _definition(audit, result),
+        _four_fifths(result),
+        _left_out(audit, result),
+        _test(audit, result),
+        _SCREENING,
+    )
+    return Section("Impact ratios", (*texts, _SCREENING), tuple(headers), rows)
+
+
+def _cells(each: ImpactRatio) -> list[str]:
+    flag = " (below 2%)" if each.is_below_two_percent else ""
+    cells = [f"{each.n:,}", percent(each.share) + flag, f"{each.selected:,}", percent(each.rate)]
+    interval = "" if each.ratio.low == each.ratio.high else between(each.ratio, ratio_text)
+    return [*cells, ratio_text(each.ratio.value), interval]
+
+
+def _p(value: float) -> str:
+    return "" if math.isnan(value) else "< 0.0001" if value < 0.0001 else f"{value:.4f}"
+
+
+def _definition(audit: Audit, result: ImpactRatios) -> str:
+    lower, users = audit.settings.lower_is_better, audit.sentences.user_name
+    if result.kind == "selection":
+        outcome = f"reward {audit.reward_range[0 if lower else 1]:g}"
+        what = f"The selection rate is the share of decisions with the favourable outcome ({outcome})."
+    else:
+        side = "below" if lower else "above"
+        what = f"The scoring rate is the share of {users} {side} the median score of all, {result.median:g}."
+    if result.sample_share != 1.0:
+        what += f" It is of a random sample of {percent(result.sample_share)} of them."
+    name = result.most_selected.name
+    return f"{what} The impact ratio divides it by the rate of the most selected category, {name}."
+
+
+def _four_fifths(result: ImpactRatios) -> str:
+    below = [each.group for each in result.categories if each.is_below_four_fifths]
+    if not below:
+        return "No impact ratio is below four fifths."
+    surely = [each.group for each in result.categories if each.ratio.high < FOUR_FIFTHS]
+    certain = f" For {list_groups(surely)}, so is the whole interval." if surely else ""
+    return f"Below four fifths: {list_groups(below)}.{certain}"
+
+
+def _left_out(audit: Audit, result: ImpactRatios) -> str:
+    text = f"The category of {result.unknown:,.0f} {audit.sentences.user_name} is unknown; they are in no rate."
+    if not result.unknown:
+        text = f"The category of all {audit.sentences.user_name} is known."
+    if any(each.is_below_two_percent for each in result.categories):
+        text += (
+            " Categories with less than 2% of the data are flagged. They are never the most selected category, "
+            "and Local Law 144 allows leaving them out."
+        )
+    return text
+
+
+def _test(audit: Audit, result: ImpactRatios) -> str:
+    if result.no_test is not None:
+        return f"Fisher's exact test does not apply: {result.no_test}."
+    assumed = "" if audit.roles.user else " There is no user column: it assumes one decision per user."
+    return (
+        "Fisher's exact test compares each category with the most selected one; its p-values are also shown "
+        f"corrected for all pairs of categories (Bonferroni).{assumed}"
+    )

@@ -1,0 +1,72 @@
+"""Sections of a report: a title, sentences and a table, for the page and the terminal alike."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from html import escape
+
+from fairbandits.audit.intervals import IntervalEstimate
+from fairbandits.audit.results import GroupResult
+from fairbandits.report import elements
+from fairbandits.report.page import html_table
+from fairbandits.report.phrases import join_names, number_formatter
+
+_MAX_NAMES = 6
+
+
+@dataclass(frozen=True)
+class Section:
+    """One section.
+
+    Attributes
+    ----------
+    title : str
+        The title.
+    texts : tuple of str
+        Sentences above the table, then warnings.
+    headers : tuple of str
+        The titles of the columns, without the first one.
+    rows : list of tuples
+        The name of each row and its cells.
+    """
+
+    title: str
+    texts: tuple[str, ...]
+    headers: tuple[str, ...] = ()
+    rows: list[tuple[str, list[str]]] = field(default_factory=list)
+
+
+def sections_html(sections: Iterable[Section]) -> str:
+    """Return sections as HTML."""
+    return "\n".join(_section_html(section) for section in sections)
+
+
+def _section_html(section: Section) -> str:
+    parts = [f"<h3>{escape(section.title)}</h3>", elements.paragraphs(section.texts)]
+    if section.rows:
+        rows = [(name, [escape(cell) for cell in cells]) for name, cells in section.rows]
+        parts.append(elements.scrollable(html_table(section.headers, rows)))
+    return "\n".join(parts)
+
+
+def between(estimate: IntervalEstimate, number: Callable[[float], str]) -> str:
+    """Return an interval, or an empty string without one.
+
+    Examples
+    --------
+    >>> between(IntervalEstimate(2.0, 0.5, math.inf), ratio_text)
+    '0.500 to ∞'
+    """
+    return "" if math.isnan(estimate.low) else f"{number(estimate.low)} to {number(estimate.high)}"
+
+
+def ratio_text(value: float) -> str:
+    """Format a ratio; without one, as an empty string."""
+    return "∞" if math.isinf(value) else number_formatter(3)(value)
+
+
+def list_groups(groups: Sequence[GroupResult]) -> str:
+    """Return the names of groups; the labels of an intersection are not separated by commas, unlike the groups."""
+    return join_names([" ".join(map(str, group.labels)) for group in groups], _MAX_NAMES)
