@@ -192,7 +192,7 @@ def test_the_first_lines_are_the_sentence_the_verdict_and_whom_they_leave_out(ca
     assert lines[4].startswith("The intervals are fixed-sample and cluster-robust")
     words = [line.split() for line in lines]
     assert ["period", "gap", "95%", "CI", "disadvantaged", "conclusion"] in words
-    assert next(line for line in words if line[1:4] == ["most", "recent", "window"])[-2:] == ["female", "unfair"]
+    assert next(line for line in words if line[1:2] == ["now"])[-2:] == ["female", "unfair"]
     assert any(line[:3] == ["rewards", "users", "effective"] for line in words)
     assert json.loads((tmp_path / "audit.json").read_text())["provenance"]["date"] == "2026-11-16"
 
