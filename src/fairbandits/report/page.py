@@ -106,7 +106,7 @@ def html_table(columns: Iterable[str], rows: Iterable[tuple[str, Sequence[str]]]
         f'<tr><th scope="row">{escape(title)}</th>{"".join(f"<td>{cell}</td>" for cell in cells)}</tr>\n'
         for title, cells in rows
     )
-    return f'<table><thead><tr><td></td>{header}</tr></thead>\n<tbody>{lines}</tbody></table>'
+    return f"<table><thead><tr><td></td>{header}</tr></thead>\n<tbody>{lines}</tbody></table>"
 
 
 def svg_figure(svg: str, alt: str, caption: str) -> str:
