@@ -162,8 +162,8 @@ def audit(
     min_cell : int
         The number of users below which a group, or a group of an arm, is neither compared nor shown.
     date : str, optional
-        The date of the audit, as in 2026-11-16, or "today". By default the report has no date, so that the same
-        log gives the same files.
+        The date of the audit, as in 2026-11-16, or "today". By default the report has no date, so that the same log
+        gives the same files.
     reward_range : tuple of two floats
         The lowest and the highest possible reward.
     cluster : str, optional
