@@ -23,7 +23,7 @@ def run(*arguments, cwd):
 def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("logs")
     logs.make(8_000, gap=0.3).to_csv(folder / "unfair.csv", index=False)
-    logs.make(8_000, gap=0.0, n_arms=1).to_csv(folder / "fair.csv", index=False)
+    logs.make(8_000, gap=0.0, n_arms=1, unknown=0.0).to_csv(folder / "fair.csv", index=False)
     return folder
 
 
@@ -32,9 +32,10 @@ def folder(tmp_path_factory):
     [
         (
             "fair.csv",
-            "0.3",
+            "0.5",
             0,
-            "Fair (95% confidence): the gap is within the tolerance of 0.3 for sex, race and sex x race.",
+            "Fair (95% confidence): the gap is within the tolerance of 0.5 for sex, race and sex x race, over the "
+            "whole log and in the most recent window.",
         ),
         ("unfair.csv", "0.02", 1, "Unfair (95% confidence): the gap exceeds the tolerance of 0.02 for sex"),
         (
@@ -100,6 +101,12 @@ def with_cell(frame, column, row, value):
         ),
         (lambda f: f, ["--reward-range", "1,0"], "reward_range must be two numbers"),
         (lambda f: f, ["--tolerance", "-1"], "tolerance must be a non-negative number, got -1.0"),
+        (lambda f: f, ["--min-cell", "-1"], "min_cell must be an integer of at least 0, got -1"),
+        (
+            lambda f: f,
+            ["--date", "16.11.2026"],
+            "date must be \"today\" or a date such as 2026-11-16, got '16.11.2026'",
+        ),
         (
             lambda f: f,
             ["--no-guess", "--arm", "arm", "--reward", "reward"],
@@ -154,19 +161,61 @@ def test_an_internal_error_is_not_a_verdict(capsys, folder, tmp_path, monkeypatc
 def test_without_a_tolerance_there_is_no_verdict(capsys, folder, tmp_path):
     assert main(["audit", str(folder / "unfair.csv"), "--group", "sex", "--out", str(tmp_path)]) == 0
     printed = capsys.readouterr().out
-    assert "Female users received 0." in printed
+    assert "Over the whole log, female users received 0." in printed
+    assert "In the most recent window (decisions from 7,201 on), female users received 0." in printed
+    assert "There is no user column, so the intervals assume that all decisions are independent." in printed
     assert "(95% confidence):" not in printed
     assert "within-arm effect" in printed
     assert f"written: {tmp_path / 'audit.html'} and audit.json" in printed
     assert json.loads((tmp_path / "audit.json").read_text())["verdict"]["sentence"] is None
 
 
+def test_a_log_that_is_watched(capsys, folder, tmp_path):
+    options = ["--sequential", "--group", "sex", "--tolerance", "0.05", "--out", str(tmp_path)]
+    assert main(["audit", str(folder / "unfair.csv"), *options]) == 1
+    printed = capsys.readouterr().out
+    assert "\nFemale users received 0." in printed
+    assert "The gap has been detectable since decision " in printed
+    assert "The intervals are anytime-valid" in printed
+    assert json.loads((tmp_path / "audit.json").read_text())["settings"]["sequential"] is True
+
+
+def test_the_first_lines_are_the_sentence_the_verdict_and_whom_they_leave_out(capsys, tmp_path):
+    frame = logs.with_group(logs.of_users(lambda day: 0.3 * (day >= 90), n=20_000), None, 100)
+    frame.to_parquet(tmp_path / "log.parquet")
+    options = ["--tolerance", "0.05", "--date", "2026-11-16", "--out", str(tmp_path)]
+    assert main(["audit", str(tmp_path / "log.parquet"), *options]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("guessed by name: arm=arm, reward=reward, time=time, user=user_id, groups=sex")
+    assert lines[1].startswith("Over the whole log, female users received 0.")
+    assert lines[2].startswith("Unfair (95% confidence)")
+    assert lines[3].startswith("Not assessed by sex: 100 of 4,0")
+    assert lines[4].startswith("The intervals are fixed-sample and cluster-robust")
+    words = [line.split() for line in lines]
+    assert ["period", "gap", "95%", "CI", "disadvantaged", "conclusion"] in words
+    assert next(line for line in words if line[1:2] == ["now"])[-2:] == ["female", "unfair"]
+    assert any(line[:3] == ["rewards", "users", "effective"] for line in words)
+    assert json.loads((tmp_path / "audit.json").read_text())["provenance"]["date"] == "2026-11-16"
+
+
+def test_small_cells_are_suppressed(capsys, tmp_path):
+    frame = logs.with_group(logs.of_users(lambda day: 0.0, n=20_000), "other", 7)
+    frame.to_parquet(tmp_path / "log.parquet")
+    assert main(["audit", str(tmp_path / "log.parquet"), "--min-cell", "20", "--out", str(tmp_path)]) == 0
+    printed = capsys.readouterr().out
+    assert "Not assessed by sex: users in groups too small to be shown." in printed
+    rows = [line.split() for line in printed.splitlines()]
+    assert ["other", *["<", "20"] * 3, "too", "small"] in rows
+    assert sum("suppressed" in row for row in rows) == 1
+
+
 def test_small_groups_are_listed(capsys, folder, tmp_path):
-    options = ["--min-rows", "1000", "--out", str(tmp_path), "--group", "sex,race"]
+    options = ["--sequential", "--min-rows", "1000", "--out", str(tmp_path), "--group", "sex,race"]
     assert main(["audit", str(folder / "unfair.csv"), *options]) == 0
     printed = capsys.readouterr().out
     assert "too small" in printed
-    assert "Too small to compare, with fewer than 1,000 rewards: Asian" in printed
+    assert "Too small to compare (decisions in brackets): Asian (" in printed
+    assert "A group needs at least 1,000 rewards." in printed
 
 
 def test_the_readme_quotes_the_output(capsys, tmp_path, monkeypatch):
@@ -182,5 +231,5 @@ def test_the_readme_quotes_the_output(capsys, tmp_path, monkeypatch):
     exposure, within_arm = re.search(
         r"exposure effect \(([\d.]+)\) and a within-arm effect \(([\d.]+)\)", " ".join(readme.split())
     ).groups()
-    assert f"less rewarding arms, which accounts for {exposure} of the gap." in printed
-    assert f"less reward from the same arms, which accounts for {within_arm} of the gap." in printed
+    assert f"less rewarding arms, which accounts for {exposure} of the gap (" in printed
+    assert f"less reward from the same arms, which accounts for {within_arm} of the gap (" in printed

@@ -37,8 +37,9 @@ def arm_effects(
     interval : callable
         Returns an interval, given an estimate and its standard error.
     standard_errors : callable, optional
-        Returns the standard errors of `ArmEffects.sums()` and of `ArmEffects.total`, and the number of users of each
-        group and arm, given the numbers of the arms; without it there are no intervals, and rewards count as users.
+        Returns the standard errors of `ArmEffects.sums()` and of `ArmEffects.total`, and the number of users of
+        each group and arm, given the numbers of the arms; without it there are no intervals, and rewards count as
+        users.
     min_cell : int
         The number of users of either group below which an arm is not reported by itself.
     """

@@ -21,8 +21,9 @@ class GapChange:
     ----------
     kind : str
         "none" (the gap is excessive in no window), "opened", "closed" (it is within the tolerance again), "grew",
-        "shrank" (it is smaller, and not shown to be within the tolerance), "returned" (it closed and opened again),
-        "reversed" (another group is disadvantaged), "ended" (its groups have too little data since), or "steady".
+        "shrank" (it is smaller, and not shown to be within the tolerance), "returned" (it closed and opened
+        again), "reversed" (another group is disadvantaged), "ended" (its groups have too little data since), or
+        "steady".
     first, last : int or None
         The first and the last window in which the gap is excessive.
     turn : tuple of two ints or None
@@ -49,10 +50,10 @@ def gap_change(history: History) -> GapChange:
     later = range(last + 1, n)
     if later:
         return GapChange(_ending(history, last, later), first, last)
-    if any(_is_below(history, number, first) for number in range(first)):
+    if any(_is_below(history, number, *unfair) for number in range(first)):
         return GapChange("opened", first, last)
     earlier = unfair[:-1]
-    has_shrunk = any(_is_below(history, last, number) for number in earlier)
+    has_shrunk = _is_below(history, last, *earlier)
     has_grown = any(_is_below(history, number, last) for number in earlier)
     return GapChange("shrank" if has_shrunk else "grew" if has_grown else "steady", first, last)
 
@@ -68,13 +69,13 @@ def _ending(history: History, last: int, later: range) -> str:
         return "ended"
     if any(history.gaps[number].conclusion == "fair" for number in comparable):
         return "closed"
-    return "shrank" if any(_is_below(history, number, last) for number in comparable) else "steady"
+    return "shrank" if any(_is_below(history, number, *history.unfair) for number in comparable) else "steady"
 
 
-def _is_below(history: History, number: int, other: int) -> bool:
-    """Return whether the gap of a window is demonstrably smaller than that of another one."""
+def _is_below(history: History, number: int, *others: int) -> bool:
+    """Return whether the gap of a window is demonstrably smaller than that of any of the other ones."""
     gap = history.gaps[number]
-    return gap.conclusion == "fair" or gap.gap.high < history.gaps[other].gap.low
+    return gap.conclusion == "fair" or any(gap.gap.high < history.gaps[other].gap.low for other in others)
 
 
 def _has_groups_of(history: History, window: int, number: int) -> bool:

@@ -45,13 +45,14 @@ def notes(audit: Audit) -> list[str]:
 def _fixed_sample_notes(audit: Audit) -> list[str]:
     confidence = f"{audit.settings.confidence * 100:g}%"
     effective = (
-        "The number of effective users is the number of equally active users that would give the same information."
+        "The effective number of users is the number of equally active users that would give the same information."
     )
     return [
         "The intervals of means and gaps are fixed-sample intervals: Clopper-Pearson intervals with the effective "
         "number of users (Korn and Graubard), combined for differences by the method of variance estimates "
-        f"recovery (MOVER). They hold jointly with {confidence} confidence, over all comparisons, groups and windows "
-        "of time, for one look at a finished log. For a log that is watched while it grows, use --sequential.",
+        f"recovery (MOVER). They hold jointly with {confidence} confidence, over all comparisons, groups and "
+        "windows of time, for one look at a finished log. For a log that is watched while it grows, use "
+        "--sequential.",
         *([effective] if audit.sentences.unit == "users" else []),
         "The most recent window is the last tenth of the time. A gap that is found in one window only may have "
         "opened before it, and be too small to be found there.",

@@ -12,7 +12,7 @@ Row = tuple[str, list[str]]
 def group_table(audit: Audit, comparison: Comparison) -> tuple[list[str], list[Row]]:
     """Return the titles of the columns, and a row for each group."""
     has_users = audit.sentences.unit == "users"
-    users = ["users", "effective users"] if has_users else []
+    users = ["users", "effective"] if has_users else []
     titles = ["rewards", *users, "mean reward", audit.sentences.interval_name, "missing"]
     return titles, [_group_row(audit, comparison, group, has_users) for group in comparison.groups]
 
@@ -46,4 +46,4 @@ def _verdict_rows(audit: Audit, comparison: Comparison) -> list[Row]:
     if recent.disadvantaged is not None:
         interval = f"{number(recent.gap.low)} to {number(recent.gap.high)}"
         now = [number(recent.gap.value), interval, recent.disadvantaged.name, recent.conclusion]
-    return [(comparison.name, ["whole log", *whole]), (comparison.name, ["most recent window", *now])]
+    return [(comparison.name, ["whole log", *whole]), (comparison.name, ["now", *now])]
