@@ -2,10 +2,10 @@
 
     python benchmarks/audit_decomposition.py [--logs 1000]
 
-Logs have 2, 5 or 50 rewards per arm; the groups are shown arms with different frequencies, and one of them receives
-0.15 more from each arm on average. Printed beside it: the effects as the plain formula gives them, which counts an arm
-without rewards of one group as exposure. The exit status is 1 if the coverage is significantly below 95% (one-sided
-binomial test, level 0.001).
+Logs have 2, 5 or 50 rewards per arm; the groups are shown arms with different frequencies, and one of them
+receives 0.15 more from each arm on average. Printed beside it: the effects as the plain formula gives them, which
+counts an arm without rewards of one group as exposure. The exit status is 1 if the coverage is significantly below
+95% (one-sided binomial test, level 0.001).
 """
 
 from __future__ import annotations

@@ -86,23 +86,21 @@ def test_a_user_in_two_groups_counts_in_both():
 
 
 HISTORIES = {
-    "opens late": (lambda day: 0.3 * (day >= 90), "fair", "unfair", "The gap opened during the log"),
-    "reverses": (lambda day: 0.3 if day < 50 else -0.3, "fair", "unfair", "The gap reversed: female users"),
-    "is fixed": (lambda day: 0.3 * (day < 50), "unfair", "fair", "The gap closed"),
-    "is steady": (lambda day: 0.3, "unfair", "unfair", "in the first window and still does"),
+    "opens late": (lambda day: 0.3 * (day >= 90), "fair", "unfair"),
+    "reverses": (lambda day: 0.3 if day < 50 else -0.3, "fair", "unfair"),
+    "is fixed": (lambda day: 0.3 * (day < 50), "unfair", "fair"),
+    "is steady": (lambda day: 0.3, "unfair", "unfair"),
 }
 
 
 @pytest.mark.parametrize("history", HISTORIES)
 def test_histories(history):
-    gap, whole, now, words = HISTORIES[history]
+    # `report/test_history_sentences.py` has their sentences.
+    gap, whole, now = HISTORIES[history]
     result = audit(make(gap, rows=160_000), tolerance=0.05)
     comparison = result["sex"]
     assert (comparison.conclusion, comparison.recent_conclusion) == (whole, now)
-    assert words in result.sentence
     assert result.status == 1
-    assert ("over the whole log" in result.verdict) == (whole == "unfair")
-    assert ("in the most recent window" in result.verdict) == (now == "unfair")
 
 
 def test_windows_and_their_gaps():
@@ -119,7 +117,7 @@ def test_windows_and_their_gaps():
 def test_a_fair_log():
     result = audit(make(), tolerance=0.1)
     assert result.status == 0
-    assert "now and over the whole log" in result.verdict
+    assert result.verdict.startswith("Fair (95% confidence)")
 
 
 def test_ninety_nine_users_without_a_reward_are_seen():
@@ -132,7 +130,6 @@ def test_a_few_users_without_a_reward_keep_fair_from_being_said():
     result = audit(more(make(), 9, sex="other"), tolerance=0.1)
     assert [group.name for group in result["sex"].unassessed.outside] == ["other"]
     assert result.status == 3
-    assert "the small group other lies beyond the tolerance (exact test)" in result.verdict
     assert audit(more(make(), 9, sex="other", reward=[0.0, 1.0] * 4 + [0.0]), tolerance=0.1).status == 0
 
 
@@ -142,12 +139,10 @@ def test_users_of_unknown_group_keep_fair_from_being_said():
     assert (unassessed.unknown, unassessed.users) == (5_000, 9_000)
     assert unassessed.share == pytest.approx(5 / 9)
     assert result.status == 3
-    assert "could not be assessed" in result.verdict
     # All of them in one group: 20,000 rewards with a mean of 0.5 become 25,000 with a mean of 0.4.
     assert unassessed.worst_case == pytest.approx(0.1, abs=0.02)
     few = audit(more(make(), 30, sex=None), tolerance=0.1)
     assert few.status == 0
-    assert "nothing is said about 30 of 4,030 users" in few.verdict
     assert audit(more(make(), 30, sex=None), tolerance=0.1, max_unassessed=0.001).status == 3
 
 
@@ -155,7 +150,6 @@ def test_the_smallest_gap_that_would_have_been_found():
     frame = make(rows=2_000)
     result = audit(frame, tolerance=0.02)
     detectable = result["sex"].analysis.detectable
-    assert "would have been found with 80% power" in result.sentence
     found = [
         audit(make(lambda _: detectable, rows=2_000, seed=seed), tolerance=0.02)["sex"].conclusion == "unfair"
         for seed in range(60)
@@ -194,3 +188,11 @@ def test_false_claims_are_rare_when_users_come_back():
         comparison = audit(log)["group"]
         claims += comparison.conclusion == "gap" or comparison.recent_conclusion == "gap"
     assert claims <= 6
+
+
+def test_an_empty_user_column_is_none():
+    log = make(rows=2_000)
+    empty, without = audit(log.assign(user=None)), audit(log.drop(columns="user"))
+    assert not empty.has_users
+    assert audit(log).has_users
+    assert empty["sex"].analysis.gap.high == pytest.approx(without["sex"].analysis.gap.high)

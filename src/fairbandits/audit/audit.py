@@ -49,6 +49,8 @@ class Audit:
         The settings.
     comparisons : tuple of Comparison
         The comparisons by each attribute and by their intersections.
+    has_users : bool
+        Whether the log says who the users are; always False for a sequential audit.
     date : str or None
         The date of the audit, if it was given.
     fingerprint : str or None
@@ -63,6 +65,7 @@ class Audit:
     reward_range: tuple[float, float]
     settings: AuditSettings
     comparisons: tuple[Comparison, ...]
+    has_users: bool
     date: str | None = None
     fingerprint: str | None = None
 
@@ -91,7 +94,7 @@ class Audit:
         """Sentences about the results."""
         span = self.reward_range[1] - self.reward_range[0]
         suppression = Suppression(self.comparisons, self.settings.min_cell)
-        return AuditSentences(self.settings, span, self.roles.user is not None, suppression)
+        return AuditSentences(self.settings, span, self.has_users, suppression)
 
     def __getitem__(self, attributes: str | tuple[str, ...]) -> Comparison:
         """Return the comparison by one or several attributes: `result["sex"]`, `result["sex", "race"]`."""
@@ -165,8 +168,8 @@ def audit(
     min_cell : int
         The number of users below which a group, or a group of an arm, is neither compared nor shown.
     date : str, optional
-        The date of the audit, as in 2026-11-16, or "today". By default the report has no date, so that the same log
-        gives the same files.
+        The date of the audit, as in 2026-11-16, or "today". By default the report has no date, so that the same
+        log gives the same files.
     reference : str or sequence of str
         The groups that others are compared with, at most one for each attribute; by default the advantaged ones.
     impact_ratios : bool
@@ -231,6 +234,7 @@ def audit(
         reward_range=sums.reward_range,
         settings=settings,
         comparisons=comparisons,
+        has_users=units is not None and units.n_known > 0,
         date=day,
         fingerprint=fingerprint_of(opened),
     )

@@ -39,6 +39,8 @@ class UnitSums:
     ----------
     arms : list
         The label of each arm's code.
+    n_known : int
+        The number of decisions whose user is known.
     combinations : Combinations
         The combinations of groups.
     units : UnitIndex
@@ -56,6 +58,7 @@ class UnitSums:
 
     def __init__(self, attributes: Sequence[str], n_windows: int, has_users: bool) -> None:
         self.has_users = has_users
+        self.n_known = 0
         self.arms: list[Any] = []
         self.combinations = Combinations(attributes)
         self.units = UnitIndex()
@@ -71,6 +74,7 @@ class UnitSums:
         self.arms = chunk.arm.labels
         combination = self.combinations.numbers(chunk.group)
         keys = user_keys(chunk)
+        self.n_known += 0 if chunk.user is None else int(np.count_nonzero(chunk.user))
         values = chunk.reward - lowest
         pair = self._pairs.numbers(chunk.arm.codes, combination)
         self._fold_counts = _grown(self._fold_counts, len(self._pairs))
@@ -85,6 +89,7 @@ class UnitSums:
         """Add the sums of another part of the log; codes may differ, labels are matched."""
         self.arms, arm = merge_labels(self.arms, other.arms)
         combination = self.combinations.merge(other.combinations)
+        self.n_known += other.n_known
         pair = self._pairs.numbers(arm[other.arm], combination[other.combination])
         self._fold_counts = _grown(self._fold_counts, len(self._pairs))
         self._fold_totals = _grown(self._fold_totals, len(self._pairs))

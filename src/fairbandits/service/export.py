@@ -56,6 +56,7 @@ def _roles(config: Config, probability: str) -> Roles:
         contexts=_user_columns(config),
         time="time",
         decision="decision",
+        user="user",
     )
 
 

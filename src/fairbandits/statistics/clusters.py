@@ -1,9 +1,9 @@
 """Means of groups from sums per user, with variances that allow the rewards of a user to depend on each other.
 
 The mean reward of a group is a ratio: the sum of all rewards over their number. Its variance is the sum of squared
-residuals of users, `s - m n` with `s` the sum and `n` the number of a user's rewards and `m = S / N`. A user pulls the
-mean towards the own rewards, which makes the residual too small; dividing its square by `1 - n / N` corrects that (Bell
-and McCaffrey 2002, "CR2").
+residuals of users, `s - m n` with `s` the sum and `n` the number of a user's rewards and `m = S / N`. A user pulls
+the mean towards the own rewards, which makes the residual too small; dividing its square by `1 - n / N` corrects
+that (Bell and McCaffrey 2002, "CR2").
 """
 
 from __future__ import annotations

@@ -138,10 +138,8 @@ def test_arms_add_up_to_the_gap_also_in_slates():
     found = plain(log)["comparisons"][0]
     parts = found["decomposition"]
     assert parts["n_arms"] == 3
-    assert sum(arm["total"]["value"] for arm in parts["arms"]) == pytest.approx(found["gap"]["value"], abs=1e-5)
-    assert parts["exposure_effect"]["value"] + parts["within_arm_effect"]["value"] == pytest.approx(
-        found["gap"]["value"], abs=1e-5
-    )
+    assert sum(arm["total"] for arm in parts["arms"]) == pytest.approx(found["gap"]["value"], abs=1e-5)
+    assert parts["exposure_effect"] + parts["within_arm_effect"] == pytest.approx(found["gap"]["value"], abs=1e-5)
 
 
 def test_exploration_burden_and_missing_rewards_by_group():

@@ -45,9 +45,10 @@ class FoundGap(EstimateSchema):
     disadvantaged: list[str]
 
 
-class OneSided(EstimateSchema):
+class OneSided(TypedDict):
     """The part of a gap that comes from arms which only one of the two groups was shown."""
 
+    value: float
     share_advantaged: float
     share_disadvantaged: float
 
@@ -58,7 +59,7 @@ class ArmPartSchema(TypedDict):
     arm: str
     exposure_effect: float
     within_arm_effect: float
-    total: EstimateSchema
+    total: float
     share_advantaged: float
     share_disadvantaged: float
     mean_advantaged: _OptionalFloat
@@ -68,13 +69,13 @@ class ArmPartSchema(TypedDict):
 class DecompositionSchema(TypedDict):
     """A gap decomposed by arm; `rest` is the contribution of all arms that are not listed."""
 
-    exposure_effect: EstimateSchema
-    within_arm_effect: EstimateSchema
+    exposure_effect: float
+    within_arm_effect: float
     one_sided: OneSided
+    rare_share: float
     arms: list[ArmPartSchema]
     n_arms: int
     rest: float
-    draws: int
 
 
 class MissingRewardsSchema(TypedDict):

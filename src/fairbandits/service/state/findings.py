@@ -24,6 +24,9 @@ from fairbandits.service.state.monitor import Monitor
 #: The confidence with which all intervals of all groups hold together, at all times.
 CONFIDENCE = 0.95
 _STATUS = {verdict.FAIR: "fair", verdict.UNFAIR: "unfair", verdict.UNDECIDED: "unsure"}
+# The parts of a sequential audit that are shown; the others need a finished log.
+_KEYS = ("attributes", "conclusion", "sentence", "groups", "gap", "since", "decomposition", "missing", "timeline")
+_GROUP_KEYS = ("labels", "large_enough", "rewards", "missing", "mean", "low", "high", "missing_share")
 _NO_ATTRIBUTES = "No sensitive attributes are configured, so there are no groups to compare."
 
 
@@ -115,9 +118,12 @@ class Findings:
         return {group: number for number, (name, group) in groups if name == attribute and group in shown}
 
     def _plain(self, comparison: Comparison) -> dict[str, Any]:
-        plain = comparison_to_dict(comparison, self.words)
+        found = comparison_to_dict(comparison, self.words)
+        plain = {key: found[key] for key in _KEYS}
+        if plain["decomposition"] is not None:
+            plain["decomposition"] = _without_intervals(plain["decomposition"])
         explorations = self._explorations(comparison)
-        gains = {group["labels"][0]: group for group in plain["groups"]}
+        gains = {group["labels"][0]: {key: group[key] for key in _GROUP_KEYS} for group in plain["groups"]}
         # In configured order, so that groups keep their places on the page.
         plain["groups"] = [gains[name] | explorations[name] for name in explorations]
         plain["not_shown"] = len(comparison.too_small)
@@ -218,3 +224,11 @@ def _rounded(plain: Any) -> Any:
     if isinstance(plain, list):
         return [_rounded(value) for value in plain]
     return float(f"{plain:.6g}") if isinstance(plain, float) else plain
+
+
+def _without_intervals(parts: dict[str, Any]) -> dict[str, Any]:
+    """Return a decomposition with plain effects: an interval would hold for one look, and the page is watched."""
+    one_sided = {key: value for key, value in parts["one_sided"].items() if key not in ("low", "high")}
+    effects = {key: parts[key]["value"] for key in ("exposure_effect", "within_arm_effect")}
+    arms = [arm | {"total": arm["total"]["value"]} for arm in parts["arms"]]
+    return parts | effects | {"one_sided": one_sided, "arms": arms}

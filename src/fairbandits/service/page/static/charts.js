@@ -148,7 +148,7 @@ function whiskers(estimates, colour) {
   };
 }
 
-export function drawArms(id, comparison, view) {
+export function drawArms(id, comparison) {
   const look = theme();
   const arms = comparison.decomposition.arms.toReversed();
   const y = arms.map((_, i) => i);
@@ -171,15 +171,11 @@ export function drawArms(id, comparison, view) {
         },
       },
       {
-        x: arms.map((arm) => arm.total.value),
+        x: arms.map((arm) => arm.total),
         y,
-        name: `total with ${confidence(view)} CI`,
+        name: "total",
         mode: "markers",
         marker: { color: look.ink, symbol: "diamond", size: 7 },
-        error_x: whiskers(
-          arms.map((arm) => arm.total),
-          look.ink,
-        ),
         ...hover,
       },
     ],

@@ -106,7 +106,7 @@ function armsTable({ decomposition, gap }, view, name) {
   const [advantaged, disadvantaged] = [gap.advantaged[0], gap.disadvantaged[0]];
   const rows = decomposition.arms.map((arm) => [
     arm.arm,
-    `${fine(arm.total.value)} (${interval(arm.total.low, arm.total.high, fine)})`,
+    fine(arm.total),
     fine(arm.exposure_effect),
     fine(arm.within_arm_effect),
     percent(arm.share_advantaged),
@@ -116,7 +116,7 @@ function armsTable({ decomposition, gap }, view, name) {
   ]);
   const others = decomposition.n_arms - decomposition.arms.length;
   if (others > 0) rows.push([`the other ${whole(others)} arms`, fine(decomposition.rest), "", "", "", "", "", ""]);
-  const heads = ["arm", `contribution (${confidence(view)} CI)`, "exposure effect", "within-arm effect"];
+  const heads = ["arm", "contribution", "exposure effect", "within-arm effect"];
   const names = [advantaged, disadvantaged];
   heads.push(...names.map((each) => `exposure of ${each}`), ...names.map((each) => `mean reward of ${each}`));
   return table(name, heads, rows);
