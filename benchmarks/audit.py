@@ -70,7 +70,7 @@ def _text_column(labels: list[str], codes: Any) -> Any:
 def duckdb_groups(path: Path) -> Callable[[], Any]:
     """Return a function that groups the log by user and sex with DuckDB."""
     query = f"SELECT user, sex, count(reward), sum(reward) FROM '{path}' GROUP BY user, sex"  # noqa: S608
-    return lambda: duckdb.sql(query).to_arrow_table().num_rows
+    return lambda: duckdb.execute(query).to_arrow_table().num_rows
 
 
 def measure_interleaved(tasks: dict[str, Callable[[], Any]], turns: int) -> dict[str, float]:
@@ -126,7 +126,10 @@ def main() -> int:
         for rows in sorted({max(options.rows // divisor, 1_000) for divisor in (500, 50, 5, 1)}):
             path = Path(folder) / f"{rows}.parquet"
             write_log(path, rows)
-            tasks = {"audit": partial(audit, path, tolerance=0.01), DUCKDB: duckdb_groups(path)}
+            tasks: dict[str, Callable[[], Any]] = {
+                "audit": partial(audit, path, tolerance=0.01),
+                DUCKDB: duckdb_groups(path),
+            }
             seconds[str(rows)] = measure_interleaved(tasks, options.turns)
             print(f"{rows:,}: {seconds[str(rows)]}", flush=True)
         largest = seconds[str(options.rows)]

@@ -128,7 +128,8 @@ def _ratio(numerator: Floats, denominator: Floats) -> Floats:
 
 def leave_out_each(by_fold: Floats, folds: NDArray[np.int64]) -> Floats:
     """Return the sums of each arm without each of some folds, of shape (folds, arms)."""
-    return (by_fold.sum(axis=1)[:, None] - by_fold[:, folds]).T
+    left: Floats = by_fold.sum(axis=1)[:, None] - by_fold[:, folds]
+    return left.T
 
 
 def jackknife_error(estimates: Floats) -> Floats:
@@ -137,4 +138,5 @@ def jackknife_error(estimates: Floats) -> Floats:
     The delete-a-group jackknife (Kott 2001): `sqrt((B - 1) / B sum (theta_b - mean theta)^2)`.
     """
     n = len(estimates)
-    return np.sqrt((n - 1) / n * ((estimates - estimates.mean(axis=0)) ** 2).sum(axis=0))
+    squares: Floats = ((estimates - estimates.mean(axis=0)) ** 2).sum(axis=0)
+    return np.sqrt((n - 1) / n * squares)

@@ -24,7 +24,7 @@ from fairbandits.statistics.clusters import ClusterMeans
 from fairbandits.statistics.fixed_sample import is_large_enough, mean_bounds
 from fairbandits.statistics.multiplicity import divide_error, sidak
 
-#: How the error probability of a comparison is divided over its statements, all of which hold together. Most goes to
+#: How the error probability of a comparison is divided over its statements, which all hold together. Most goes to
 #: the gap over the whole log, because the verdict depends on it.
 WEIGHTS = {"gap": 0.5, "recent": 0.2, "windows": 0.1, "means": 0.1, "effects": 0.05, "missing": 0.05}
 

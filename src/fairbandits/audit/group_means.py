@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -81,8 +82,10 @@ def _from_units(grouped: GroupedSums, units: UnitSums, by_window: RewardSums, sp
     )
 
 
-def sums_of_users(grouped: GroupedSums, units: UnitSums) -> tuple[NDArray[np.int64], ...]:
-    """Return the group of each user, -1 if it is unknown, and the sums; a user's units within a group are added."""
+def sums_of_users(
+    grouped: GroupedSums, units: UnitSums
+) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]:
+    """Return the group of each user, -1 if it is unknown, and the sums; units of a user in a group are added."""
     group = grouped.groups_of(units.combinations)[units.units.combinations]
     arrays = group, units.counts, units.totals, units.missing
     users = units.units.users
@@ -92,7 +95,8 @@ def sums_of_users(grouped: GroupedSums, units: UnitSums) -> tuple[NDArray[np.int
     if is_new.all():
         return arrays
     starts = np.flatnonzero(is_new)
-    return group[order][starts], *(np.add.reduceat(array[order], starts, axis=0) for array in arrays[1:])
+    counts, totals, missing = (np.add.reduceat(array[order], starts, axis=0) for array in arrays[1:])
+    return group[order][starts], counts, totals, missing
 
 
 def _by_window(grouped: GroupedSums, windows: Windows) -> RewardSums:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any
@@ -66,4 +67,4 @@ class AuditSettings:
 
 
 def _is_between(value: Any, highest: float) -> bool:
-    return isinstance(value, Real) and 0.0 <= value <= highest and bool(np.isfinite(value))
+    return isinstance(value, Real) and 0.0 <= float(value) <= highest and math.isfinite(value)

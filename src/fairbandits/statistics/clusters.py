@@ -80,7 +80,7 @@ def cluster_means(count: Floats, total: Floats, group: Ints, squares: Floats) ->
     n_groups = squares.size
 
     def summed(values: Floats) -> Floats:
-        return np.bincount(group, values, minlength=n_groups)
+        return np.bincount(group, values, minlength=n_groups).astype(np.float64, copy=False)
 
     rows, users, sums = summed(count), summed((count > 0).astype(float)), summed(total)
     with np.errstate(all="ignore"):

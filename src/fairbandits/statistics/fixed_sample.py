@@ -40,7 +40,8 @@ def is_large_enough(means: ClusterMeans) -> NDArray[np.bool_]:
         expected = (
             rows * np.minimum(common, 1.0 - common) * np.where(common * (1.0 - common) > 0.0, information, 0.0)
         )
-    return (means.users >= MIN_USERS) & ~(expected < MIN_SUCCESSES)
+    enough: NDArray[np.bool_] = (means.users >= MIN_USERS) & ~(expected < MIN_SUCCESSES)
+    return enough
 
 
 def mean_bounds(means: ClusterMeans, error: Any) -> tuple[Floats, Floats]:

@@ -15,7 +15,7 @@ def sidak(error: float, n: int) -> float:
     >>> round(sidak(0.05, 10), 5)
     0.00512
     """
-    return 1.0 - (1.0 - error) ** (1.0 / max(n, 1))
+    return float(1.0 - (1.0 - error) ** (1.0 / max(n, 1)))
 
 
 def divide_error(error: float, weights: Mapping[str, float]) -> dict[str, float]:
