@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from numbers import Real
 from typing import Any
 
-import numpy as np
 
 from fairbandits.validation import check_integer
 
@@ -54,7 +53,7 @@ class AuditSettings:
     def __post_init__(self) -> None:
         if not isinstance(self.confidence, Real) or not 0.0 < self.confidence < 1.0:
             raise ValueError(f"confidence must be between 0 and 1, exclusive, got {self.confidence!r}")
-        if self.tolerance is not None and not _is_between(self.tolerance, np.inf):
+        if self.tolerance is not None and not _is_between(self.tolerance, math.inf):
             raise ValueError(f"tolerance must be a non-negative number, got {self.tolerance!r}")
         if not _is_between(self.max_unassessed, 1.0):
             raise ValueError(f"max_unassessed must be between 0 and 1, got {self.max_unassessed!r}")
