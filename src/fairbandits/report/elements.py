@@ -46,6 +46,6 @@ def definitions(values: Mapping[str, str]) -> str:
 
 
 def scrollable(table: str, title: str | None = None) -> str:
-    """Return a table that scrolls horizontally on narrow screens, also by keyboard; a title makes it a landmark."""
+    """Return a table that scrolls horizontally on narrow screens; a title makes it a landmark."""
     landmark = "" if title is None else f' role="region" aria-label="{escape(title)}"'
     return f'<div class="scroll"{landmark} tabindex="0">{table}</div>'

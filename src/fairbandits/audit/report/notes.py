@@ -36,8 +36,8 @@ def notes(audit: Audit) -> list[str]:
     ]
     if audit.settings.min_cell:
         lines.append(
-            f"Groups and arms with fewer than {audit.settings.min_cell:,} {audit.sentences.user_name} are not shown. "
-            "Further ones are suppressed where they would reveal them by subtraction."
+            f"Groups and arms with fewer than {audit.settings.min_cell:,} {audit.sentences.user_name} are not "
+            "shown. Further ones are suppressed where they would reveal them by subtraction."
         )
     return lines
 
