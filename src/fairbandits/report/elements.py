@@ -45,6 +45,7 @@ def definitions(values: Mapping[str, str]) -> str:
     return f"<dl>{''.join(items)}</dl>"
 
 
-def scrollable(table: str, title: str = "Table") -> str:
-    """Return a table that scrolls horizontally on narrow screens, also by keyboard."""
-    return f'<div class="scroll" role="region" aria-label="{escape(title)}" tabindex="0">{table}</div>'
+def scrollable(table: str, title: str | None = None) -> str:
+    """Return a table that scrolls horizontally on narrow screens; a title makes it a landmark."""
+    landmark = "" if title is None else f' role="region" aria-label="{escape(title)}"'
+    return f'<div class="scroll"{landmark} tabindex="0">{table}</div>'

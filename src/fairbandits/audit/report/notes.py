@@ -36,8 +36,8 @@ def notes(audit: Audit) -> list[str]:
     ]
     if audit.settings.min_cell:
         lines.append(
-            f"Groups and arms with fewer than {audit.settings.min_cell:,} {audit.sentences.unit} are not shown. "
-            "Further ones are suppressed where they would reveal them by subtraction."
+            f"Groups and arms with fewer than {audit.settings.min_cell:,} {audit.sentences.user_name} are not "
+            "shown. Further ones are suppressed where they would reveal them by subtraction."
         )
     return lines
 
@@ -53,7 +53,7 @@ def _fixed_sample_notes(audit: Audit) -> list[str]:
         f"recovery (MOVER). They hold jointly with {confidence} confidence, over all comparisons, groups and "
         "windows of time, for one look at a finished log. For a log that is watched while it grows, use "
         "--sequential.",
-        *([effective] if audit.sentences.unit == "users" else []),
+        *([effective] if audit.sentences.user_name == "users" else []),
         "The most recent window is the last tenth of the time. A gap that is found in one window only may have "
         "opened before it, and be too small to be found there.",
         "The intervals of the two effects are from a jackknife over 64 random parts of the users. Those of single "

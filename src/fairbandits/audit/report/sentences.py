@@ -55,7 +55,7 @@ class AuditSentences:
         self._less, self._reward = ("more", "harm") if settings.lower_is_better else ("less", "reward")
 
     @property
-    def unit(self) -> str:
+    def user_name(self) -> str:
         """What the audit counts: users, or decisions if users are unknown."""
         return "users" if self.has_users and not self.settings.sequential else "decisions"
 
@@ -134,7 +134,7 @@ class AuditSentences:
         """Return the verdict on all comparisons; None without a tolerance."""
         if self.tolerance is None:
             return None
-        sentences = VerdictSentences(self.settings, self.tolerance, self.unit, self.suppression)
+        sentences = VerdictSentences(self.settings, self.tolerance, self.user_name, self.suppression)
         return sentences.verdict(
             comparisons, status, lambda each: self.comparison_formatter(each)(each.unassessed.worst_case)
         )
@@ -148,13 +148,13 @@ class AuditSentences:
         count = f"{unassessed.unknown:,.0f}" if unassessed.in_small_groups else "all"
         parts = [f"{count} of unknown group"] if unassessed.unknown else []
         if self.suppression.hides_small_groups(comparison):
-            counted = f"{self.unit} in groups too small to be shown"
+            counted = f"{self.user_name} in groups too small to be shown"
             return f"Not assessed by {comparison.name}: {' and '.join([*parts, counted])}."
         if unassessed.in_small_groups:
             count = f"{unassessed.in_small_groups:,.0f}" if unassessed.unknown else "all"
             parts.append(f"{count} in groups too small to compare")
         return (
-            f"Not assessed by {comparison.name}: {total:,.0f} of {unassessed.users:,.0f} {self.unit} "
+            f"Not assessed by {comparison.name}: {total:,.0f} of {unassessed.users:,.0f} {self.user_name} "
             f"({percent(unassessed.share)}), {' and '.join(parts)}."
         )
 
@@ -189,7 +189,7 @@ class AuditSentences:
         if self.settings.sequential:
             return f"at least {max(self.settings.min_rows, self.settings.min_cell):,} rewards"
         users = max(MIN_USERS, self.settings.min_cell)
-        return f"at least {users:,} {self.unit} and {MIN_SUCCESSES:g} expected successes and failures"
+        return f"at least {users:,} {self.user_name} and {MIN_SUCCESSES:g} expected successes and failures"
 
     def too_small(self, comparison: Comparison) -> str | None:
         """Return the groups that are too small to compare; None if there are none."""
@@ -198,7 +198,7 @@ class AuditSentences:
             return None
         names = [f"{each.name} ({self.suppression.count(comparison, each, each.users)})" for each in small]
         listed = join_names(names, _MAX_NAMES)
-        return f"Too small to compare ({self.unit} in brackets): {listed}. A group needs {self.requirement}."
+        return f"Too small to compare ({self.user_name} in brackets): {listed}. A group needs {self.requirement}."
 
     # -- effects ---------------------------------------------------------------------------------------
 

@@ -67,8 +67,8 @@ def _group(comparison: Comparison, group: GroupResult, sentences: AuditSentences
     is_small, is_hidden = suppression.is_small(comparison, group), suppression.is_hidden(comparison, group)
     counts = {
         "rewards": group.rewards,
-        "users": group.users if sentences.unit == "users" else None,
-        "effective_users": group.effective_users if sentences.unit == "users" else None,
+        "users": group.users if sentences.user_name == "users" else None,
+        "effective_users": group.effective_users if sentences.user_name == "users" else None,
         "missing": group.missing,
         "missing_share": estimate_to_dict(group.missing_share),
     }
@@ -87,7 +87,7 @@ def _unassessed(comparison: Comparison, sentences: AuditSentences) -> dict[str, 
     is_hidden = sentences.suppression.hides_small_groups(comparison)
     return {
         "attributes": list(comparison.attributes),
-        "unit": sentences.unit,
+        "unit": sentences.user_name,
         "total": unassessed.users,
         "unknown_group": unassessed.unknown,
         "small_groups": None if is_hidden else unassessed.in_small_groups,

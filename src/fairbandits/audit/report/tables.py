@@ -11,7 +11,7 @@ Row = tuple[str, list[str]]
 
 def group_table(audit: Audit, comparison: Comparison) -> tuple[list[str], list[Row]]:
     """Return the titles of the columns, and a row for each group."""
-    has_users = audit.sentences.unit == "users"
+    has_users = audit.sentences.user_name == "users"
     users = ["users", "effective"] if has_users else []
     titles = ["rewards", *users, "mean reward", audit.sentences.interval_name, "missing"]
     return titles, [_group_row(audit, comparison, group, has_users) for group in comparison.groups]
