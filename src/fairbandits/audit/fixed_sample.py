@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -128,7 +129,7 @@ class _FixedSampleComparison:
             conclusion(low, high, self.tolerance),
             gap,
             (self.tolerance or 0.0) + gaps.detectable(*pair) * self.span,
-            self._window_gap(groups, self.windows.n - 1, self.errors["recent"]) if self.windows.n > 1 else None,
+            self._recent(groups) if self.windows.n > 1 else None,
             self._history(groups) if self.windows.n > 1 else None,
             None,
             arm_effects(
@@ -157,18 +158,31 @@ class _FixedSampleComparison:
             tuple(self._window_gap(groups, window, error / 2.0) for window in range(n)),
         )
 
+    def _recent(self, groups: list[GroupResult]) -> WindowGap:
+        """Return the gap in the most recent window; "fair" is only said if nearly all of its users are compared."""
+        window = self.windows.n - 1
+        gap = self._window_gap(groups, window, self.errors["recent"])
+        means: ClusterMeans = self.means.windows[window]
+        compared = self.large[self._is_usable(means[self.large])]
+        users = float(means.users.sum())
+        left_out = 1.0 - float(means.users[compared].sum()) / users if users else 1.0
+        is_open = gap.conclusion == "fair" and left_out > self.settings.max_unassessed
+        return replace(gap, conclusion="undecided") if is_open else gap
+
     def _window_gap(self, groups: list[GroupResult], window: int, error: float) -> WindowGap:
         means: ClusterMeans = self.means.windows[window]
         usable = self.large[self._is_usable(means[self.large])]
         if len(usable) < 2:
-            return WindowGap(IntervalEstimate(math.nan, math.nan, math.nan), None, None, "too small")
-        value, low, high = (part * self.span for part in PairwiseGaps(means, usable, error).range())
+            return WindowGap(IntervalEstimate(math.nan, math.nan, math.nan), None, None, "too small", math.nan)
+        gaps = PairwiseGaps(means, usable, error)
+        value, low, high = (part * self.span for part in gaps.range())
         order = usable[np.argsort(means.mean[usable], kind="stable")]
         lowest, highest = groups[order[0]], groups[order[-1]]
         if self.settings.lower_is_better:
             lowest, highest = highest, lowest
+        detectable = (self.tolerance or 0.0) + gaps.detectable(order[0], order[-1]) * self.span
         return WindowGap(
-            IntervalEstimate(value, low, high), highest, lowest, conclusion(low, high, self.tolerance)
+            IntervalEstimate(value, low, high), highest, lowest, conclusion(low, high, self.tolerance), detectable
         )
 
     # -- effects ---------------------------------------------------------------------------------------

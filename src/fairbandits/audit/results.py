@@ -204,12 +204,15 @@ class WindowGap:
         The groups with the highest and the lowest mean reward in the window.
     conclusion : str
         As in `Comparison`.
+    detectable : float
+        The smallest gap that would have been found to exceed the tolerance with 80% power.
     """
 
     gap: IntervalEstimate
     advantaged: GroupResult | None
     disadvantaged: GroupResult | None
     conclusion: str
+    detectable: float
 
 
 @dataclass(frozen=True)

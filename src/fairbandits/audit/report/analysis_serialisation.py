@@ -63,6 +63,7 @@ def _window(gap: WindowGap, windows: Windows, number: int) -> dict[str, Any]:
         "start": _moment(windows.start(number)),
         "end": _moment(windows.end(number)),
         "conclusion": gap.conclusion,
+        "detectable": nan_to_none(gap.detectable),
         "gap": {
             **estimate_to_dict(gap.gap),
             "advantaged": _labels(gap.advantaged),

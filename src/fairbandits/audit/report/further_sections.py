@@ -16,15 +16,17 @@ from fairbandits.audit.results import Comparison, GroupResult
 
 
 def further_sections(audit: Audit, comparison: Comparison) -> list[Section]:
-    """Return the sections of a comparison."""
+    """Return the sections of a comparison; none if small cells are suppressed, which their counts would reveal."""
+    if audit.settings.min_cell:
+        return []
     makers = (reference_section, adjusted_section, impact_section, exposure_section)
     return [section for make in makers if (section := make(audit, comparison)) is not None]
 
 
-def further_to_dict(comparison: Comparison) -> dict[str, Any]:
-    """Return the analyses of a comparison as JSON values; those that were not made are None."""
+def further_to_dict(comparison: Comparison, min_cell: int) -> dict[str, Any]:
+    """Return the analyses of a comparison as JSON values; those that were not made, or are suppressed, are None."""
     names = "reference", "adjusted", "impact", "exposure"
-    return {name: _to_json(getattr(comparison, name)) for name in names}
+    return {name: None if min_cell else _to_json(getattr(comparison, name)) for name in names}
 
 
 def _to_json(value: Any) -> Any:

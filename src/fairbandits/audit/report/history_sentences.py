@@ -53,6 +53,8 @@ def recent_sentence(
     if number(gap.value) == number(0.0):
         text = f"{when}, the groups received nearly the same ({interval.replace(':', ' for the gap:', 1)})"
     text += f"{_ENDINGS.get(recent.conclusion, unclear)}."
+    if recent.conclusion == "undecided" and tolerance is not None:
+        text += f" A gap of {number(recent.detectable)} would have been found with 80% power."
     if absent := absent_groups(history):
         text += f" This window has too little data on {join_names(_users(analysis, *absent), _MAX_NAMES)}."
     return text

@@ -50,7 +50,7 @@ def comparison_to_dict(comparison: Comparison, sentences: AuditSentences) -> dic
         "sentence": sentences.summary(comparison),
         "groups": [_group(comparison, group, sentences) for group in comparison.groups],
         **(dict.fromkeys(_ANALYSIS) if analysis is None else analysis_to_dict(analysis, sentences)),
-        **further_to_dict(comparison),
+        **further_to_dict(comparison, sentences.settings.min_cell),
     }
 
 
