@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from numbers import Real
 from typing import Any
 
-
 from fairbandits.validation import check_integer
 
 #: The number of rewards that a group needs to be compared while a log is being watched.
