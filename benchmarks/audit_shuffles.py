@@ -1,4 +1,4 @@
-"""Measure how often an audit claims a gap that does not exist: labels shuffled over the users of a real log of ratings.
+"""Measure how often an audit claims a gap that does not exist: labels shuffled over the users of real ratings.
 
     python benchmarks/audit_shuffles.py [--shuffles 1000] [--ratings u.data]
 

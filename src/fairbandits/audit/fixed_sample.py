@@ -159,7 +159,7 @@ class _FixedSampleComparison:
         )
 
     def _recent(self, groups: list[GroupResult]) -> WindowGap:
-        """Return the gap in the most recent window; "fair" is only said if nearly all of its users are compared."""
+        """Return the gap in the most recent window; it is only "fair" if nearly all of its users are compared."""
         window = self.windows.n - 1
         gap = self._window_gap(groups, window, self.errors["recent"])
         means: ClusterMeans = self.means.windows[window]

@@ -24,7 +24,7 @@ def further_sections(audit: Audit, comparison: Comparison) -> list[Section]:
 
 
 def further_to_dict(comparison: Comparison, min_cell: int) -> dict[str, Any]:
-    """Return the analyses of a comparison as JSON values; those that were not made, or are suppressed, are None."""
+    """Return the analyses of a comparison as JSON values; None for those not made, or suppressed."""
     names = "reference", "adjusted", "impact", "exposure"
     return {name: None if min_cell else _to_json(getattr(comparison, name)) for name in names}
 
