@@ -144,7 +144,7 @@ def test_several_groups_are_each_compared_with_the_reference():
     assert sorted(gap.group.name for gap in result.groups) == ["Asian", "Black"]
 
 
-def test_a_cluster_and_several_files_give_the_same_numbers(tmp_path):
+def test_merged_parts_of_a_log_give_the_same_numbers(tmp_path):
     log = make(-0.08, 5, n_users=500)
     log.iloc[:400].to_csv(tmp_path / "a.csv", index=False)
     log.iloc[400:].to_csv(tmp_path / "b.csv", index=False)

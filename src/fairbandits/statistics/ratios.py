@@ -25,7 +25,7 @@ def ratio_bounds(mean: Floats, low: Floats, high: Floats, i: Any, j: Any) -> tup
     --------
     >>> low, high = ratio_bounds(np.array([0.4, 0.5]), np.array([0.35, 0.45]), np.array([0.45, 0.55]), 0, 1)
     >>> print(low.round(3), high.round(3))
-    0.68 0.939
+    0.679 0.937
     """
     product = mean[..., i] * mean[..., j]
     with np.errstate(all="ignore"):

@@ -37,7 +37,7 @@ def impact_section(audit: Audit, comparison: Comparison) -> Section | None:
         _test(audit, result),
         _SCREENING,
     )
-    return Section("Impact ratios", (*texts, _SCREENING), tuple(headers), rows)
+    return Section("Impact ratios", texts, tuple(headers), rows)
 
 
 def _cells(each: ImpactRatio) -> list[str]:
