@@ -89,7 +89,8 @@ def test_without_groups_the_oracle_loses_nothing():
 
 @st.composite
 def subgroup_means(draw):
-    values = st.floats(0, 1, allow_subnormal=False)
+    # Coarser than 1e-7: the solver of older SciPys takes what is feasible by less for infeasible.
+    values = st.integers(0, 100_000).map(lambda number: number / 100_000)
     names = [(("sex", sex), ("race", race)) for sex in "fm" for race in "xyz"][: draw(st.integers(2, 6))]
     bounds = np.sort([[draw(values), draw(values)] for _ in names])
     bounds[:, 0] = bounds[:, 0].min()  # so that any tolerance can be met

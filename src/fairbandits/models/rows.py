@@ -173,11 +173,10 @@ def as_rows(contexts: Any, width: int | None = None, n_users: int = 1) -> Rows:
     >>> columns, values, n_shared = rows.row(0, 1).entries()
     >>> columns.tolist(), values.tolist(), n_shared
     ([1, 0], [2.0, 1.0], 1)
-    >>> as_rows([[float("nan")]])
+    >>> as_rows([[float("nan")]])  # doctest: +ELLIPSIS
     Traceback (most recent call last):
         ...
-    ValueError: contexts must be finite and at most 1e+50 in size, got 1 entry that is not; clean or impute them
-    first
+    ValueError: contexts must be finite and at most 1e+50 in size, got 1 entry that is not; ...
     """
     if sparse.issparse(contexts):
         return _from_sparse(contexts, width, n_users)
