@@ -92,7 +92,7 @@ def test_names_are_escaped_in_the_page(result):
 
 
 def test_json_has_all_analyses_without_nan(result):
-    values = further_to_dict(result["sex"])
+    values = further_to_dict(result["sex"], 0)
     assert json.loads(json.dumps(values, allow_nan=False)) == values
     assert values["impact"]["most_selected"] == ["male"]
     assert values["adjusted"]["method"] == "standardised"

@@ -171,7 +171,7 @@ def test_effects():
     assert exposure.sentences.effects(exposure["sex"].analysis) == (
         "Exposure effect: female users were shown less rewarding arms, which accounts for 0.300 of the gap "
         "(95% CI: "
-        "0.277 to 0.323). Within-arm effect: both groups received the same reward from the same arms."
+        "0.274 to 0.326). Within-arm effect: both groups received the same reward from the same arms."
     )
     both = watch(two_arms({"a": (500, 500), "b": (1_200, 1_800)}, {"a": (900, 2_100), "b": (200, 800)}))
     assert both.sentences.effects(both["sex"].analysis) == (

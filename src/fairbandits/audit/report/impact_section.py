@@ -22,7 +22,7 @@ def impact_section(audit: Audit, comparison: Comparison) -> Section | None:
     if result is None:
         return None
     has_test = result.no_test is None
-    counted = audit.sentences.unit if result.kind == "scoring" else "decisions"
+    counted = audit.sentences.user_name if result.kind == "scoring" else "decisions"
     rate = "selection rate" if result.kind == "selection" else "scoring rate"
     headers = [counted, "share of the data", "selected", rate, "impact ratio", audit.sentences.interval_name]
     headers += ["Fisher's p", "corrected"] if has_test else []
@@ -52,7 +52,7 @@ def _p(value: float) -> str:
 
 
 def _definition(audit: Audit, result: ImpactRatios) -> str:
-    lower, users = audit.settings.lower_is_better, audit.sentences.unit
+    lower, users = audit.settings.lower_is_better, audit.sentences.user_name
     if result.kind == "selection":
         outcome = f"reward {audit.reward_range[0 if lower else 1]:g}"
         what = f"The selection rate is the share of decisions with the favourable outcome ({outcome})."
@@ -75,9 +75,9 @@ def _four_fifths(result: ImpactRatios) -> str:
 
 
 def _left_out(audit: Audit, result: ImpactRatios) -> str:
-    text = f"The category of {result.unknown:,.0f} {audit.sentences.unit} is unknown; they are in no rate."
+    text = f"The category of {result.unknown:,.0f} {audit.sentences.user_name} is unknown; they are in no rate."
     if not result.unknown:
-        text = f"The category of all {audit.sentences.unit} is known."
+        text = f"The category of all {audit.sentences.user_name} is known."
     if any(each.is_below_two_percent for each in result.categories):
         text += (
             " Categories with less than 2% of the data are flagged. They are never the most selected category, "
