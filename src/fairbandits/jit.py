@@ -101,10 +101,19 @@ def _cache_of(function: Callable[..., Any]) -> Any:
 @cache
 def _stamp(path: str) -> str:
     """Return a hash of all source code that kernels of a file are compiled from."""
+    digest = _shared_digest().copy()
+    digest.update(Path(path).read_bytes())
+    stamp: str = digest.hexdigest()
+    return stamp
+
+
+@cache
+def _shared_digest() -> Any:
+    """Return the hash of what all kernels depend on; computed once, because every import waits for it."""
     digest = hashlib.sha256(f"{numba.__version__} {use_plain_loops()}".encode())
-    for source in [Path(path), *sorted(_KERNELS.glob("*.py"))]:
+    for source in sorted(_KERNELS.glob("*.py")):
         digest.update(source.read_bytes())
-    return digest.hexdigest()
+    return digest
 
 
 class _Notice(event.Listener):
