@@ -33,7 +33,7 @@ ROW_GROUP = 1_000_000
 ROWS_PER_USER = 25
 ARMS, SEXES = [f"video {i}" for i in range(100)], ["female", "male"]
 DUCKDB = "DuckDB, GROUP BY user, sex"
-MAX_RATIO, MAX_BYTES = 4.0, 2 * 2**30
+GOAL_ROWS, MAX_RATIO, MAX_BYTES = 50_000_000, 4.0, 2 * 2**30
 # Run in a separate process, without DuckDB.
 _PEAK = "import sys, measure, fairbandits.audit as a; a.audit(sys.argv[1]); print(measure.peak_bytes())"
 
@@ -70,7 +70,7 @@ def _text_column(labels: list[str], codes: Any) -> Any:
 def duckdb_groups(path: Path) -> Callable[[], Any]:
     """Return a function that groups the log by user and sex with DuckDB."""
     query = f"SELECT user, sex, count(reward), sum(reward) FROM '{path}' GROUP BY user, sex"  # noqa: S608
-    return lambda: duckdb.execute(query).to_arrow_table()
+    return lambda: duckdb.sql(query).to_arrow_table()
 
 
 def measure_interleaved(tasks: dict[str, Callable[[], Any]], turns: int) -> dict[str, float]:
@@ -100,7 +100,7 @@ def command_seconds(path: Path, out: Path) -> float:
 
 
 def markdown(result: dict[str, Any]) -> str:
-    """Return the table of the documentation: seconds, and ratios to polars."""
+    """Return the table of the documentation: seconds, and the ratio to DuckDB."""
     names = ["audit", *result["ratios"]]
     lines = [f"| rows | {' | '.join(names)} |", "| --- " * (len(names) + 1) + "|"]
     for rows, seconds in result["seconds"].items():
@@ -114,7 +114,7 @@ def markdown(result: dict[str, Any]) -> str:
 def main() -> int:
     """Measure, print and store the results."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--rows", type=int, default=50_000_000)
+    parser.add_argument("--rows", type=int, default=GOAL_ROWS)
     parser.add_argument("--turns", type=int, default=3)
     parser.add_argument("--table", action="store_true")
     options = parser.parse_args()
@@ -144,7 +144,9 @@ def main() -> int:
     results.save("audit", result)
     print(markdown(result))
     print(f"peak memory {result['peak_bytes'] / 2**30:.2f} GiB; the whole command {result['command_s']:.1f} s")
-    return int(result["ratios"][DUCKDB] > MAX_RATIO or result["peak_bytes"] > MAX_BYTES)
+    # Of a short log, starting takes most of the time.
+    is_long = options.rows >= GOAL_ROWS
+    return int(is_long and (result["ratios"][DUCKDB] > MAX_RATIO or result["peak_bytes"] > MAX_BYTES))
 
 
 if __name__ == "__main__":

@@ -5,9 +5,9 @@ import pandas as pd
 import pytest
 
 from fairbandits.audit import audit
-from fairbandits.statistics.clusters import cluster_means
 from fairbandits.statistics.fixed_sample import mean_bounds
 from fairbandits.statistics.multiplicity import sidak
+from tests.statistics.users import means_of_users
 
 DAYS = 100
 START = np.datetime64("2024-01-01", "us")
@@ -47,7 +47,7 @@ def test_users_are_the_unit():
     comparison = audit(log[["user", "arm", "sex", "reward"]])["sex"]
     for group in comparison.groups:
         mine = log[log.sex == group.labels[0]].groupby("user")["reward"].agg(["size", "sum"])
-        means = cluster_means(
+        means = means_of_users(
             mine["size"].to_numpy(float),
             mine["sum"].to_numpy(),
             np.zeros(len(mine), int),

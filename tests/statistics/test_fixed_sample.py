@@ -6,10 +6,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binomtest, norm
 
-from fairbandits.statistics.clusters import ClusterMeans, cluster_means, row_means
+from fairbandits.statistics.clusters import ClusterMeans, row_means
 from fairbandits.statistics.exact import exceeds_bound, falls_below_bound
 from fairbandits.statistics.fixed_sample import difference_bounds, is_large_enough, mean_bounds
 from fairbandits.statistics.multiplicity import divide_error, sidak
+from tests.statistics.users import means_of_users
 
 
 def binary(successes, n):
@@ -30,7 +31,7 @@ def test_large_samples_get_the_normal_interval():
     rng = np.random.default_rng(0)
     count = rng.integers(1, 20, 20_000).astype(float)
     total = count * rng.beta(2.0, 3.0, 20_000)
-    means = cluster_means(count, total, np.zeros(20_000, int), np.array([0.4 * count.sum()]))
+    means = means_of_users(count, total, np.zeros(20_000, int), np.array([0.4 * count.sum()]))
     low, high = mean_bounds(means, 0.05)
     radius = norm.isf(0.025) * np.sqrt(means.variance)
     assert low[0] == pytest.approx(means.mean[0] - radius[0], abs=0.03 * radius[0])
@@ -46,7 +47,7 @@ def test_no_success_and_no_failure():
 
 
 def test_ten_equal_rewards_of_a_user_count_once():
-    ten = cluster_means(np.full(50, 10.0), np.zeros(50), np.zeros(50, int), np.zeros(1))
+    ten = means_of_users(np.full(50, 10.0), np.zeros(50), np.zeros(50, int), np.zeros(1))
     assert mean_bounds(ten, 0.05)[1][0] == pytest.approx(mean_bounds(binary(0, 50), 0.05)[1][0])
 
 
@@ -78,7 +79,7 @@ def test_the_size_that_a_group_needs():
 def test_the_rows_of_very_active_users_count_less():
     count = np.concatenate([[5_000.0], np.full(200, 5.0)])
     total = count * 0.004
-    means = cluster_means(count, total, np.zeros(201, int), np.array([total.sum()]))
+    means = means_of_users(count, total, np.zeros(201, int), np.array([total.sum()]))
     assert means.rows[0] * means.mean[0] > 20  # expected successes, if all rows counted
     assert not is_large_enough(means)[0]
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import copy
 import itertools
 from collections import deque
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack
 from functools import partial
 from typing import Protocol, Self, TypeVar
 
@@ -15,6 +16,7 @@ import numpy as np
 from fairbandits.audit.log_sums import LogSums
 from fairbandits.audit.time_blocks import TimeUnit
 from fairbandits.audit.unit_sums import UnitSums
+from fairbandits.audit.unit_table import Ints
 from fairbandits.audit.windows import Windows
 from fairbandits.logs.chunk import Chunk
 from fairbandits.logs.log import Log
@@ -22,8 +24,8 @@ from fairbandits.models.threads import n_threads
 
 # Threads take turns with the parts of a log: enough parts for many cores, and none too small to be worth a task.
 _MAX_PARTS, _ROWS_PER_PART = 16, 500_000
-# Sums of users are as large as their number, and merging them takes as long as adding as many rows.
-_MAX_USER_PARTS = 2
+# So many chunks may wait to be added up: reading goes on, and memory is bounded.
+_MAX_WAITING = 2
 
 
 class _Sums(Protocol):
@@ -48,7 +50,7 @@ def aggregate_log(log: Log, reward_range: tuple[float, float] = (0.0, 1.0)) -> L
     LogSums
         The sums; those of several parts of a log can be merged.
     """
-    return _aggregate(log, partial(_log_sums, reward_range=reward_range), _MAX_PARTS)
+    return _aggregate(log, partial(_log_sums, reward_range=reward_range))
 
 
 def aggregate_units(log: Log, windows: Windows, lowest: float) -> UnitSums:
@@ -63,8 +65,22 @@ def aggregate_units(log: Log, windows: Windows, lowest: float) -> UnitSums:
     lowest : float
         The lowest possible reward.
     """
-    most = _MAX_PARTS if log.roles.user is None else _MAX_USER_PARTS
-    return _aggregate(log, partial(_unit_sums, windows=windows, lowest=lowest), most)
+    if log.roles.user is None:
+        return _aggregate(log, partial(_unit_sums, windows=windows, lowest=lowest))
+    sums, chunks = _first_unit_sums(log, windows)
+    # This thread reads. Each shard of users has a thread of its own, which adds the chunks in their order, so the
+    # sums do not depend on the number of threads.
+    threads = [ThreadPoolExecutor(1, thread_name_prefix="fairbandits-audit") for _ in sums.shards]
+    waiting: deque[list[Future[None]]] = deque()
+    with ExitStack() as stack:
+        for thread in threads:
+            stack.enter_context(thread)
+        for chunk, window in chunks:
+            tasks = sums.tasks(chunk, window, lowest)
+            waiting.append([thread.submit(task) for thread, task in zip(threads, tasks, strict=True)])
+            _wait(waiting, _MAX_WAITING)
+        _wait(waiting, 0)
+    return sums
 
 
 def merged(sums: S, others: S) -> S:
@@ -74,10 +90,10 @@ def merged(sums: S, others: S) -> S:
     return both
 
 
-def _aggregate(log: Log, sums_of: Callable[[Log], S], max_parts: int) -> S:
+def _aggregate(log: Log, sums_of: Callable[[Log], S]) -> S:
     """Aggregate the parts of a log with one thread per core, and merge them in their order."""
     # The split depends only on the log, so the sums do not depend on the number of threads.
-    parts = iter(log.split(_n_parts(log, max_parts)))
+    parts = iter(log.split(_n_parts(log)))
     total: S | None = None
     with ThreadPoolExecutor(n_threads(), thread_name_prefix="fairbandits-audit") as threads:
         running = deque(threads.submit(sums_of, part) for part in itertools.islice(parts, n_threads()))
@@ -92,11 +108,11 @@ def _aggregate(log: Log, sums_of: Callable[[Log], S], max_parts: int) -> S:
     return total
 
 
-def _n_parts(log: Log, max_parts: int) -> int:
+def _n_parts(log: Log) -> int:
     rows = [fragment.n_rows for fragment in log.fragments]
     # Splitting a CSV file would read it twice, once to count its rows.
     known = sum(n for n in rows if n is not None)
-    return 1 if None in rows else max(1, min(max_parts, known // _ROWS_PER_PART))
+    return 1 if None in rows else max(1, min(_MAX_PARTS, known // _ROWS_PER_PART))
 
 
 def _log_sums(log: Log, reward_range: tuple[float, float]) -> LogSums:
@@ -109,12 +125,26 @@ def _log_sums(log: Log, reward_range: tuple[float, float]) -> LogSums:
 
 
 def _unit_sums(log: Log, windows: Windows, lowest: float) -> UnitSums:
+    sums, chunks = _first_unit_sums(log, windows)
+    for chunk, window in chunks:
+        sums.add(chunk, window, lowest)
+    return sums
+
+
+def _first_unit_sums(log: Log, windows: Windows) -> tuple[UnitSums, Iterator[tuple[Chunk, Ints]]]:
+    """Return sums without rows, and the chunks to add with the window of each decision."""
     roles = log.roles
     columns = [*roles.groups, *(column for column in (roles.time, roles.user) if column)]
-    sums = UnitSums(roles.groups, windows.n, roles.user is not None)
-    for chunk in log.chunks(columns=columns):
-        sums.add(chunk, windows.numbers(windows.blocks.chunk_numbers(chunk)), lowest)
-    return sums
+    chunks = (
+        (chunk, windows.numbers(windows.blocks.chunk_numbers(chunk))) for chunk in log.chunks(columns=columns)
+    )
+    return UnitSums(roles.groups, windows.n, roles.user is not None), chunks
+
+
+def _wait(waiting: deque[list[Future[None]]], most: int) -> None:
+    while len(waiting) > most:
+        for task in waiting.popleft():
+            task.result()
 
 
 def _time_unit(chunk: Chunk) -> TimeUnit:

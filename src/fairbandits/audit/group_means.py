@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fairbandits.audit.grouped_sums import GroupedSums, RewardSums
 from fairbandits.audit.unit_sums import UnitSums
+from fairbandits.audit.unit_table import COUNT, Floats, UnitTable
 from fairbandits.audit.windows import Windows
 from fairbandits.statistics.clusters import ClusterMeans, cluster_means, row_means
 
@@ -55,48 +55,63 @@ def group_means(grouped: GroupedSums, units: UnitSums, windows: Windows) -> Grou
 
 
 def _from_units(grouped: GroupedSums, units: UnitSums, by_window: RewardSums, span: float) -> GroupMeansOverTime:
-    group, counts, totals, missing = sums_of_users(grouped, units)
-    known = group >= 0
-    n_groups, n_windows = len(grouped.labels), by_window.count.shape[0]
-    group, counts, totals, missing, everybody = (
-        group[known],
-        counts[known],
-        totals[known] / span,
-        missing[known],
-        len(group),
-    )
-    whole = cluster_means(
-        counts.sum(axis=1).astype(float), totals.sum(axis=1), group, grouped.overall.squares / span**2
-    )
-    cell = (np.arange(n_windows)[:, None] * n_groups + group[None, :]).ravel()
-    in_windows = cluster_means(
-        counts[:, :n_windows].T.ravel().astype(float),
-        totals[:, :n_windows].T.ravel(),
-        cell,
-        by_window.squares.ravel() / span**2,
-    )
-    decisions = (counts.sum(axis=1) + missing).astype(float)
-    shares = cluster_means(decisions, missing.astype(float), group, grouped.overall.missing)
-    return GroupMeansOverTime(
-        whole, in_windows.reshape(n_windows, n_groups), shares, float(everybody), float((~known).sum())
-    )
+    shards = sums_of_users(grouped, units)
+    overall = grouped.overall
+    whole = cluster_means([(u.whole, u.group) for u in shards], overall.squares[None], span)
+    in_windows = cluster_means([(u.sums, u.group) for u in shards], by_window.squares, span)
+    missing = cluster_means([(u.decisions, u.group) for u in shards], overall.missing[None])
+    everybody, unknown = (sum(n) for n in zip(*((len(u.group), (u.group < 0).sum()) for u in shards), strict=True))
+    return GroupMeansOverTime(whole[0], in_windows, missing[0], float(everybody), float(unknown))
 
 
-def sums_of_users(
-    grouped: GroupedSums, units: UnitSums
-) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]:
-    """Return the group of each user, -1 if it is unknown, and the sums; units of a user in a group are added."""
-    group = grouped.groups_of(units.combinations)[units.units.combinations]
-    arrays = group, units.counts, units.totals, units.missing
-    users = units.units.users
+@dataclass(frozen=True, eq=False)
+class UserSums:
+    """Sums of the users of a shard.
+
+    Attributes
+    ----------
+    group : array of shape (users,)
+        The group of each user, -1 if it is unknown.
+    sums : array of shape (users, windows + 1, 2)
+        As in `UnitTable`.
+    missing : array of shape (users,)
+        The number of missing rewards.
+    """
+
+    group: NDArray[np.int64]
+    sums: Floats
+    missing: Floats
+
+    @property
+    def whole(self) -> Floats:
+        """The number and the sum of the rewards, of shape (users, 1, 2)."""
+        return np.asarray(self.sums.sum(axis=1, keepdims=True))
+
+    @property
+    def decisions(self) -> Floats:
+        """The number of decisions and of missing rewards, of shape (users, 1, 2)."""
+        n = self.sums[:, :, COUNT].sum(axis=1) + self.missing
+        return np.stack([n, self.missing], axis=1)[:, None]
+
+
+def sums_of_users(grouped: GroupedSums, units: UnitSums) -> list[UserSums]:
+    """Return the sums of each shard of users; units of a user in the same group are added."""
+    group_of = grouped.groups_of(units.combinations)
+    # With one attribute, every combination is a group of its own (one of them that of unknown group).
+    is_merging = len(np.unique(group_of)) < len(group_of)
+    return [_merged_units(table, group_of, is_merging) for table in units.shards]
+
+
+def _merged_units(table: UnitTable, group_of: NDArray[np.int64], is_merging: bool) -> UserSums:
+    group, users = group_of[table.units.combinations], table.units.users
+    if not (is_merging and len(group)):
+        return UserSums(group, table.sums, table.missing)
     order = np.lexsort((group, users))
     is_new = np.ones(len(order), bool)
     is_new[1:] = (users[order][1:] != users[order][:-1]) | (group[order][1:] != group[order][:-1])
-    if is_new.all():
-        return arrays
     starts = np.flatnonzero(is_new)
-    counts, totals, missing = (np.add.reduceat(array[order], starts, axis=0) for array in arrays[1:])
-    return group[order][starts], counts, totals, missing
+    sums, missing = (np.add.reduceat(array[order], starts, axis=0) for array in (table.sums, table.missing))
+    return UserSums(group[order][starts], sums, missing)
 
 
 def _by_window(grouped: GroupedSums, windows: Windows) -> RewardSums:

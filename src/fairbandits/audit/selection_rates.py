@@ -85,7 +85,7 @@ def selection_rates(
     means = group_means(grouped, units, windows)
     rates = replace(means.whole, mean=1.0 - means.whole.mean) if lower_is_better else means.whole
     no_test = None
-    if units.has_users and bool((units.counts.sum(axis=1) + units.missing > 1).any()):
+    if any((users.decisions[:, 0, 0] > 1).any() for users in sums_of_users(grouped, units)):
         no_test = "users have more than one decision, and it needs independent ones"
     return SelectionRates("selection", grouped.labels, rates, means.missing.users, math.nan, no_test, 1.0)
 
@@ -95,9 +95,10 @@ def _scoring_rates(
 ) -> SelectionRates:
     share = 1.0
     if units.has_users:
-        group, counts, totals, _ = sums_of_users(grouped, units)
-        n = counts.sum(axis=1)
-        group, score = group[n > 0], totals.sum(axis=1)[n > 0] / n[n > 0] + grouped.reward_range[0]
+        shards = sums_of_users(grouped, units)
+        group = np.concatenate([users.group for users in shards])
+        n, total = np.concatenate([users.whole[:, 0] for users in shards]).T
+        group, score = group[n > 0], total[n > 0] / n[n > 0] + grouped.reward_range[0]
     else:
         sample = rows()
         _, combination, score, *_ = sample.columns

@@ -9,9 +9,11 @@ from fairbandits.jit import helper, kernel
 
 Keys = NDArray[np.uint64]
 Codes = NDArray[np.int32]
+Slots = NDArray[np.int64]
 
 _INITIAL_SIZE = 1 << 12
 _EMPTY = -1
+_LOWER = 0xFFFFFFFF
 # Constants of the finaliser of SplitMix64 (Steele, Lea and Flood 2014), which mixes all bits.
 _STEP, _FIRST, _SECOND = (
     np.uint64(0x9E3779B97F4A7C15),
@@ -40,7 +42,7 @@ class UnitIndex:
     """
 
     def __init__(self) -> None:
-        self._slots: Codes = np.full(2 * _INITIAL_SIZE, _EMPTY, np.int32)
+        self._slots: Slots = _empty_slots(2 * _INITIAL_SIZE)
         self._users: Keys = np.empty(_INITIAL_SIZE, np.uint64)
         self._combinations: Codes = np.empty(_INITIAL_SIZE, np.int32)
         self._n = 0
@@ -74,15 +76,23 @@ class UnitIndex:
         # At least half of the slots stay empty, which keeps searches short.
         self._users = np.concatenate([self._users, np.empty_like(self._users)])
         self._combinations = np.concatenate([self._combinations, np.empty_like(self._combinations)])
-        self._slots = np.full(2 * self._users.size, _EMPTY, np.int32)
+        self._slots = _empty_slots(2 * self._users.size)
         _insert_units(self._slots, self._users, self._combinations, self._n)
 
 
+def _empty_slots(n: int) -> Slots:
+    slots = np.empty((n, 2), np.int64)
+    slots[:, 1] = _EMPTY
+    return slots
+
+
+# A slot holds a user's key, and the unit's number and combination in one integer. Tables are larger than the
+# cache, so a search waits for memory, and should find all in one place.
 @kernel()
 def _number_units(
     users: Keys,
     combinations: Codes,
-    slots: Codes,
+    slots: Slots,
     known_users: Keys,
     known_combinations: Codes,
     n: int,
@@ -90,32 +100,38 @@ def _number_units(
     start: int,
 ) -> tuple[int, int]:
     """Find or add units from `start` on, until the table is full; return the next row and the number of units."""
-    mask = np.uint64(slots.size - 1)
+    mask = np.uint64(len(slots) - 1)
     for i in range(start, users.size):
-        user, combination = users[i], combinations[i]
-        slot = _mixed(user, combination) & mask
-        number = slots[slot]
-        while number != _EMPTY and (known_users[number] != user or known_combinations[number] != combination):
+        user, combination = np.int64(users[i]), combinations[i]
+        slot = _mixed(users[i], combination) & mask
+        entry = slots[slot, 1]
+        while entry != _EMPTY and (slots[slot, 0] != user or np.int32(entry & _LOWER) != combination):
             slot = (slot + np.uint64(1)) & mask
-            number = slots[slot]
-        if number == _EMPTY:
+            entry = slots[slot, 1]
+        if entry == _EMPTY:
             if n == known_users.size:
                 return i, n
-            known_users[n], known_combinations[n] = user, combination
-            slots[slot] = number = n
+            known_users[n], known_combinations[n] = users[i], combination
+            entry = _entry(n, combination)
+            slots[slot, 0], slots[slot, 1] = user, entry
             n += 1
-        numbers[i] = number
+        numbers[i] = entry >> 32
     return users.size, n
 
 
 @kernel()
-def _insert_units(slots: Codes, users: Keys, combinations: Codes, n: int) -> None:
-    mask = np.uint64(slots.size - 1)
+def _insert_units(slots: Slots, users: Keys, combinations: Codes, n: int) -> None:
+    mask = np.uint64(len(slots) - 1)
     for number in range(n):
         slot = _mixed(users[number], combinations[number]) & mask
-        while slots[slot] != _EMPTY:
+        while slots[slot, 1] != _EMPTY:
             slot = (slot + np.uint64(1)) & mask
-        slots[slot] = number
+        slots[slot, 0], slots[slot, 1] = np.int64(users[number]), _entry(number, combinations[number])
+
+
+@helper()
+def _entry(number: int, combination: np.int32) -> np.int64:
+    return (np.int64(number) << 32) | (np.int64(combination) & _LOWER)
 
 
 @helper()

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,14 +11,15 @@ from numpy.typing import NDArray
 
 from fairbandits.audit.combinations import Combinations, merge_labels
 from fairbandits.audit.pair_index import Codes, PairIndex
-from fairbandits.audit.unit_index import N_FOLDS, Keys, UnitIndex, fold_numbers, row_keys
+from fairbandits.audit.unit_index import N_FOLDS, Keys, fold_numbers, row_keys
+from fairbandits.audit.unit_table import Floats, Folds, Ints, UnitTable, rows_of_shard, with_room
 from fairbandits.jit import kernel
 
 if TYPE_CHECKING:
     from fairbandits.logs.chunk import Chunk
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+#: Users are divided into shards, whose sums two threads can add up at the same time.
+N_SHARDS = 2
 
 
 class UnitSums:
@@ -43,13 +45,8 @@ class UnitSums:
         The number of decisions whose user is known.
     combinations : Combinations
         The combinations of groups.
-    units : UnitIndex
-        The units.
-    counts, totals : arrays of shape (units, windows + 1)
-        The number and the sum of the rewards, measured from the lowest possible reward; the last column is for
-        decisions whose time is unknown.
-    missing : array of shape (units,)
-        The number of missing rewards.
+    shards : tuple of UnitTable
+        The sums of the units; all units of a user are in the same shard.
     arm, combination : arrays
         The arm and the combination of groups of each entry of the tables by fold.
     fold_counts, fold_totals : arrays of shape (entries, folds)
@@ -61,61 +58,44 @@ class UnitSums:
         self.n_known = 0
         self.arms: list[Any] = []
         self.combinations = Combinations(attributes)
-        self.units = UnitIndex()
-        self._counts = np.zeros((0, n_windows + 1), np.int32)
-        self._totals = np.zeros((0, n_windows + 1))
-        self._missing = np.zeros(0, np.int32)
+        self.shards = tuple(UnitTable(n_windows) for _ in range(N_SHARDS if has_users else 0))
         self._pairs = PairIndex()
         self._fold_counts = np.zeros((0, N_FOLDS), np.int32)
         self._fold_totals = np.zeros((0, N_FOLDS))
 
     def add(self, chunk: Chunk, window: Ints, lowest: float) -> None:
         """Add the decisions of a chunk, given the window of each."""
+        for task in self.tasks(chunk, window, lowest):
+            task()
+
+    def tasks(self, chunk: Chunk, window: Ints, lowest: float) -> list[Callable[[], None]]:
+        """Add the decisions of a chunk to the sums in folds; return what remains to be done, a task per shard.
+
+        Tasks of different shards may run at the same time, those of the same shard in their order.
+        """
         self.arms = chunk.arm.labels
         combination = self.combinations.numbers(chunk.group)
         keys = user_keys(chunk)
         self.n_known += 0 if chunk.user is None else int(np.count_nonzero(chunk.user))
         values = chunk.reward - lowest
-        pair = self._pairs.numbers(chunk.arm.codes, combination)
-        self._fold_counts = _grown(self._fold_counts, len(self._pairs))
-        self._fold_totals = _grown(self._fold_totals, len(self._pairs))
-        _add_to_folds(values, pair, fold_numbers(keys), self._fold_counts, self._fold_totals)
-        if self.has_users:
-            unit = self.units.numbers(keys, combination)
-            self._resize_units()
-            _add_to_units(values, unit, window, self._counts, self._totals, self._missing)
+        fold = fold_numbers(keys)
+        pair = self._pair_numbers(chunk.arm.codes, combination)
+        _add_to_folds(values, pair, fold, self._fold_counts, self._fold_totals)
+        return [
+            partial(_add_to_shard, table, number, fold, (keys, combination, window, values))
+            for number, table in enumerate(self.shards)
+        ]
 
     def merge(self, other: UnitSums) -> None:
         """Add the sums of another part of the log; codes may differ, labels are matched."""
         self.arms, arm = merge_labels(self.arms, other.arms)
         combination = self.combinations.merge(other.combinations)
         self.n_known += other.n_known
-        pair = self._pairs.numbers(arm[other.arm], combination[other.combination])
-        self._fold_counts = _grown(self._fold_counts, len(self._pairs))
-        self._fold_totals = _grown(self._fold_totals, len(self._pairs))
+        pair = self._pair_numbers(arm[other.arm], combination[other.combination])
         self._fold_counts[pair] += other.fold_counts
         self._fold_totals[pair] += other.fold_totals
-        if other.has_users:
-            unit = self.units.numbers(other.units.users, combination[other.units.combinations])
-            self._resize_units()
-            self._counts[unit] += other.counts
-            self._totals[unit] += other.totals
-            self._missing[unit] += other.missing
-
-    @property
-    def counts(self) -> NDArray[np.int32]:
-        """The number of rewards of each unit in each window."""
-        return self._counts[: len(self.units)]
-
-    @property
-    def totals(self) -> Floats:
-        """The sum of the rewards of each unit in each window."""
-        return self._totals[: len(self.units)]
-
-    @property
-    def missing(self) -> NDArray[np.int32]:
-        """The number of missing rewards of each unit."""
-        return self._missing[: len(self.units)]
+        for ours, theirs in zip(self.shards, other.shards, strict=True):
+            ours.merge(theirs, combination)
 
     @property
     def arm(self) -> Codes:
@@ -137,10 +117,11 @@ class UnitSums:
         """The sum of rewards by arm and combination, in each fold of users."""
         return self._fold_totals[: len(self._pairs)]
 
-    def _resize_units(self) -> None:
-        n = len(self.units)
-        self._counts, self._totals = _grown(self._counts, n), _grown(self._totals, n)
-        self._missing = _grown(self._missing, n)
+    def _pair_numbers(self, arm: Codes, combination: Codes) -> Codes:
+        pair = self._pairs.numbers(arm, combination)
+        self._fold_counts = with_room(self._fold_counts, len(self._pairs))
+        self._fold_totals = with_room(self._fold_totals, len(self._pairs))
+        return pair
 
 
 def user_keys(chunk: Chunk) -> Keys:
@@ -152,30 +133,12 @@ def user_keys(chunk: Chunk) -> Keys:
     return np.where(chunk.user == 0, row_keys(chunk.first_row, len(chunk)), chunk.user)
 
 
-def _grown(array: NDArray[Any], n: int) -> NDArray[Any]:
-    """Return an array with room for n rows; room grows by halves, so that a row costs O(1) amortised."""
-    if n <= len(array):
-        return array
-    longer = np.zeros((max(n, len(array) * 3 // 2), *array.shape[1:]), array.dtype)
-    longer[: len(array)] = array
-    return longer
+def _add_to_shard(table: UnitTable, number: int, fold: Folds, columns: tuple[Keys, Codes, Ints, Floats]) -> None:
+    table.add(*rows_of_shard(number, N_SHARDS, fold, *columns))
 
 
 @kernel()
-def _add_to_units(
-    values: Floats, unit: Codes, window: Ints, counts: Codes, totals: Floats, missing: Codes
-) -> None:
-    for i in range(values.size):
-        u, w, value = np.uint64(unit[i]), np.uint64(window[i]), values[i]
-        if np.isnan(value):
-            missing[u] += 1
-        else:
-            counts[u, w] += 1
-            totals[u, w] += value
-
-
-@kernel()
-def _add_to_folds(values: Floats, pair: Codes, fold: NDArray[np.uint8], counts: Codes, totals: Floats) -> None:
+def _add_to_folds(values: Floats, pair: Codes, fold: Folds, counts: Codes, totals: Floats) -> None:
     for i in range(values.size):
         value = values[i]
         if not np.isnan(value):

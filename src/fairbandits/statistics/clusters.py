@@ -8,11 +8,14 @@ that (Bell and McCaffrey 2002, "CR2").
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from fairbandits.jit import kernel
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -47,52 +50,83 @@ class ClusterMeans:
         """Return the means of some groups."""
         return ClusterMeans(*(getattr(self, name)[groups] for name in self.__dataclass_fields__))
 
-    def reshape(self, *shape: int) -> ClusterMeans:
-        """Return the same means in another shape."""
-        return ClusterMeans(*(getattr(self, name).reshape(shape) for name in self.__dataclass_fields__))
-
     @property
     def degrees_of_freedom(self) -> Floats:
         """The degrees of freedom of the variance: effective users minus one."""
         return np.maximum(self.effective_users - 1.0, 1.0)
 
 
-def cluster_means(count: Floats, total: Floats, group: Ints, squares: Floats) -> ClusterMeans:
-    """Return the means of groups from the sums of their users.
+def cluster_means(shards: Sequence[tuple[Floats, Ints]], squares: Floats, unit: float = 1.0) -> ClusterMeans:
+    """Return the means of groups, in one or several windows, from the sums of their users.
 
     Parameters
     ----------
-    count, total : arrays with one entry per user
-        The number and the sum of the user's rewards, which lie in [0, 1].
-    group : array of int
-        The group of each user.
-    squares : array with one entry per group
-        The sum of squared rewards of the group.
+    shards : sequence of pairs of arrays
+        For some of the users, the number and the sum of the rewards of each user in each window, of shape
+        (users, windows, 2), and the group of each user, -1 if it is unknown.
+    squares : array of shape (windows, groups)
+        The sum of squared rewards.
+    unit : float
+        The difference between the highest and the lowest possible reward.
+
+    Returns
+    -------
+    ClusterMeans of shape (windows, groups)
 
     Examples
     --------
     Two users with ten equal rewards each tell as little as two rewards:
 
-    >>> means = cluster_means(np.array([10.0, 10.0]), np.array([10.0, 0.0]), np.array([0, 0]), np.array([10.0]))
+    >>> users = np.array([[[10.0, 10.0]], [[10.0, 0.0]]]), np.array([0, 0])
+    >>> means = cluster_means([users], squares=np.array([[10.0]]))
     >>> means.mean, means.variance, means.effective_users
-    (array([0.5]), array([0.25]), array([2.]))
+    (array([[0.5]]), array([[0.25]]), array([[2.]]))
     """
-    n_groups = squares.size
-
-    def summed(values: Floats) -> Floats:
-        return np.bincount(group, values, minlength=n_groups).astype(np.float64, copy=False)
-
-    rows, users, sums = summed(count), summed((count > 0).astype(float)), summed(total)
+    moments, residuals = np.zeros((*squares.shape, 4)), np.zeros(squares.shape)
+    for sums, group in shards:
+        _add_moments(sums, group, moments)
+    rows, users, totals, rows_squared = np.moveaxis(moments, -1, 0)
     with np.errstate(all="ignore"):
-        mean = sums / rows
-        residual = total - mean[group] * count
-        squared = np.where(count > 0, residual**2 / (1.0 - count / rows[group]), 0.0)
-        clustered = summed(squared) / rows**2
-        row_variance = np.maximum(squares / rows - mean * mean, 0.0) * rows / (rows - 1.0)
+        mean = totals / rows
+        for sums, group in shards:
+            _add_residuals(sums, group, mean, np.ascontiguousarray(rows), residuals)
+        mean, clustered = mean / unit, residuals / (unit * rows) ** 2
+        row_variance = np.maximum(squares / unit**2 / rows - mean * mean, 0.0) * rows / (rows - 1.0)
         # Users whose rewards vary less than chance would have them are luck, more often than not.
         variance = np.where(users > 1, np.maximum(clustered, row_variance / rows), np.inf)
-        effective = rows * rows / summed(count * count)
+        effective = rows * rows / rows_squared
     return ClusterMeans(rows, users, effective, mean, variance, row_variance)
+
+
+@kernel()
+def _add_moments(sums: Floats, group: Ints, moments: Floats) -> None:
+    """Add the number of rewards, of users and the sum of rewards, and the sum of squared numbers of rewards."""
+    for user in range(len(group)):
+        g = group[user]
+        if g < 0:
+            continue
+        for window in range(len(moments)):
+            count = sums[user, window, 0]
+            if count > 0.0:
+                moments[window, g, 0] += count
+                moments[window, g, 1] += 1.0
+                moments[window, g, 2] += sums[user, window, 1]
+                moments[window, g, 3] += count * count
+
+
+@kernel()
+def _add_residuals(sums: Floats, group: Ints, mean: Floats, rows: Floats, residuals: Floats) -> None:
+    """Add the squared residuals of users, corrected for their pull on the mean."""
+    for user in range(len(group)):
+        g = group[user]
+        if g < 0:
+            continue
+        for window in range(len(mean)):
+            count = sums[user, window, 0]
+            # The variance of a mean of one user is infinite anyway.
+            if 0.0 < count < rows[window, g]:
+                residual = sums[user, window, 1] - mean[window, g] * count
+                residuals[window, g] += residual * residual / (1.0 - count / rows[window, g])
 
 
 def row_means(rows: Floats, totals: Floats, squares: Floats) -> ClusterMeans:
