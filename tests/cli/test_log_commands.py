@@ -105,11 +105,11 @@ def test_duplicates_are_counted_and_dropped(capsys, tmp_path):
     (tmp_path / "log.csv").write_text("id,arm,reward\n7,a,1\n7,a,1\n7,b,0\n")
     for options, learns, what in (
         ([], 3, "kept; --duplicates drop skips them"),
-        (["--duplicates", "drop"], 2, "skipped"),
+        (["--duplicates", "drop"], 2, "dropped"),
     ):
         assert main(["fit", "log.csv", *options]) == 0
         out = capsys.readouterr().out
-        assert f"warning: 1 rows repeat the decision and the arm of an earlier row ({what})" in out
+        assert f"warning: 1 row repeats the decision and the arm of an earlier row ({what})" in out
         assert f"log.csv: {learns} decisions learned" in out
     assert "drop" in error_of(capsys, "fit", "log.csv", "--duplicates", "some")
 

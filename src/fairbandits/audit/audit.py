@@ -13,8 +13,9 @@ from fairbandits.audit.aggregation import aggregate_log, aggregate_units, merged
 from fairbandits.audit.comparison import compare_all
 from fairbandits.audit.further_analyses import add_further_analyses
 from fairbandits.audit.grouped_sums import group_by
+from fairbandits.audit.log_checks import LogChecks, check_rows
 from fairbandits.audit.log_sums import MISSING, LogSums
-from fairbandits.audit.report.provenance import fingerprint_of, parse_date
+from fairbandits.audit.report.provenance import parse_date
 from fairbandits.audit.report.sentences import AuditSentences
 from fairbandits.audit.report.suppression import Suppression
 from fairbandits.audit.results import Comparison
@@ -51,10 +52,12 @@ class Audit:
         The comparisons by each attribute and by their intersections.
     has_users : bool
         Whether the log says who the users are; always False for a sequential audit.
+    checks : LogChecks
+        What is wrong with the rows of the log.
+    fingerprint : str
+        A hash of the data (SHA-256).
     date : str or None
         The date of the audit, if it was given.
-    fingerprint : str or None
-        A hash of the data; None if the log has none.
     """
 
     name: str
@@ -66,8 +69,9 @@ class Audit:
     settings: AuditSettings
     comparisons: tuple[Comparison, ...]
     has_users: bool
+    checks: LogChecks
+    fingerprint: str
     date: str | None = None
-    fingerprint: str | None = None
 
     @property
     def status(self) -> int:
@@ -235,8 +239,9 @@ def audit(
         settings=settings,
         comparisons=comparisons,
         has_users=units is not None and units.n_known > 0,
+        checks=check_rows(opened, sums),
+        fingerprint=opened.fingerprint().sha256,
         date=day,
-        fingerprint=fingerprint_of(opened),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -9,6 +10,7 @@ import typer
 
 from fairbandits.audit import Audit
 from fairbandits.audit import audit as audit_log
+from fairbandits.audit.report.check_sentences import check_sentences
 from fairbandits.audit.report.further_sections import further_sections
 from fairbandits.audit.report.sections import Section
 from fairbandits.audit.report.tables import Row, group_table, verdict_table
@@ -111,6 +113,9 @@ def _print_audit(audit: Audit) -> None:
     for comparison in audit.comparisons:
         if (left_out := audit.sentences.unassessed(comparison)) is not None:
             echo(left_out)
+    # Duplicates have been announced where the log was opened.
+    for warning in check_sentences(replace(audit.checks, duplicates=None)):
+        echo(warning)
     echo(audit.sentences.assumption())
     echo("")
     _print_rows(*verdict_table(audit))

@@ -118,8 +118,9 @@ def open_log(
         guesses = (f"{role}={_list_columns(column)}" for role, column in opened.guessed.items())
         echo(f"guessed by name: {', '.join(guesses)} (override with --arm, --group, ...; disable with --no-guess)")
     if n_duplicates := opened.count_duplicates():
-        what = "kept; --duplicates drop skips them" if duplicates is Duplicates.KEEP else "skipped"
-        echo(f"warning: {n_duplicates:,} rows repeat the decision and the arm of an earlier row ({what})")
+        what = "kept; --duplicates drop skips them" if duplicates is Duplicates.KEEP else "dropped"
+        rows = "1 row repeats" if n_duplicates == 1 else f"{n_duplicates:,} rows repeat"
+        echo(f"warning: {rows} the decision and the arm of an earlier row ({what})")
     return opened
 
 

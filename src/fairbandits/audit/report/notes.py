@@ -80,7 +80,7 @@ def provenance_rows(audit: Audit) -> dict[str, str]:
         "date": known["date"] or "not given",
         "log": known["log"],
         "rows": f"{known['rows']:,}",
-        "hash of the data": known["hash"] or "not available",
+        "hash of the data": f"SHA-256 {known['hash']}",
         "settings": ", ".join(f"{name} = {_format(value)}" for name, value in asdict(audit.settings).items()),
     }
 

@@ -9,6 +9,7 @@ from html import escape
 from fairbandits.audit.audit import Audit
 from fairbandits.audit.intervals import IntervalEstimate
 from fairbandits.audit.report import page_figures
+from fairbandits.audit.report.check_sentences import check_sentences
 from fairbandits.audit.report.further_sections import further_sections
 from fairbandits.audit.report.notes import describe_log, notes, provenance_rows
 from fairbandits.audit.report.sections import sections_html
@@ -45,9 +46,11 @@ def _verdict(audit: Audit) -> str:
 
 
 def _left_out(audit: Audit) -> str:
-    """Return who could not be assessed, and what the intervals assume."""
+    """Return who could not be assessed, what is wrong with the rows, and what the intervals assume."""
     texts = [audit.sentences.unassessed(comparison) for comparison in audit.comparisons]
-    return elements.paragraphs([*filter(None, texts), audit.sentences.assumption()])
+    return elements.paragraphs(
+        [*filter(None, texts), *check_sentences(audit.checks), audit.sentences.assumption()]
+    )
 
 
 def _section(audit: Audit, comparison: Comparison, is_headline: bool = False) -> str:

@@ -27,12 +27,6 @@ def parse_date(date: str | None) -> str | None:
         raise ValueError(f'date must be "today" or a date such as 2026-11-16, got {date!r}') from None
 
 
-def fingerprint_of(log: Any) -> str | None:
-    """Return the hash of the data of a log; None if the log has none."""
-    fingerprint = getattr(log, "fingerprint", None)
-    return None if fingerprint is None else str(fingerprint())
-
-
 def provenance(audit: Audit) -> dict[str, Any]:
     """Return what an audit was made from, as JSON values."""
     return {

@@ -7,6 +7,7 @@ from typing import Any
 
 from fairbandits.audit.audit import Audit
 from fairbandits.audit.report.analysis_serialisation import analysis_to_dict, estimate_to_dict
+from fairbandits.audit.report.check_sentences import checks_to_dict
 from fairbandits.audit.report.further_sections import further_to_dict
 from fairbandits.audit.report.provenance import provenance
 from fairbandits.audit.report.sentences import AuditSentences
@@ -35,6 +36,7 @@ def audit_to_dict(audit: Audit) -> dict[str, Any]:
             "now": _overall(audit, [each.recent_conclusion for each in audit.comparisons]),
             "sentence": audit.verdict,
         },
+        "checks": checks_to_dict(audit.checks),
         "assumption": audit.sentences.assumption(),
         "unassessed": [_unassessed(comparison, audit.sentences) for comparison in audit.comparisons],
         "comparisons": [comparison_to_dict(comparison, audit.sentences) for comparison in audit.comparisons],

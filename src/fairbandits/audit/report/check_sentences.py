@@ -1,0 +1,47 @@
+"""What is wrong with the rows of a log, in sentences."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fairbandits.audit.log_checks import LogChecks
+from fairbandits.report.phrases import join_names
+
+_MAX_VARIANTS = 5
+
+
+def check_sentences(checks: LogChecks) -> list[str]:
+    """Return a sentence for each thing that was found.
+
+    Examples
+    --------
+    >>> check_sentences(LogChecks(2, True, 1, (("sex", ("male", "Male ")),)))  # doctest: +NORMALIZE_WHITESPACE
+    ['2 rows repeat the decision and the arm of an earlier row (dropped).',
+     '1 row has no time: in the whole log, but in no window.',
+     "Labels of sex that differ only by spaces or case count as different: 'male' and 'Male '."]
+    """
+    sentences = []
+    if checks.duplicates:
+        rows = "1 row repeats" if checks.duplicates == 1 else f"{checks.duplicates:,} rows repeat"
+        fate = "dropped" if checks.is_dropping else "kept; --duplicates drop skips them"
+        sentences.append(f"{rows} the decision and the arm of an earlier row ({fate}).")
+    if checks.without_time:
+        rows = "1 row has" if checks.without_time == 1 else f"{checks.without_time:,} rows have"
+        sentences.append(f"{rows} no time: in the whole log, but in no window.")
+    columns = dict.fromkeys(column for column, _ in checks.variants)
+    for column in columns:
+        found = [" and ".join(map(repr, labels)) for name, labels in checks.variants if name == column]
+        listed = join_names(found, _MAX_VARIANTS) if len(found) > 1 else found[0]
+        sentences.append(f"Labels of {column} that differ only by spaces or case count as different: {listed}.")
+    return sentences
+
+
+def checks_to_dict(checks: LogChecks) -> dict[str, Any]:
+    """Return the checks as JSON values."""
+    return {
+        "duplicates": checks.duplicates,
+        "dropped": (checks.duplicates or 0) if checks.is_dropping else 0,
+        "without_time": checks.without_time,
+        "label_variants": [{"column": column, "labels": list(labels)} for column, labels in checks.variants],
+        "sentences": check_sentences(checks),
+    }

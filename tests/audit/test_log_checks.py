@@ -1,0 +1,70 @@
+"""What an audit says about the rows of a log."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from fairbandits.audit import audit
+from fairbandits.audit.report.page import audit_page
+from fairbandits.cli.app import main
+from fairbandits.logs import Log
+
+
+@pytest.fixture
+def frame():
+    rng = np.random.default_rng(0)
+    n = 600
+    log = pd.DataFrame(
+        {
+            "decision": np.arange(n),
+            "arm": rng.choice(["a", "b", "B"], n),
+            "reward": (rng.random(n) < 0.5) * 1.0,
+            "sex": rng.choice(["female", "male", "Male "], n),
+            "time": pd.Timestamp("2026-01-01") + pd.to_timedelta(np.arange(n), unit="h"),
+        }
+    )
+    log.loc[:3, "time"] = pd.NaT
+    return pd.concat([log, log.iloc[10:17]])
+
+
+def test_what_is_wrong_with_the_rows(frame):
+    result = audit(frame)
+    assert result.rows == 607
+    assert result.checks.duplicates == 7
+    assert result.checks.without_time == 4
+    assert result.checks.variants == (("arm", ("B", "b")), ("sex", ("Male ", "male")))
+    checks = result.to_dict()["checks"]
+    assert (checks["duplicates"], checks["dropped"], checks["without_time"]) == (7, 0, 4)
+    assert {"column": "sex", "labels": ["Male ", "male"]} in checks["label_variants"]
+    page = audit_page(result)
+    for sentence in checks["sentences"]:
+        assert sentence.replace("'", "&#x27;") in page
+
+
+def test_rows_that_were_dropped_are_counted(frame):
+    result = audit(Log.open(frame, duplicates="drop"))
+    assert result.rows == 600
+    assert result.to_dict()["checks"]["dropped"] == 7
+    assert "7 rows repeat the decision and the arm of an earlier row (dropped)." in audit_page(result)
+
+
+def test_nothing_is_wrong():
+    log = pd.DataFrame({"arm": ["a"] * 40, "reward": [0.0, 1.0] * 20, "sex": ["f", "f", "m", "m"] * 10})
+    checks = audit(log).to_dict()["checks"]
+    assert checks == {
+        "duplicates": None,
+        "dropped": 0,
+        "without_time": 0,
+        "label_variants": [],
+        "sentences": [],
+    }
+
+
+def test_the_first_screen(frame, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    frame.to_csv("log.csv", index=False)
+    assert main(["audit", "log.csv"]) == 0
+    first = " ".join(capsys.readouterr().out.split("By sex")[0].split())
+    assert first.count("7 rows repeat the decision and the arm of an earlier row") == 1
+    assert "4 rows have no time" in first
+    assert "Labels of sex that differ only by spaces or case count as different: 'Male ' and 'male'." in first
