@@ -28,6 +28,6 @@ def compare_all(
         if units is not None:
             comparisons.append(compare_fixed_sample(grouped, units, windows, settings, error))
         else:
-            n_large = int((grouped.overall.count >= settings.min_rows).sum())
-            comparisons.append(compare_sequentially(grouped, settings, error / max(n_large, 1)))
+            # Shared by all groups, not by those that are large so far: their number grows while one watches.
+            comparisons.append(compare_sequentially(grouped, settings, error / max(len(grouped.labels), 1)))
     return tuple(comparisons)

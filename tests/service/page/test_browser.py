@@ -120,7 +120,7 @@ def test_the_page_is_live_until_it_is_paused(changing, open_page):
 
 def test_an_alert_appears_with_a_gap_and_disappears_when_it_closes(changing, open_page):
     page = open_page(changing)
-    assert page.locator("#verdict").get_attribute("data-status") == "unsure"
+    assert page.locator("#verdict").get_attribute("data-status") == "undecided"
     with changing.client() as client:
         send(client, 600, _APART)
         page.wait_for_selector("#verdict[data-status='unfair']")

@@ -23,12 +23,12 @@ def test_logging_in_and_being_logged_out_when_the_key_is_revoked(guarded, open_p
     assert axe.Axe().run(page).response["violations"] == []
     page.get_by_label("Key").fill(token)
     page.get_by_role("button", name="Log in").click()
-    page.wait_for_selector("#verdict[data-status='unsure']")
+    page.wait_for_selector("#verdict[data-status='undecided']")
     assert "Live" in page.locator("#connection").inner_text()
     page.get_by_role("button", name="Log out").click()
     page.get_by_label("Key").fill(f" {token} ")
     page.keyboard.press("Enter")
-    page.wait_for_selector("#verdict[data-status='unsure']")
+    page.wait_for_selector("#verdict[data-status='undecided']")
     revoke()
     # The stream is cut off, the next one refused, and the page asks for a key again.
     page.get_by_label("Key").wait_for()

@@ -83,19 +83,19 @@ def test_fair_within_the_tolerance():
         == "Fair (95% confidence): the gap is within the tolerance of 0.05 for gender and region."
     )
     # One of two attributes is not enough.
-    assert plain(rounds(6000, 0.5, 0.51))["status"] == "unsure"
+    assert plain(rounds(6000, 0.5, 0.51))["status"] == "undecided"
 
 
 def test_not_enough_data():
     found = plain([])
-    assert (found["status"], found["decisions"], found["recent"]) == ("unsure", 0, [])
+    assert (found["status"], found["decisions"], found["recent"]) == ("undecided", 0, [])
     assert found["sentence"].startswith("Undecided: there is too little data")
-    assert plain(rounds(60, 0.45, 0.55))["status"] == "unsure"
+    assert plain(rounds(60, 0.45, 0.55))["status"] == "undecided"
 
 
 def test_without_attributes_there_is_nothing_to_compare():
     found = plain(rounds(10, 0.5, 0.5), attributes={}, matches=["language"], arms=[])
-    assert (found["status"], found["comparisons"], found["headline"]) == ("unsure", [], None)
+    assert (found["status"], found["comparisons"], found["headline"]) == ("undecided", [], None)
     assert "No sensitive attributes are configured" in found["sentence"]
 
 

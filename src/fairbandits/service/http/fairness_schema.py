@@ -142,7 +142,7 @@ class FairnessResponse(TypedDict):
     seq: int
     time: str
     title: str
-    status: Literal["fair", "unfair", "unsure"]
+    status: Literal["fair", "unfair", "undecided"]
     sentence: str
     detail: str
     headline: str | None

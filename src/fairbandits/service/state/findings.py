@@ -10,7 +10,7 @@ import scipy.special  # noqa: F401 - imported now, so that the first visitor of 
 from numpy.typing import NDArray
 
 from fairbandits.audit import verdict
-from fairbandits.audit.grouped_sums import GroupedSums, RewardSums
+from fairbandits.audit.grouped_sums import GroupedSums, RewardSums, attribute_combinations
 from fairbandits.audit.log_sums import COUNT, SQUARES, TOTAL
 from fairbandits.audit.report.sentences import AuditSentences
 from fairbandits.audit.report.serialisation import comparison_to_dict
@@ -23,7 +23,7 @@ from fairbandits.service.state.monitor import Monitor
 
 #: The confidence with which all intervals of all groups hold together, at all times.
 CONFIDENCE = 0.95
-_STATUS = {verdict.FAIR: "fair", verdict.UNFAIR: "unfair", verdict.UNDECIDED: "unsure"}
+_STATUS = {verdict.FAIR: "fair", verdict.UNFAIR: "unfair", verdict.UNDECIDED: "undecided"}
 # The parts of a sequential audit that are shown; the others need a finished log.
 _KEYS = ("attributes", "conclusion", "sentence", "groups", "gap", "since", "decomposition", "missing", "timeline")
 _GROUP_KEYS = ("labels", "large_enough", "rewards", "missing", "mean", "low", "high", "missing_share")
@@ -50,8 +50,8 @@ class Findings:
 
     @property
     def status(self) -> str:
-        """The verdict: "fair", "unfair" or "unsure"."""
-        return _STATUS[verdict.exit_status(self.comparisons, self._settings)] if self.comparisons else "unsure"
+        """The verdict: "fair", "unfair" or "undecided"."""
+        return _STATUS[verdict.exit_status(self.comparisons, self._settings)] if self.comparisons else "undecided"
 
     def sentences(self) -> tuple[str, str]:
         """Return the main finding as a sentence, and a second sentence with details."""
@@ -87,8 +87,10 @@ class Findings:
 
     def _compare(self, number: int) -> Comparison:
         compared = self._compared(number)
-        # Shared by all configured groups, so that no interval changes when the first user of a group arrives.
-        error = (1.0 - CONFIDENCE) / len(self._config.attributes) / len(compared.labels)
+        # As in an audit of the log, which compares intersections as well. Shared by all configured groups, so that
+        # no interval changes when the first user of a group arrives.
+        n_comparisons = len(attribute_combinations(list(self._config.attributes)))
+        error = (1.0 - CONFIDENCE) / n_comparisons / len(compared.labels)
         return compare_sequentially(compared, self._settings, error)
 
     def _compared(self, number: int) -> GroupedSums:

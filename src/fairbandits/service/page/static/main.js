@@ -9,7 +9,7 @@ import { onChange } from "./theme.js";
 const BADGES = {
   fair: "Fair within the tolerance",
   unfair: "Alert: a group is disadvantaged",
-  unsure: "Not enough data yet",
+  undecided: "Not enough data yet",
 };
 const CONCLUSIONS = {
   unfair: "gap above the tolerance",
