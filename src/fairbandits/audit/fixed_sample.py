@@ -21,7 +21,7 @@ from fairbandits.audit.unassessed import unassessed_users
 from fairbandits.audit.unit_sums import UnitSums
 from fairbandits.audit.windows import Windows
 from fairbandits.fairness import Gap
-from fairbandits.statistics.clusters import ClusterMeans
+from fairbandits.statistics.clusters import ClusterMeans, Floats
 from fairbandits.statistics.fixed_sample import is_large_enough, mean_bounds
 from fairbandits.statistics.multiplicity import divide_error, sidak
 
@@ -156,6 +156,8 @@ class _FixedSampleComparison:
             tuple(groups[number] for number in self.large),
             GroupMeans(means, low, high),
             tuple(self._window_gap(groups, window, error / 2.0) for window in range(n)),
+            np.stack([self._difference_bounds(window, error / 2.0) for window in range(n)]),
+            self.tolerance,
         )
 
     def _recent(self, groups: list[GroupResult]) -> WindowGap:
@@ -169,12 +171,25 @@ class _FixedSampleComparison:
         is_open = gap.conclusion == "fair" and left_out > self.settings.max_unassessed
         return replace(gap, conclusion="undecided") if is_open else gap
 
+    def _pairs_in_window(self, window: int, error: float) -> PairwiseGaps:
+        means: ClusterMeans = self.means.windows[window]
+        return PairwiseGaps(means, self.large[self._is_usable(means[self.large])], error)
+
+    def _difference_bounds(self, window: int, error: float) -> Floats:
+        """Return the lower bounds of the differences between all groups that are compared over the whole log."""
+        bounds = np.full((len(self.large), len(self.large)), np.nan)
+        pairs = self._pairs_in_window(window, error)
+        if pairs.n_pairs:
+            at = np.searchsorted(self.large, pairs.large)
+            bounds[np.ix_(at, at)] = np.where(np.eye(len(at), dtype=bool), np.nan, pairs.lower_bounds * self.span)
+        return bounds
+
     def _window_gap(self, groups: list[GroupResult], window: int, error: float) -> WindowGap:
         means: ClusterMeans = self.means.windows[window]
-        usable = self.large[self._is_usable(means[self.large])]
-        if len(usable) < 2:
+        gaps = self._pairs_in_window(window, error)
+        usable = gaps.large
+        if not gaps.n_pairs:
             return WindowGap(IntervalEstimate(math.nan, math.nan, math.nan), None, None, "too small", math.nan)
-        gaps = PairwiseGaps(means, usable, error)
         value, low, high = (part * self.span for part in gaps.range())
         order = usable[np.argsort(means.mean[usable], kind="stable")]
         lowest, highest = groups[order[0]], groups[order[-1]]

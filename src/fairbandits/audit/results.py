@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fairbandits.audit.adjusted_gaps import AdjustedGaps
 from fairbandits.audit.exposure import Exposure
@@ -179,12 +180,19 @@ class History:
         Of shape (windows, groups); NaN where a group has too little data in a window.
     gaps : tuple of WindowGap
         The gap in each window.
+    difference_low : array of shape (windows, groups, groups)
+        The lower bound of the mean of one group minus that of another, in each window; NaN where one of them has
+        too little data. All of them hold jointly.
+    tolerance : float or None
+        The largest gap that is tolerated.
     """
 
     windows: Windows
     groups: tuple[GroupResult, ...]
     means: GroupMeans
     gaps: tuple[WindowGap, ...]
+    difference_low: NDArray[np.float64]
+    tolerance: float | None
 
     @property
     def unfair(self) -> list[int]:

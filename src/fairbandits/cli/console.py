@@ -14,6 +14,9 @@ from rich import box
 from rich.console import Console
 from rich.table import Column, Table
 
+# Files and pipes have no width of their own.
+_FILE_WIDTH = 120
+
 
 def echo(text: str) -> None:
     """Print a line."""
@@ -73,7 +76,10 @@ def new_table(*titles: str) -> Table:
 
 def print_table(table: Table) -> None:
     """Print a table; names in it are printed literally."""
-    Console(highlight=False, emoji=False, markup=False).print(table)
+    console = Console(highlight=False, emoji=False, markup=False)
+    if not console.is_terminal and "COLUMNS" not in os.environ:
+        console.width = _FILE_WIDTH
+    console.print(table)
 
 
 def make_folder(folder: Path) -> None:

@@ -98,6 +98,41 @@ def test_histories(gap, change, sentences, verdict):
     assert result.to_dict()["comparisons"][0]["history"]["change"] == change
 
 
+def test_a_small_group_does_not_hide_when_a_gap_opened():
+    frame = logs.of_users(lambda day: 0.3 * (day >= 70))
+    frame.loc[frame.user_id % 100 == 7, "sex"] = "x"
+    result = audit(frame, tolerance=0.05)
+    history = result.to_dict()["comparisons"][0]["history"]
+    assert (history["change"], history["between"]) == ("opened", [["male"], ["female"]])
+    assert {window["conclusion"] for window in history["windows"][:7]} == {"undecided"}
+    assert result.sentence.endswith(
+        "The gap between male users and female users opened during the log: it was first "
+        "above the tolerance from 11 to 20 March 2024, and still is."
+    )
+
+
+def test_a_gap_that_reverses_twice():
+    result = audit(logs.of_users(lambda day: -0.3 if 30 <= day < 60 else 0.3), tolerance=0.05)
+    assert result.sentence.endswith("The gap reversed more than once, first after 30 January 2024.")
+
+
+def test_harms_that_reverse():
+    result = audit(logs.of_users(lambda day: 0.3 if day < 50 else -0.3), tolerance=0.05, lower_is_better=True)
+    assert result.sentence.endswith(
+        "The gap reversed: male users received more until 19 February 2024, female users from 20 February 2024 on."
+    )
+
+
+def test_other_groups_are_apart_in_other_windows():
+    frame = logs.of_users(lambda day: 0.4 * (day >= 80))
+    is_third = frame.user_id % 3 == 0
+    frame.loc[is_third, "sex"] = "x"
+    early = is_third & (frame.time < frame.time.min() + np.timedelta64(30, "D"))
+    frame.loc[early, "reward"] = (frame.reward[early] == 1.0) * (np.arange(early.sum()) % 3 > 0) * 1.0
+    result = audit(frame, tolerance=0.05)
+    assert result.sentence.endswith("and still is. Between other groups, it was in 3 more.")
+
+
 def test_no_gap():
     result = audit(logs.of_users(lambda day: 0.0), tolerance=0.05)
     assert result.status == 0
@@ -131,9 +166,8 @@ def test_99_users_who_all_received_nothing():
     )
     assert "This window has too little data on users with sex = other." in result.sentence
     assert result.sentence.endswith(
-        "The gap was last above the tolerance from 31 January to 9 February 2024. Since then, there is too "
-        "little data "
-        "on the groups concerned."
+        "The gap between users with sex = female and users with sex = other was last above the tolerance from 31 "
+        "January to 9 February 2024. Since then, there is too little data on the groups concerned."
     )
     assert result.verdict.endswith(
         "for sex over the whole log. In the most recent window, it is within the tolerance, with too little "

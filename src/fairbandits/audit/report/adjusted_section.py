@@ -40,7 +40,8 @@ def adjusted_section(audit: Audit, comparison: Comparison) -> Section | None:
         for each in result.groups
     ]
     reference = result.reference.name
-    headers = (f"difference to {reference}", interval, "adjusted", interval, "not comparable", f"of {reference}")
+    shares = "not comparable", f"not comparable, {reference}"
+    headers = (f"difference to {reference}", interval, "adjusted", interval, *shares)
     texts = [_sentence(audit, comparison, each) for each in result.groups[:_MAX_NAMES]]
     texts += filter(None, [_method(result), _overlap(result), _HIDDEN])
     return Section(f"Adjusted for {join_names(result.factors, _MAX_NAMES)}", tuple(texts), headers, rows)

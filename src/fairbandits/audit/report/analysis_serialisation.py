@@ -77,6 +77,7 @@ def _history(history: History) -> dict[str, Any]:
     return {
         "unit": windows.blocks.unit,
         "change": change.kind,
+        "between": [list(group.labels) for group in change.pair] or None,
         "first": change.first,
         "last": change.last,
         "windows": [_window(gap, windows, number) for number, gap in enumerate(history.gaps)],

@@ -1,7 +1,9 @@
 """How a gap changed over time: it opened, closed, reversed, or none of these.
 
-All conclusions follow from the simultaneous intervals of the windows. A gap is *excessive* in a window if its
-interval lies above the tolerance (above zero, without one). Two windows differ if their intervals do not overlap.
+All conclusions follow from the simultaneous intervals of the windows, for the two groups that are demonstrably
+furthest apart in any window. Other groups may be so small that their means, and with them the range of all means,
+say nothing in a single window. The difference is *excessive* in a window if its interval lies beyond the tolerance
+(beyond zero, without one). Two windows differ if their intervals do not overlap.
 """
 
 from __future__ import annotations
@@ -9,6 +11,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
 
 from fairbandits.audit.results import GroupResult, History
 
@@ -22,40 +27,39 @@ class GapChange:
     kind : str
         "none" (the gap is excessive in no window), "opened", "closed" (it is within the tolerance again), "grew",
         "shrank" (it is smaller, and not shown to be within the tolerance), "returned" (it closed and opened
-        again), "reversed" (another group is disadvantaged), "ended" (its groups have too little data since), or
+        again), "reversed" (the other group is disadvantaged), "ended" (its groups have too little data since), or
         "steady".
-    first, last : int or None
-        The first and the last window in which the gap is excessive.
-    turn : tuple of two ints or None
-        If it reversed: the last window before, and the first one after.
+    pair : tuple of two GroupResult
+        The two groups, first the one whose mean was higher; empty if the kind is "none".
+    windows : tuple of int
+        The windows in which the gap between them is excessive.
+    turns : tuple of pairs of ints
+        For each time that it reversed: the last window before, and the first one after.
     """
 
     kind: str
-    first: int | None = None
-    last: int | None = None
-    turn: tuple[int, int] | None = None
+    pair: tuple[GroupResult, ...] = ()
+    windows: tuple[int, ...] = ()
+    turns: tuple[tuple[int, int], ...] = ()
+
+    @property
+    def first(self) -> int | None:
+        """The first window in which the gap is excessive."""
+        return self.windows[0] if self.windows else None
+
+    @property
+    def last(self) -> int | None:
+        """The last window in which the gap is excessive."""
+        return self.windows[-1] if self.windows else None
 
 
 def gap_change(history: History) -> GapChange:
     """Return how the gap changed over the windows of time."""
-    unfair, n = history.unfair, history.windows.n
-    if not unfair:
+    if not history.unfair:
         return GapChange("none")
-    first, last = unfair[0], unfair[-1]
-    turn = _turn(history)
-    if turn is not None:
-        return GapChange("reversed", first, last, turn)
-    if any(history.gaps[number].conclusion == "fair" for number in range(first, last)):
-        return GapChange("returned", first, last)
-    later = range(last + 1, n)
-    if later:
-        return GapChange(_ending(history, last, later), first, last)
-    if any(_is_below(history, number, *unfair) for number in range(first)):
-        return GapChange("opened", first, last)
-    earlier = unfair[:-1]
-    has_shrunk = _is_below(history, last, *earlier)
-    has_grown = any(_is_below(history, number, last) for number in earlier)
-    return GapChange("shrank" if has_shrunk else "grew" if has_grown else "steady", first, last)
+    line = _DifferenceLine(history)
+    turns = line.turns
+    return GapChange("reversed" if turns else line.change(), line.groups, tuple(line.excessive), turns)
 
 
 def absent_groups(history: History) -> list[GroupResult]:
@@ -63,40 +67,65 @@ def absent_groups(history: History) -> list[GroupResult]:
     return [group for i, group in enumerate(history.groups) if math.isnan(history.means.mean[-1, i])]
 
 
-def _ending(history: History, last: int, later: range) -> str:
-    comparable = [number for number in later if _has_groups_of(history, last, number)]
-    if not comparable:
-        return "ended"
-    if any(history.gaps[number].conclusion == "fair" for number in comparable):
-        return "closed"
-    return "shrank" if any(_is_below(history, number, *history.unfair) for number in comparable) else "steady"
+class _DifferenceLine:
+    """The difference between two groups in each window, with simultaneous intervals; NaN without enough data."""
 
+    def __init__(self, history: History) -> None:
+        self.n, self.tolerance = history.windows.n, history.tolerance or 0.0
+        lower = history.difference_low
+        _, i, j = np.unravel_index(np.nanargmax(lower), lower.shape)
+        low, high = lower[:, i, j], -lower[:, j, i]
+        first = next(window for window in range(self.n) if max(low[window], -high[window]) > self.tolerance)
+        if high[first] < 0.0:
+            i, j, low, high = j, i, -high, -low
+        self.groups = history.groups[i], history.groups[j]
+        self.low, self.high = low, high
 
-def _is_below(history: History, number: int, *others: int) -> bool:
-    """Return whether the gap of a window is demonstrably smaller than that of any of the other ones."""
-    gap = history.gaps[number]
-    return gap.conclusion == "fair" or any(gap.gap.high < history.gaps[other].gap.low for other in others)
+    @property
+    def excessive(self) -> list[int]:
+        """The windows in which the difference is excessive, in either direction."""
+        return [int(window) for window in np.flatnonzero(self._is_above | self._is_reversed)]
 
+    @property
+    def _is_above(self) -> NDArray[np.bool_]:
+        return self.low > self.tolerance
 
-def _has_groups_of(history: History, window: int, number: int) -> bool:
-    """Return whether the two groups that a window sets apart are also compared in another one."""
-    gap = history.gaps[window]
-    return not any(
-        math.isnan(history.means.mean[number, i])
-        for i, group in enumerate(history.groups)
-        if group in (gap.advantaged, gap.disadvantaged)
-    )
+    @property
+    def _is_reversed(self) -> NDArray[np.bool_]:
+        return self.high < -self.tolerance
 
+    @property
+    def _is_within(self) -> NDArray[np.bool_]:
+        return (self.low >= -self.tolerance) & (self.high <= self.tolerance)
 
-def _turn(history: History) -> tuple[int, int] | None:
-    unfair = history.unfair
-    first = history.gaps[unfair[0]]
-    for before, number in pairwise(unfair):
-        gap = history.gaps[number]
-        if _is_same(gap.disadvantaged, first.advantaged) and _is_same(gap.advantaged, first.disadvantaged):
-            return before, number
-    return None
+    @property
+    def turns(self) -> tuple[tuple[int, int], ...]:
+        """Where the difference reversed."""
+        is_reversed = self._is_reversed
+        return tuple(pair for pair in pairwise(self.excessive) if is_reversed[pair[0]] != is_reversed[pair[1]])
 
+    def change(self) -> str:
+        """Return the kind of change of a difference that did not reverse."""
+        excessive = self.excessive
+        first, last = excessive[0], excessive[-1]
+        if self._is_within[first:last].any():
+            return "returned"
+        if last < self.n - 1:
+            return self._ending(last)
+        if any(self._is_smaller(window, excessive) for window in range(first)):
+            return "opened"
+        if self._is_smaller(last, excessive[:-1]):
+            return "shrank"
+        return "grew" if any(self._is_smaller(window, [last]) for window in excessive[:-1]) else "steady"
 
-def _is_same(group: GroupResult | None, other: GroupResult | None) -> bool:
-    return group is not None and other is not None and group.labels == other.labels
+    def _ending(self, last: int) -> str:
+        later = [window for window in range(last + 1, self.n) if not math.isnan(self.low[window])]
+        if not later:
+            return "ended"
+        if self._is_within[later].any():
+            return "closed"
+        return "shrank" if any(self._is_smaller(window, self.excessive) for window in later) else "steady"
+
+    def _is_smaller(self, window: int, others: list[int]) -> bool:
+        """Return whether the difference is demonstrably smaller than in any of the other windows."""
+        return bool(self._is_within[window]) or any(self.high[window] < self.low[other] for other in others)

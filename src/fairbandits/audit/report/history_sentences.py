@@ -50,6 +50,10 @@ def recent_sentence(
         ", which may be chance" if tolerance is None else "; this window cannot tell whether the tolerance is met"
     )
     text = f"{when}, {lower} received {number(gap.value)} {less} than {higher} ({interval})"
+    if len(analysis.groups) > 2:
+        least, most = ("least", "most") if less == "less" else ("most", "least")
+        text = f"{when}, {lower} received the {least} and {higher} the {most}, a gap of {number(gap.value)}"
+        text += f" ({interval})"
     if number(gap.value) == number(0.0):
         text = f"{when}, the groups received nearly the same ({interval.replace(':', ' for the gap:', 1)})"
     text += f"{_ENDINGS.get(recent.conclusion, unclear)}."
@@ -69,20 +73,37 @@ def change_sentence(analysis: GapAnalysis, tolerance: float | None, less: str) -
     above = "above the tolerance" if tolerance is not None else "clear"
     if change.first is None or change.last is None:
         return f"In none of the {n} windows of time was the gap demonstrably {above}."
-    if change.turn is not None:
-        return _reversal(analysis, history, change.turn, less)
+    if change.turns:
+        return _reversal(analysis, history, change, less)
+    gap = _subject(analysis, change)
     first, last = during(history.windows, change.first), during(history.windows, change.last)
     still = "and still is" if change.last == n - 1 else f"last {last}"
-    often = f"in {f'all {n}' if len(history.unfair) == n else f'{len(history.unfair)} of {n}'} windows of time"
-    return {
-        "opened": f"The gap opened during the log: {_opening(change, above, first)}.",
-        "closed": f"The gap closed: it was last {above} {last}, and {_within_since(analysis)}.",
-        "shrank": f"The gap became smaller: it was {above} {often}, {still}.",
-        "grew": f"The gap became larger: it was {above} {often}, {still}.",
-        "returned": f"The gap came and went: it was {above} {often}, {still}.",
-        "ended": f"The gap was last {above} {last}. Since then, there is too little data on the groups concerned.",
-        "steady": f"The gap was {above} {often}, and no window shows that it opened or closed.",
+    often = f"in {_how_many(change, n)} windows of time"
+    sentence = {
+        "opened": f"{gap} opened during the log: {_opening(change, above, first)}.",
+        "closed": f"{gap} closed: it was last {above} {last}, and {_within_since(analysis)}.",
+        "shrank": f"{gap} became smaller: it was {above} {often}, {still}.",
+        "grew": f"{gap} became larger: it was {above} {often}, {still}.",
+        "returned": f"{gap} came and went: it was {above} {often}, {still}.",
+        "ended": f"{gap} was last {above} {last}. Since then, there is too little data on the groups concerned.",
+        "steady": f"{gap} was {above} {often}, and no window shows that it opened or closed.",
     }[change.kind]
+    others = len(set(history.unfair) - set(change.windows))
+    return sentence + (f" Between other groups, it was in {others} more." if others else "")
+
+
+def _subject(analysis: GapAnalysis, change: GapChange) -> str:
+    if len(analysis.groups) == 2:
+        return "The gap"
+    return f"The gap between {' and '.join(_users(analysis, *change.pair))}"
+
+
+def _how_many(change: GapChange, n: int) -> str:
+    found = change.windows
+    if len(found) == n:
+        return f"all {n}"
+    is_last = found == tuple(range(n - len(found), n)) and len(found) > 1
+    return f"the last {len(found)} of {n}" if is_last else f"{len(found)} of {n}"
 
 
 def _opening(change: GapChange, above: str, first: str) -> str:
@@ -96,13 +117,13 @@ def _within_since(analysis: GapAnalysis) -> str:
     return "is within it now" if is_fair else "was within it later"
 
 
-def _reversal(analysis: GapAnalysis, history: History, turn: tuple[int, int], less: str) -> str:
-    gaps = [history.gaps[number] for number in (*turn, history.unfair[-1])]
-    groups = [gap.disadvantaged for gap in gaps if gap.disadvantaged is not None]
-    end, start = window_end(history.windows, turn[0]), window_start(history.windows, turn[1])
-    if groups[1].labels != groups[-1].labels:
+def _reversal(analysis: GapAnalysis, history: History, change: GapChange, less: str) -> str:
+    before, after = change.turns[0]
+    end, start = window_end(history.windows, before), window_start(history.windows, after)
+    if len(change.turns) > 1:
         return f"The gap reversed more than once, first after {end}."
-    first, second = _users(analysis, *groups[:2])
+    higher, lower = _users(analysis, *change.pair)
+    first, second = (lower, higher) if less == "less" else (higher, lower)
     return f"The gap reversed: {first} received {less} until {end}, {second} from {start} on."
 
 

@@ -88,4 +88,6 @@ def provenance_rows(audit: Audit) -> dict[str, str]:
 def _format(value: object) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
+    if isinstance(value, tuple):
+        return ", ".join(map(str, value)) or "none"
     return "none" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
