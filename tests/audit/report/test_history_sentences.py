@@ -130,7 +130,9 @@ def test_other_groups_are_apart_in_other_windows():
     early = is_third & (frame.time < frame.time.min() + np.timedelta64(30, "D"))
     frame.loc[early, "reward"] = (frame.reward[early] == 1.0) * (np.arange(early.sum()) % 3 > 0) * 1.0
     result = audit(frame, tolerance=0.05)
-    assert result.sentence.endswith("and still is. Between other groups, it was in 3 more.")
+    assert result.sentence.endswith(
+        "and still is. In 3 more windows, the gap between other groups was above the tolerance."
+    )
 
 
 def test_no_gap():

@@ -89,7 +89,10 @@ def change_sentence(analysis: GapAnalysis, tolerance: float | None, less: str) -
         "steady": f"{gap} was {above} {often}, and no window shows that it opened or closed.",
     }[change.kind]
     others = len(set(history.unfair) - set(change.windows))
-    return sentence + (f" Between other groups, it was in {others} more." if others else "")
+    if not others:
+        return sentence
+    windows = "1 more window" if others == 1 else f"{others} more windows"
+    return f"{sentence} In {windows}, the gap between other groups was {above}."
 
 
 def _subject(analysis: GapAnalysis, change: GapChange) -> str:
