@@ -122,7 +122,7 @@ def test_three_attributes_give_seven_comparisons_and_four_eleven():
 
 
 def test_the_status_for_a_tolerance():
-    frame = logs.make(60_000, gap=0.0, n_arms=1, unknown=0.0)
+    frame = logs.make(60_000, gap=0.0, n_arms=1, unknown=0.0, missing=0.001)
     assert audit(frame, groups=["sex"], tolerance=0.2).status == 0
     assert audit(frame, tolerance=0.001).status == 3
     unfair = logs.make(60_000, gap=0.2)

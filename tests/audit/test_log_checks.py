@@ -55,6 +55,9 @@ def test_nothing_is_wrong():
         "duplicates": None,
         "dropped": 0,
         "without_time": 0,
+        "outside_time": 0,
+        "without_user": 0,
+        "shared_users": {},
         "label_variants": [],
         "sentences": [],
     }

@@ -23,7 +23,7 @@ def run(*arguments, cwd):
 def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("logs")
     logs.make(8_000, gap=0.3).to_csv(folder / "unfair.csv", index=False)
-    logs.make(8_000, gap=0.0, n_arms=1, unknown=0.0).to_csv(folder / "fair.csv", index=False)
+    logs.make(8_000, gap=0.0, n_arms=1, unknown=0.0, missing=0.001).to_csv(folder / "fair.csv", index=False)
     return folder
 
 

@@ -7,11 +7,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fairbandits.audit.intervals import IntervalEstimate
 from fairbandits.audit.nuisances import cross_fit, design_matrix
 from fairbandits.audit.row_sample import RowSample
 from fairbandits.audit.strata_sums import StrataSums
+from fairbandits.categorical import Categorical
 from fairbandits.statistics.adjustment import (
     AdjustedEstimate,
     comparable_strata,
@@ -129,14 +131,18 @@ class _Strata:
         self._group = grouped.groups_of(sums.combinations)[sums.combination]
         self._span = grouped.reward_range[1] - grouped.reward_range[0]
         self._sums, self._n = sums, len(number)
-        self.n_strata = len(np.unique(self._stratum[self._group >= 0]))
+        # Users whose factors are unknown do not have the same factors.
+        self._is_known = np.array([None not in key for key in number])
+        found = np.unique(self._stratum[self._group >= 0])
+        self.n_strata = int(self._is_known[found].sum())
 
     def difference(self, first: int, second: int) -> tuple[AdjustedEstimate, tuple[float, float]]:
         counts = self._table(self._sums.fold_counts, first, second)
         totals = self._table(self._sums.fold_totals, first, second) / self._span
         n = counts.sum(axis=2)
-        shares = n[:, ~comparable_strata(counts)].sum(axis=1) / n.sum(axis=1)
-        return standardised_difference(counts, totals), (float(shares[0]), float(shares[1]))
+        shares = n[:, ~(comparable_strata(counts) & self._is_known)].sum(axis=1) / n.sum(axis=1)
+        estimate = standardised_difference(counts[:, self._is_known], totals[:, self._is_known])
+        return estimate, (float(shares[0]), float(shares[1]))
 
     def _table(self, source: Any, first: int, second: int) -> Floats:
         table = np.zeros((2, self._n, source.shape[1]))
@@ -153,14 +159,18 @@ class _Rows:
     def __init__(self, rows: RowSample, grouped: GroupedSums, factors: tuple[str, ...]) -> None:
         low, high = grouped.reward_range
         _, combination, reward, *_ = rows.columns
-        self._rows, self.sample_share = rows, rows.share
-        self._group = grouped.groups_of(rows.combinations)[combination]
-        self._reward = (reward - low) / (high - low)
-        self._features = design_matrix([rows.factor(factor) for factor in factors])
+        self.sample_share = rows.share
+        group = grouped.groups_of(rows.combinations)[combination]
+        columns = [rows.factor(factor) for factor in factors]
+        is_known = np.logical_and.reduce([_is_known(column) for column in columns])
+        self._counts = np.bincount(group[group >= 0], minlength=len(grouped.labels))
+        self._group, self._user = group[is_known], rows.keys[is_known]
+        self._reward = ((reward - low) / (high - low))[is_known]
+        self._features = design_matrix([_selected(column, is_known) for column in columns])
 
     def difference(self, first: int, second: int) -> tuple[AdjustedEstimate, tuple[float, float]]:
         chosen = np.flatnonzero((self._group == first) | (self._group == second))
-        is_first, reward, user = self._group[chosen] == first, self._reward[chosen], self._rows.keys[chosen]
+        is_first, reward, user = self._group[chosen] == first, self._reward[chosen], self._user[chosen]
         if is_first.all() or not is_first.any():  # a group may be missing from a sample
             return AdjustedEstimate(math.nan, math.nan, 0.0), (math.nan, math.nan)
         predicted = cross_fit(self._features[chosen], reward, is_first, user)
@@ -171,4 +181,14 @@ class _Rows:
         estimate = doubly_robust_difference(
             reward[used], is_first[used], predicted.propensity[used], means, user[used]
         )
-        return estimate, (float(1.0 - used[is_first].mean()), float(1.0 - used[~is_first].mean()))
+        counts = self._counts[[first, second]]
+        shares = 1.0 - np.array([used[is_first].sum(), used[~is_first].sum()]) / counts
+        return estimate, (float(shares[0]), float(shares[1]))
+
+
+def _is_known(column: Categorical | Floats) -> NDArray[np.bool_]:
+    return column.codes >= 0 if isinstance(column, Categorical) else ~np.isnan(column)
+
+
+def _selected(column: Categorical | Floats, rows: NDArray[np.bool_]) -> Categorical | Floats:
+    return Categorical(column.codes[rows], column.labels) if isinstance(column, Categorical) else column[rows]

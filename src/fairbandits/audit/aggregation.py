@@ -135,10 +135,14 @@ def _first_unit_sums(log: Log, windows: Windows) -> tuple[UnitSums, Iterator[tup
     """Return sums without rows, and the chunks to add with the window of each decision."""
     roles = log.roles
     columns = [*roles.groups, *(column for column in (roles.time, roles.user) if column)]
-    chunks = (
-        (chunk, windows.numbers(windows.blocks.chunk_numbers(chunk))) for chunk in log.chunks(columns=columns)
-    )
-    return UnitSums(roles.groups, windows.n, roles.user is not None), chunks
+    sums = UnitSums(roles.groups, windows.n, roles.user is not None)
+
+    def chunks() -> Iterator[tuple[Chunk, Ints]]:
+        for chunk in log.chunks(columns=columns):
+            sums.n_outside += windows.count_outside(chunk)
+            yield chunk, windows.numbers(windows.blocks.chunk_numbers(chunk))
+
+    return sums, chunks()
 
 
 def _wait(waiting: deque[list[Future[None]]], most: int) -> None:

@@ -98,7 +98,7 @@ class Audit:
         """Sentences about the results."""
         span = self.reward_range[1] - self.reward_range[0]
         suppression = Suppression(self.comparisons, self.settings.min_cell)
-        return AuditSentences(self.settings, span, self.has_users, suppression)
+        return AuditSentences(self.settings, span, self.has_users, suppression, self.reward_range[0])
 
     def __getitem__(self, attributes: str | tuple[str, ...]) -> Comparison:
         """Return the comparison by one or several attributes: `result["sex"]`, `result["sex", "race"]`."""
@@ -221,7 +221,7 @@ def audit(
         raise ValueError("given must not be set with sequential; adjusted gaps need a finished log")
     sums = map_reduce(opened.split, partial(aggregate_log, reward_range=bounds), merged, cluster)
     _check_groups(opened, sums)
-    windows = Windows.covering(sums.blocks)
+    windows = Windows.covering(sums.blocks, sums.times.period())
     units: UnitSums | None = None
     if not sequential:
         aggregate = partial(aggregate_units, windows=windows, lowest=bounds[0])
@@ -239,7 +239,7 @@ def audit(
         settings=settings,
         comparisons=comparisons,
         has_users=units is not None and units.n_known > 0,
-        checks=check_rows(opened, sums),
+        checks=check_rows(opened, sums, units),
         fingerprint=opened.fingerprint().sha256,
         date=day,
     )

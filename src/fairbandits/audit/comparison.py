@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from fairbandits.audit.fixed_sample import compare_fixed_sample
+from fairbandits.audit.group_means import group_means
 from fairbandits.audit.grouped_sums import attribute_combinations, group_by
 from fairbandits.audit.log_sums import LogSums
 from fairbandits.audit.results import Comparison
 from fairbandits.audit.sequential import compare_sequentially
 from fairbandits.audit.settings import AuditSettings
+from fairbandits.audit.small_cells import Cell, hidden_cells
 from fairbandits.audit.unit_sums import UnitSums
 from fairbandits.audit.windows import Windows
 
@@ -23,11 +27,23 @@ def compare_all(
     combinations = attribute_combinations(list(sums.labels))
     error = (1.0 - settings.confidence) / len(combinations)
     comparisons = []
+    hidden = _hidden_cells(sums, units, settings) if units is not None and settings.min_cell else set()
     for attributes in combinations:
         grouped = group_by(sums, attributes)
         if units is not None:
-            comparisons.append(compare_fixed_sample(grouped, units, windows, settings, error))
+            # A group that may not be shown cannot be compared either.
+            is_hidden = np.array([(attributes, labels) in hidden for labels in grouped.labels], bool)
+            comparisons.append(compare_fixed_sample(grouped, units, windows, settings, error, is_hidden))
         else:
             # Shared by all groups, not by those that are large so far: their number grows while one watches.
             comparisons.append(compare_sequentially(grouped, settings, error / max(len(grouped.labels), 1)))
     return tuple(comparisons)
+
+
+def _hidden_cells(sums: LogSums, units: UnitSums, settings: AuditSettings) -> set[Cell]:
+    users: dict[Cell, float] = {}
+    for attributes in attribute_combinations(list(sums.labels)):
+        grouped = group_by(sums, attributes)
+        counts = group_means(grouped, units).whole.users
+        users |= {(attributes, labels): float(n) for labels, n in zip(grouped.labels, counts, strict=True)}
+    return hidden_cells(users, settings.min_cell)

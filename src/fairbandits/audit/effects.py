@@ -82,11 +82,17 @@ def _reported(totals: Any, users: Any, min_cell: int) -> Any:
     """Return the numbers of the arms with the largest effects, without those that too few users received."""
     order = np.argsort(-np.abs(totals), kind="stable")
     is_small = np.logical_or(*((each > 0) & (each < min_cell) for each in users))
-    if is_small.sum() == 1:
-        # All others would reveal it, so the arm with the next fewest users is left out as well.
-        fewest = np.where(is_small, np.inf, np.minimum(*(np.where(each > 0, each, np.inf) for each in users)))
-        is_small[int(np.argmin(fewest))] = True
+    fewest = np.minimum(*(np.where(each > 0, each, np.inf) for each in users))
+    while is_small.any() and not is_small.all() and _is_revealed(is_small, users, min_cell):
+        # The others would reveal them, so the arm with the next fewest users is left out as well.
+        is_small[int(np.argmin(np.where(is_small, np.inf, fewest)))] = True
     return order[~is_small[order]][:_MAX_ARMS]
+
+
+def _is_revealed(is_small: Any, users: Any, min_cell: int) -> bool:
+    """Return whether the arms that are left out are a single one, or have too few users of a group together."""
+    together = [float(each[is_small].sum()) for each in users]
+    return is_small.sum() == 1 or any(0.0 < n < min_cell for n in together)
 
 
 def _rare_share(effects: ArmEffects, shares: list[Any]) -> float:
@@ -102,9 +108,11 @@ def missing_rewards(
     shares: GroupMeans,
     share_gap: IntervalEstimate,
     groups: list[GroupResult],
-    pair: tuple[int, int],
+    numbers: Any,
+    disadvantaged: int,
+    lower_is_better: bool,
 ) -> MissingRewards:
-    """Return the shares of missing rewards, and the worst-case bounds of the gap of two groups.
+    """Return the shares of missing rewards, and the worst-case bounds of the gap.
 
     Parameters
     ----------
@@ -116,20 +124,28 @@ def missing_rewards(
         The highest share minus the lowest.
     groups : list of GroupResult
         The compared groups, in the order of `shares`.
-    pair : tuple of two ints
-        The numbers of the groups with the highest and the lowest mean.
+    numbers : array of int
+        The numbers of the compared groups.
+    disadvantaged : int
+        The number of the disadvantaged group.
+    lower_is_better : bool
+        Whether rewards are harms.
     """
     overall = sums.overall
     span = sums.reward_range[1] - sums.reward_range[0]
     decisions = np.maximum(overall.count + overall.missing, 1.0)
     # Measured from the lowest reward: a missing reward adds 0 at worst and the whole range at best.
-    worst, best = overall.total / decisions, (overall.total + overall.missing * span) / decisions
-    higher, lower = pair
+    low, high = overall.total / decisions, (overall.total + overall.missing * span) / decisions
+    worst, best = (-high, -low) if lower_is_better else (low, high)
+    others = np.array([number for number in numbers if number != disadvantaged])
+    margins = worst[others] - best[disadvantaged]
+    differences = best[numbers][:, None] - worst[numbers][None, :]
+    np.fill_diagonal(differences, -np.inf)
     return MissingRewards(
         share_gap=share_gap,
         most=groups[int(np.argmax(shares.mean))],
         least=groups[int(np.argmin(shares.mean))],
-        gap_bounds=(float(worst[higher] - best[lower]), float(best[higher] - worst[lower])),
+        gap_bounds=(float(margins.max() if margins.min() > 0.0 else margins.min()), float(differences.max())),
     )
 
 

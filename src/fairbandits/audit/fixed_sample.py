@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 from fairbandits.audit.decomposition import decompose, jackknife_error, leave_out_each
 from fairbandits.audit.effects import arm_effects, conclusion, missing_rewards
 from fairbandits.audit.group_means import GroupMeansOverTime, group_means
-from fairbandits.audit.grouped_sums import GroupedSums
+from fairbandits.audit.grouped_sums import GroupedSums, RewardSums
 from fairbandits.audit.intervals import GroupMeans, IntervalEstimate
-from fairbandits.audit.results import Comparison, GapAnalysis, GroupResult, History, WindowGap
+from fairbandits.audit.results import ClearestGap, Comparison, GapAnalysis, GroupResult, History, WindowGap
 from fairbandits.audit.settings import AuditSettings
 from fairbandits.audit.simultaneous import PairwiseGaps
-from fairbandits.audit.unassessed import unassessed_users
+from fairbandits.audit.unassessed import unassessed_users, worst_case_gap
 from fairbandits.audit.unit_sums import UnitSums
 from fairbandits.audit.windows import Windows
 from fairbandits.fairness import Gap
@@ -28,10 +28,17 @@ from fairbandits.statistics.multiplicity import divide_error, sidak
 #: How the error probability of a comparison is divided over its statements, which all hold together. Most goes to
 #: the gap over the whole log, because the verdict depends on it.
 WEIGHTS = {"gap": 0.5, "recent": 0.2, "windows": 0.1, "means": 0.1, "effects": 0.05, "missing": 0.05}
+# If a larger share of the users appears in several groups, the groups are not independent.
+_MAX_SHARED = 0.01
 
 
 def compare_fixed_sample(
-    sums: GroupedSums, units: UnitSums, windows: Windows, settings: AuditSettings, error: float
+    sums: GroupedSums,
+    units: UnitSums,
+    windows: Windows,
+    settings: AuditSettings,
+    error: float,
+    is_hidden: NDArray[np.bool_],
 ) -> Comparison:
     """Compare groups with fixed-sample intervals.
 
@@ -47,20 +54,29 @@ def compare_fixed_sample(
         The settings.
     error : float
         The error probability of all statements of the comparison together.
+    is_hidden : array of bool
+        Which groups must not be shown.
     """
-    return _FixedSampleComparison(sums, units, windows, settings, error).result()
+    return _FixedSampleComparison(sums, units, windows, settings, error, is_hidden).result()
 
 
 class _FixedSampleComparison:
     def __init__(
-        self, sums: GroupedSums, units: UnitSums, windows: Windows, settings: AuditSettings, error: float
+        self,
+        sums: GroupedSums,
+        units: UnitSums,
+        windows: Windows,
+        settings: AuditSettings,
+        error: float,
+        is_hidden: NDArray[np.bool_],
     ) -> None:
         self.sums, self.units, self.windows, self.settings = sums, units, windows, settings
         self.lowest = sums.reward_range[0]
         self.span = sums.reward_range[1] - self.lowest
         self.tolerance = settings.tolerance
-        self.means: GroupMeansOverTime = group_means(sums, units, windows)
-        self.large = np.flatnonzero(self._is_usable(self.means.whole))
+        self.means: GroupMeansOverTime = group_means(sums, units)
+        self.large = np.flatnonzero(self._is_usable(self.means.whole) & ~is_hidden)
+        self.are_shared = self.means.shared_users > _MAX_SHARED * self.means.users
         has_history = windows.n > 1
         families = {k: w for k, w in WEIGHTS.items() if has_history or k not in ("recent", "windows")}
         self.errors = divide_error(error, families)
@@ -107,7 +123,7 @@ class _FixedSampleComparison:
     # -- the gap ---------------------------------------------------------------------------------------
 
     def _analyse(self, groups: list[GroupResult], large: list[int]) -> GapAnalysis:
-        gaps = PairwiseGaps(self.means.whole, self.large, self.errors["gap"])
+        gaps = PairwiseGaps(self.means.whole, self.large, self.errors["gap"], self.are_shared)
         value, low, high = (part * self.span for part in gaps.range())
         disadvantaged, advantaged = large[0], large[-1]
         pair = (disadvantaged, advantaged) if self.settings.lower_is_better else (advantaged, disadvantaged)
@@ -122,7 +138,7 @@ class _FixedSampleComparison:
         )
         compared = [groups[number] for number in self.large]
         shares = GroupMeans(self.means.missing.mean[self.large], *(b[self.large] for b in self.share_bounds))
-        share_gap = PairwiseGaps(self.means.missing, self.large, self.errors["missing"]).range()
+        share_gap = PairwiseGaps(self.means.missing, self.large, self.errors["missing"], self.are_shared).range()
         return GapAnalysis(
             self.sums.attributes,
             tuple(groups[number] for number in large),
@@ -135,8 +151,32 @@ class _FixedSampleComparison:
             arm_effects(
                 self.sums, pair, self._effect, lambda arms: self._effect_errors(pair, arms), self.settings.min_cell
             ),
-            missing_rewards(self.sums, shares, IntervalEstimate(*share_gap), compared, pair),
+            missing_rewards(
+                self.sums,
+                shares,
+                IntervalEstimate(*share_gap),
+                compared,
+                self.large,
+                disadvantaged,
+                self.settings.lower_is_better,
+            ),
             gaps,
+            self._clearest(gaps, groups, pair),
+        )
+
+    def _clearest(self, gaps: PairwiseGaps, groups: list[GroupResult], pair: tuple[int, int]) -> ClearestGap:
+        low, at = gaps.lower_bounds * self.span, {number: i for i, number in enumerate(self.large.tolist())}
+
+        def difference(i: int, j: int) -> IntervalEstimate:
+            value = (self.means.whole.mean[self.large[i]] - self.means.whole.mean[self.large[j]]) * self.span
+            return IntervalEstimate(float(value), float(low[i, j]), float(-low[j, i]))
+
+        i, j = np.unravel_index(np.argmax(low), low.shape)
+        ends = groups[self.large[i]], groups[self.large[j]]
+        return ClearestGap(
+            *(ends[::-1] if self.settings.lower_is_better else ends),
+            difference(int(i), int(j)),
+            difference(at[pair[0]], at[pair[1]]),
         )
 
     # -- over time -------------------------------------------------------------------------------------
@@ -166,14 +206,23 @@ class _FixedSampleComparison:
         gap = self._window_gap(groups, window, self.errors["recent"])
         means: ClusterMeans = self.means.windows[window]
         compared = self.large[self._is_usable(means[self.large])]
-        users = float(means.users.sum())
+        users = float(means.users.sum() + self.means.unknown_in_windows[window])
         left_out = 1.0 - float(means.users[compared].sum()) / users if users else 1.0
-        is_open = gap.conclusion == "fair" and left_out > self.settings.max_unassessed
-        return replace(gap, conclusion="undecided") if is_open else gap
+        is_open = left_out > self.settings.max_unassessed or self._could_be_hidden(window, compared)
+        return replace(gap, conclusion="undecided") if is_open and gap.conclusion == "fair" else gap
+
+    def _could_be_hidden(self, window: int, compared: NDArray[np.int64]) -> bool:
+        """Return whether users of unknown group could hide a gap above the tolerance in a window."""
+        unknown = self.means.unknown.select(np.array(window))
+        if self.tolerance is None or not unknown.count or len(compared) < 2:
+            return False
+        means: ClusterMeans = self.means.windows[window, compared]
+        known = RewardSums(means.rows, means.mean * means.rows * self.span, means.rows, means.rows)
+        return worst_case_gap(known, unknown, self.span) > self.tolerance
 
     def _pairs_in_window(self, window: int, error: float) -> PairwiseGaps:
         means: ClusterMeans = self.means.windows[window]
-        return PairwiseGaps(means, self.large[self._is_usable(means[self.large])], error)
+        return PairwiseGaps(means, self.large[self._is_usable(means[self.large])], error, self.are_shared)
 
     def _difference_bounds(self, window: int, error: float) -> Floats:
         """Return the lower bounds of the differences between all groups that are compared over the whole log."""

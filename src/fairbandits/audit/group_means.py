@@ -10,13 +10,12 @@ from numpy.typing import NDArray
 from fairbandits.audit.grouped_sums import GroupedSums, RewardSums
 from fairbandits.audit.unit_sums import UnitSums
 from fairbandits.audit.unit_table import COUNT, Floats, UnitTable
-from fairbandits.audit.windows import Windows
 from fairbandits.statistics.clusters import ClusterMeans, cluster_means, row_means
 
 
 @dataclass(frozen=True, eq=False)
 class GroupMeansOverTime:
-    """Mean rewards in units of the reward range.
+    """Mean rewards in units of the reward range. Without a user column, decisions count as users.
 
     Attributes
     ----------
@@ -26,42 +25,62 @@ class GroupMeansOverTime:
         In each window.
     missing : ClusterMeans of shape (groups,)
         The share of missing rewards.
-    users, unknown_users : float
-        The number of users (without a user column, of decisions) in all, and of those whose group is unknown.
+    unknown : RewardSums of shape (windows,)
+        The rewards of users of unknown group in each window.
+    unknown_in_windows : array of shape (windows,)
+        The number of users of unknown group who have a reward in each window.
+    users, unknown_users, shared_users : int
+        The number of users in all, of those whose group is unknown, and of those who appear in several groups.
     """
 
     whole: ClusterMeans
     windows: ClusterMeans
     missing: ClusterMeans
-    users: float
-    unknown_users: float
+    unknown: RewardSums
+    unknown_in_windows: Floats
+    users: int
+    unknown_users: int
+    shared_users: int
 
 
-def group_means(grouped: GroupedSums, units: UnitSums, windows: Windows) -> GroupMeansOverTime:
+def group_means(grouped: GroupedSums, units: UnitSums) -> GroupMeansOverTime:
     """Compute the means of groups; without a user column, rows are independent."""
     span = grouped.reward_range[1] - grouped.reward_range[0]
-    by_window = _by_window(grouped, windows)
+    by_window, unknown = _by_window(grouped, units)
     if units.has_users:
-        return _from_units(grouped, units, by_window, span)
+        return _from_units(grouped, units, by_window, unknown)
     overall = grouped.overall
     n = overall.count + overall.missing
+    n_unknown = float(grouped.unknown.count + grouped.unknown.missing)
     return GroupMeansOverTime(
         row_means(overall.count, overall.total / span, overall.squares / span**2),
         row_means(by_window.count, by_window.total / span, by_window.squares / span**2),
         row_means(n, overall.missing, overall.missing),
-        float(n.sum() + grouped.unknown.count + grouped.unknown.missing),
-        float(grouped.unknown.count + grouped.unknown.missing),
+        unknown,
+        unknown.count,
+        int(n.sum() + n_unknown),
+        int(n_unknown),
+        0,
     )
 
 
-def _from_units(grouped: GroupedSums, units: UnitSums, by_window: RewardSums, span: float) -> GroupMeansOverTime:
+def _from_units(
+    grouped: GroupedSums, units: UnitSums, by_window: RewardSums, unknown: RewardSums
+) -> GroupMeansOverTime:
+    span = grouped.reward_range[1] - grouped.reward_range[0]
     shards = sums_of_users(grouped, units)
     overall = grouped.overall
-    whole = cluster_means([(u.whole, u.group) for u in shards], overall.squares[None], span)
-    in_windows = cluster_means([(u.sums, u.group) for u in shards], by_window.squares, span)
-    missing = cluster_means([(u.decisions, u.group) for u in shards], overall.missing[None])
-    everybody, unknown = (sum(n) for n in zip(*((len(u.group), (u.group < 0).sum()) for u in shards), strict=True))
-    return GroupMeansOverTime(whole[0], in_windows, missing[0], float(everybody), float(unknown))
+    has_reward = [(each.group < 0)[:, None] & (each.sums[:, :-1, COUNT] > 0) for each in shards]
+    return GroupMeansOverTime(
+        cluster_means([(each.whole, each.group) for each in shards], overall.squares[None], span)[0],
+        cluster_means([(each.sums, each.group) for each in shards], by_window.squares, span),
+        cluster_means([(each.decisions, each.group) for each in shards], overall.missing[None])[0],
+        unknown,
+        np.sum([each.sum(axis=0) for each in has_reward], axis=0).astype(float),
+        units.n_users,
+        sum(int((each.group < 0).sum()) for each in shards),
+        sum(each.n_shared for each in shards),
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,11 +95,14 @@ class UserSums:
         As in `UnitTable`.
     missing : array of shape (users,)
         The number of missing rewards.
+    n_shared : int
+        The number of users who appear in several groups, and once in each of them here.
     """
 
     group: NDArray[np.int64]
     sums: Floats
     missing: Floats
+    n_shared: int
 
     @property
     def whole(self) -> Floats:
@@ -97,26 +119,29 @@ class UserSums:
 def sums_of_users(grouped: GroupedSums, units: UnitSums) -> list[UserSums]:
     """Return the sums of each shard of users; units of a user in the same group are added."""
     group_of = grouped.groups_of(units.combinations)
-    # With one attribute, every combination is a group of its own (one of them that of unknown group).
-    is_merging = len(np.unique(group_of)) < len(group_of)
-    return [_merged_units(table, group_of, is_merging) for table in units.shards]
+    is_single = units.n_users == sum(len(table.units) for table in units.shards)
+    return [_merged_units(table, group_of, is_single) for table in units.shards]
 
 
-def _merged_units(table: UnitTable, group_of: NDArray[np.int64], is_merging: bool) -> UserSums:
+def _merged_units(table: UnitTable, group_of: NDArray[np.int64], is_single: bool) -> UserSums:
     group, users = group_of[table.units.combinations], table.units.users
-    if not (is_merging and len(group)):
-        return UserSums(group, table.sums, table.missing)
+    if is_single or not len(group):
+        return UserSums(group, table.sums, table.missing, 0)
     order = np.lexsort((group, users))
-    is_new = np.ones(len(order), bool)
-    is_new[1:] = (users[order][1:] != users[order][:-1]) | (group[order][1:] != group[order][:-1])
+    is_new_user = np.append(True, users[order][1:] != users[order][:-1])
+    is_new = is_new_user | np.append(True, group[order][1:] != group[order][:-1])
     starts = np.flatnonzero(is_new)
     sums, missing = (np.add.reduceat(array[order], starts, axis=0) for array in (table.sums, table.missing))
-    return UserSums(group[order][starts], sums, missing)
+    group = group[order][starts]
+    # Of a user's rows here, all but the first are further groups; an unknown group comes first.
+    n_groups = np.bincount(np.cumsum(is_new_user[starts])[group >= 0])
+    return UserSums(group, sums, missing, int((n_groups > 1).sum()))
 
 
-def _by_window(grouped: GroupedSums, windows: Windows) -> RewardSums:
-    def summed(table: NDArray[np.float64]) -> NDArray[np.float64]:
-        return np.add.reduceat(table, windows.first_block[:-1], axis=0) if len(table) else table
-
-    table = grouped.by_block
-    return RewardSums(*(summed(part) for part in (table.count, table.total, table.squares, table.missing)))
+def _by_window(grouped: GroupedSums, units: UnitSums) -> tuple[RewardSums, RewardSums]:
+    """Return the sums of each group in each window, and those of users of unknown group."""
+    group = grouped.groups_of(units.combinations)[: units.by_window.shape[1]]
+    table = np.zeros((len(units.by_window) - 1, len(grouped.labels) + 1, 4))
+    # The unknown group has number -1, and so the last column.
+    np.add.at(table.swapaxes(0, 1), group, units.by_window[:-1].swapaxes(0, 1))
+    return RewardSums.from_table(table[:, :-1]), RewardSums.from_table(table[:, -1])

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
+from fairbandits.audit.group_means import sums_of_users
+from fairbandits.audit.grouped_sums import group_by
 from fairbandits.audit.log_sums import COUNT, MISSING, LogSums
+from fairbandits.audit.unit_sums import UnitSums
 from fairbandits.logs.label_variants import label_variants
 from fairbandits.logs.log import Log
 
@@ -21,23 +25,43 @@ class LogChecks:
         Whether duplicates were dropped.
     without_time : int
         The number of rows whose time is unknown. They count for the whole log, and for no window.
+    outside_time : int
+        The number of rows whose time lies far outside of those of all others.
+    without_user : int
+        The number of rows whose user is unknown, if the log has a user column.
+    shared_users : dict of str to int
+        By attribute, the number of users who appear in several groups, if there are any.
     variants : tuple of pairs
         A column, and labels of it that differ from each other only by spaces or case.
     """
 
     duplicates: int | None
     is_dropping: bool
-    without_time: int
-    variants: tuple[tuple[str, tuple[str, ...]], ...]
+    without_time: int = 0
+    outside_time: int = 0
+    without_user: int = 0
+    shared_users: Mapping[str, int] = field(default_factory=dict)
+    variants: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
 
-def check_rows(log: Log, sums: LogSums) -> LogChecks:
-    """Check the rows of a log, given the sums of its first pass."""
+def check_rows(log: Log, sums: LogSums, units: UnitSums | None) -> LogChecks:
+    """Check the rows of a log, given the sums of its first pass and, if there was one, of its second pass."""
     in_blocks = sums.by_block[..., [COUNT, MISSING]].sum() if sums.by_block.size else 0.0
     labels = {log.roles.arm: sums.arms, **sums.labels}
     return LogChecks(
         log.count_duplicates(),
         log.dropped is not None,
         sums.rows - int(in_blocks),
+        0 if units is None else units.n_outside,
+        0 if units is None or not units.n_known else units.n_unknown,
+        {} if units is None else _shared_users(sums, units),
         tuple((column, found) for column in labels for found in label_variants(labels[column])),
     )
+
+
+def _shared_users(sums: LogSums, units: UnitSums) -> dict[str, int]:
+    counts = {
+        attribute: sum(users.n_shared for users in sums_of_users(group_by(sums, (attribute,)), units))
+        for attribute in sums.labels
+    }
+    return {attribute: n for attribute, n in counts.items() if n}

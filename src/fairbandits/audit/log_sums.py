@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from fairbandits.audit.combinations import Combinations, merge_labels
 from fairbandits.audit.pair_index import Codes, PairIndex
-from fairbandits.audit.time_blocks import TimeBlocks, TimeUnit
+from fairbandits.audit.time_blocks import TimeBlocks, TimeUnit, as_ticks
+from fairbandits.audit.time_sample import TimeSample
 from fairbandits.jit import kernel
 from fairbandits.logs.errors import LogError
 
@@ -50,6 +51,8 @@ class LogSums:
         The combinations of groups.
     blocks : TimeBlocks
         The time blocks.
+    times : TimeSample
+        A sample of the times.
     by_block : array of shape (blocks, combinations, 4)
         The count, the sum and the sum of squares of the rewards, and the number of missing rewards.
     """
@@ -62,6 +65,7 @@ class LogSums:
         self.arms: list[Any] = []
         self.combinations = Combinations(attributes)
         self.blocks = TimeBlocks(unit)
+        self.times = TimeSample()
         self.by_block: Floats = np.zeros((0, 0, 4))
         self._arm_pairs = PairIndex()
         self._by_arm: Floats = np.zeros((0, 4))
@@ -87,6 +91,7 @@ class LogSums:
                 f"got {self._layout()} and {other._layout()}"
             )
         self.rows += other.rows
+        self.times.merge(other.times)
         self.arms, arm_code = merge_labels(self.arms, other.arms)
         combination = self.combinations.merge(other.combinations)
         if (error := self.combinations.error) is not None:
@@ -128,6 +133,8 @@ class LogSums:
     def _block_numbers(self, chunk: Chunk) -> Ints:
         """Return the time block of each decision, -1 if its time is unknown; extend the tables to hold them."""
         self._resize(self.blocks.covering_chunk(chunk))
+        if self.blocks.unit != "row":
+            self.times.add(chunk.first_row, *as_ticks(chunk.time, self.blocks.unit))
         return self.blocks.chunk_numbers(chunk)
 
     def _resize(self, blocks: TimeBlocks) -> None:

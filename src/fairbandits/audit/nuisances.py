@@ -44,7 +44,7 @@ class Nuisances:
 
 
 def design_matrix(factors: Sequence[Categorical | Floats]) -> Any:
-    """Return factors as features: indicators for text, cubic splines and an indicator of NaN for numbers."""
+    """Return factors as features: indicators for text, cubic splines for numbers."""
     from scipy.sparse import csr_matrix, hstack  # noqa: PLC0415 - slow to import
 
     return hstack([csr_matrix(_features(factor)) for factor in factors], format="csr")
@@ -57,11 +57,8 @@ def _features(factor: Categorical | Floats) -> Any:
     if isinstance(factor, Categorical) or len(np.unique(values)) <= _MAX_LEVELS:
         encoder = OneHotEncoder(max_categories=_MAX_CATEGORIES, handle_unknown="infrequent_if_exist")
         return encoder.fit_transform(values.reshape(-1, 1))
-    is_unknown = np.isnan(values)
-    filled = np.where(is_unknown, np.median(values[~is_unknown]), values).reshape(-1, 1)
-    knots = np.unique(np.quantile(filled, np.linspace(0.0, 1.0, _N_KNOTS))).reshape(-1, 1)
-    splines = SplineTransformer(knots=knots, include_bias=False).fit_transform(filled)
-    return np.column_stack([splines, is_unknown])
+    knots = np.unique(np.quantile(values, np.linspace(0.0, 1.0, _N_KNOTS))).reshape(-1, 1)
+    return SplineTransformer(knots=knots, include_bias=False).fit_transform(values.reshape(-1, 1))
 
 
 def cross_fit(features: Any, reward: Floats, is_first: NDArray[np.bool_], user: Keys) -> Nuisances:

@@ -103,12 +103,15 @@ def difference_and_ratio(
     lowest, span = reward_range[0], reward_range[1] - reward_range[0]
     bounds = mean_bounds(pairwise.means, sidak(pairwise.error, pairwise.n_pairs))
     mean, low, high = (lowest + span * part for part in (pairwise.means.mean, *bounds))
-    differences = mean[i] - mean[j], *difference_bounds(mean, low, high, i, j)
+    differences = mean[i] - mean[j], *difference_bounds(mean, low, high, i, j, pairwise.are_shared)
     if lowest < 0.0:
         ratios = tuple(np.full(len(i), np.nan) for _ in range(3))
     else:
         with np.errstate(all="ignore"):
-            ratios = mean[i] / mean[j], *ratio_bounds(mean, low, high, i, j)
+            bounds = ratio_bounds(mean, low, high, i, j)
+            if pairwise.are_shared:
+                bounds = low[i] / high[j], high[i] / low[j]
+            ratios = mean[i] / mean[j], *bounds
     rows = zip(zip(*differences, strict=True), zip(*ratios, strict=True), strict=True)
     return [(_estimate(*difference), _estimate(*ratio)) for difference, ratio in rows]
 

@@ -130,8 +130,8 @@ class MissingRewards:
     most, least : GroupResult
         The groups with the highest and the lowest share.
     gap_bounds : tuple of two floats
-        The worst-case bounds of the gap: all missing rewards of one group at the lowest possible reward, and those
-        of the other group at the highest.
+        The worst-case bounds of the gap, each missing reward at the lowest or the highest possible value. The
+        first one is negative if another group could be the disadvantaged one.
     """
 
     share_gap: IntervalEstimate
@@ -236,7 +236,9 @@ class Unassessed:
     worst_case : float
         The largest possible gap if users of unknown group belong to the groups where they widen it most.
     outside : tuple of GroupResult
-        The small groups that an exact test shows to be beyond the tolerance.
+        The small groups that a test shows to be beyond the tolerance.
+    without_reward : float
+        The number of users in groups that are compared, all of whose rewards are missing.
     """
 
     users: float
@@ -244,11 +246,37 @@ class Unassessed:
     in_small_groups: float
     worst_case: float
     outside: tuple[GroupResult, ...]
+    without_reward: float = 0.0
+
+    @property
+    def total(self) -> float:
+        """The number of users who could not be assessed."""
+        return self.unknown + self.in_small_groups + self.without_reward
 
     @property
     def share(self) -> float:
         """The share of users who could not be assessed."""
-        return (self.unknown + self.in_small_groups) / self.users if self.users else 0.0
+        return self.total / self.users if self.users else 0.0
+
+
+@dataclass(frozen=True)
+class ClearestGap:
+    """Two groups that are demonstrably apart; their means need not be the highest and the lowest.
+
+    Attributes
+    ----------
+    advantaged, disadvantaged : GroupResult
+        The groups.
+    difference : IntervalEstimate
+        The difference of their mean rewards, not negative.
+    extremes : IntervalEstimate
+        The difference between the highest and the lowest mean, with the interval for these two groups.
+    """
+
+    advantaged: GroupResult
+    disadvantaged: GroupResult
+    difference: IntervalEstimate
+    extremes: IntervalEstimate
 
 
 @dataclass(frozen=True, eq=False)
@@ -280,6 +308,8 @@ class GapAnalysis:
         The possible influence of missing rewards.
     pairwise : PairwiseGaps or None
         The differences of all pairs of groups; None in a sequential audit.
+    clearest : ClearestGap or None
+        The two groups whose difference has the largest lower bound; None in a sequential audit.
     """
 
     attributes: tuple[str, ...]
@@ -293,6 +323,7 @@ class GapAnalysis:
     decomposition: Decomposition
     missing: MissingRewards
     pairwise: PairwiseGaps | None = None
+    clearest: ClearestGap | None = None
 
     @property
     def has_history(self) -> bool:

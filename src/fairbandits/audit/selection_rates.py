@@ -82,7 +82,7 @@ def selection_rates(
     """
     if not is_binary(grouped):
         return _scoring_rates(grouped, units, lower_is_better, rows)
-    means = group_means(grouped, units, windows)
+    means = group_means(grouped, units)
     rates = replace(means.whole, mean=1.0 - means.whole.mean) if lower_is_better else means.whole
     no_test = None
     if any((users.decisions[:, 0, 0] > 1).any() for users in sums_of_users(grouped, units)):

@@ -36,7 +36,7 @@ def compare_sequentially(sums: GroupedSums, settings: AuditSettings, error: floa
 class _SequentialComparison:
     def __init__(self, sums: GroupedSums, settings: AuditSettings, error: float) -> None:
         self.sums, self.settings, self.error = sums, settings, error
-        self.large = np.flatnonzero(sums.overall.count >= max(settings.min_rows, settings.min_cell))
+        self.large = np.flatnonzero(sums.overall.count >= settings.min_rows)
         self.means = mean_rewards(sums.overall, sums.reward_range, error)
         self.shares = missing_shares(sums.overall, error)
 
@@ -97,8 +97,16 @@ class _SequentialComparison:
             None,
             None,
             self._timeline(groups),
-            arm_effects(self.sums, pair, _without_interval, min_cell=self.settings.min_cell),
-            missing_rewards(self.sums, shares, share_gap, [groups[i] for i in self.large], pair),
+            arm_effects(self.sums, pair, _without_interval),
+            missing_rewards(
+                self.sums,
+                shares,
+                share_gap,
+                [groups[i] for i in self.large],
+                self.large,
+                disadvantaged,
+                self.settings.lower_is_better,
+            ),
         )
 
     def _timeline(self, groups: list[GroupResult]) -> Timeline:

@@ -58,9 +58,9 @@ class AuditSettings:
             raise ValueError(f"max_unassessed must be between 0 and 1, got {self.max_unassessed!r}")
         check_integer("min_rows", self.min_rows, 1)
         check_integer("min_cell", self.min_cell, 0)
-        if self.sequential and (self.reference or self.impact_ratios):
+        if self.sequential and (self.reference or self.impact_ratios or self.min_cell):
             raise ValueError(
-                "reference and impact_ratios must not be set with sequential; they need a finished log"
+                "reference, impact_ratios and min_cell must not be set with sequential; they need a finished log"
             )
 
 

@@ -29,11 +29,14 @@ class PairwiseGaps:
         The groups that are compared.
     error : float
         The error probability of all intervals together.
+    are_shared : bool
+        Whether the same users appear in several groups, so that the means depend on each other.
     """
 
     means: ClusterMeans
     large: NDArray[np.int64]
     error: float
+    are_shared: bool = False
 
     @property
     def n_pairs(self) -> int:
@@ -49,7 +52,9 @@ class PairwiseGaps:
         bounds = np.full((n, n), -np.inf)
         for i in range(n):
             others = np.flatnonzero(np.arange(n) != i)
-            bounds[i, others], _ = difference_bounds(means.mean, low, high, np.full(n - 1, i), others)
+            bounds[i, others], _ = difference_bounds(
+                means.mean, low, high, np.full(n - 1, i), others, self.are_shared
+            )
         return bounds
 
     def range(self) -> tuple[float, float, float]:
@@ -72,4 +77,5 @@ class PairwiseGaps:
         variance = self.means.variance[[i, j]]
         freedom = float(self.means.degrees_of_freedom[[i, j]].min())
         quantile = -float(stdtrit(freedom, sidak(self.error, self.n_pairs) / 2.0)) + float(ndtri(_POWER))
-        return quantile * math.sqrt(float(variance.sum()))
+        errors = np.sqrt(variance)
+        return quantile * float(errors.sum() if self.are_shared else np.hypot(*errors))

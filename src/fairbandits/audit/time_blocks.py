@@ -101,12 +101,13 @@ class TimeBlocks:
             level += 1
 
     def numbers(self, ticks: NDArray[Any]) -> NDArray[np.int64]:
-        """Return the block of each time, from 0."""
+        """Return the block of each time, from 0; times outside belong to the first or the last block."""
         if self.unit == "number":
-            index: NDArray[np.int64] = _index(self.unit, self._level, ticks)
             # By rounding, a number on an edge may fall into different blocks at different lengths.
-            return np.clip(index - self.first, 0, self.n - 1)
-        return (ticks - (_origin(self.unit) + self.first * int(self.width))) // int(self.width)
+            index: NDArray[np.int64] = _index(self.unit, self._level, ticks) - self.first
+        else:
+            index = (ticks - (_origin(self.unit) + self.first * int(self.width))) // int(self.width)
+        return np.clip(index, 0, self.n - 1)
 
     def row_numbers(self, first: int, n: int) -> NDArray[np.int64]:
         """Return the block of each of n consecutive rows; faster than `numbers`."""
@@ -119,7 +120,7 @@ class TimeBlocks:
         """Return the shortest blocks that also cover the known times of a chunk."""
         if self.unit == "row":
             return self.covering(chunk.first_row, chunk.first_row + len(chunk) - 1)
-        ticks, known = _as_ticks(chunk.time, self.unit)
+        ticks, known = as_ticks(chunk.time, self.unit)
         ticks = ticks if known is None else ticks[known]
         return self.covering(ticks.min(), ticks.max()) if ticks.size else self
 
@@ -127,7 +128,7 @@ class TimeBlocks:
         """Return the block of each decision of a chunk, -1 if its time is unknown."""
         if self.unit == "row":
             return self.row_numbers(chunk.first_row, len(chunk))
-        ticks, known = _as_ticks(chunk.time, self.unit)
+        ticks, known = as_ticks(chunk.time, self.unit)
         if known is None:
             return self.numbers(ticks)
         block = np.full(len(chunk), -1, np.int64)
@@ -182,7 +183,7 @@ def _origin(unit: TimeUnit) -> int:
     return _FIRST_MONDAY if unit == "date" else 0
 
 
-def _as_ticks(time: Any, unit: TimeUnit) -> tuple[NDArray[Any], NDArray[np.bool_] | None]:
+def as_ticks(time: Any, unit: TimeUnit) -> tuple[NDArray[Any], NDArray[np.bool_] | None]:
     """Return times as numbers, and a mask of those that are known; None if all are."""
     unknown = np.isnat(time) if unit == "date" else np.isnan(time)
     ticks = time.astype("datetime64[us]").astype(np.int64) if unit == "date" else time

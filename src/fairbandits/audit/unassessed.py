@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairbandits.audit.group_means import GroupMeansOverTime
-from fairbandits.audit.grouped_sums import GroupedSums
+from fairbandits.audit.grouped_sums import GroupedSums, RewardSums
 from fairbandits.audit.results import GroupResult, Unassessed
 from fairbandits.audit.settings import AuditSettings
 from fairbandits.statistics.exact import exceeds_bound, falls_below_bound
@@ -55,21 +55,22 @@ def unassessed_users(
         means.users,
         means.unknown_users,
         float(sum(means.missing.users[number] for number in small)),
-        _worst_case(sums, large) if len(large) > 1 else math.nan,
+        worst_case_gap(sums.overall.select(large), sums.unknown, span) if len(large) > 1 else math.nan,
         tuple(outside),
+        float(means.missing.users[large].sum() - means.whole.users[large].sum()),
     )
 
 
-def _worst_case(sums: GroupedSums, large: NDArray[np.int64]) -> float:
-    """Return the largest gap that users of unknown group could cause.
+def worst_case_gap(groups: RewardSums, unknown: RewardSums, span: float) -> float:
+    """Return the largest gap between groups that users of unknown group could cause.
 
     In the worst case their rewards are either the highest or the lowest, the rewarded ones all belong to the group
     that is best off, and the others to the group that is worst off.
     """
-    span = sums.reward_range[1] - sums.reward_range[0]
-    count, total = sums.overall.count[large], sums.overall.total[large]
-    high, low = sums.unknown.total / span, sums.unknown.count - sums.unknown.total / span
-    best, worst = (total + high * span) / (count + high), total / (count + low)
+    high = unknown.total / span
+    low = unknown.count - high
+    with np.errstate(all="ignore"):
+        best, worst = (groups.total + high * span) / (groups.count + high), groups.total / (groups.count + low)
     gaps = best[:, None] - worst[None, :]
     np.fill_diagonal(gaps, -np.inf)
     return float(max(gaps.max(), 0.0))

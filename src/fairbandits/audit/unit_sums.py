@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fairbandits.audit.combinations import Combinations, merge_labels
+from fairbandits.audit.log_sums import COUNT, MISSING, SQUARES, TOTAL
 from fairbandits.audit.pair_index import Codes, PairIndex
 from fairbandits.audit.unit_index import N_FOLDS, Keys, fold_numbers, row_keys
 from fairbandits.audit.unit_table import Floats, Folds, Ints, UnitTable, rows_of_shard, with_room
@@ -41,8 +42,10 @@ class UnitSums:
     ----------
     arms : list
         The label of each arm's code.
-    n_known : int
-        The number of decisions whose user is known.
+    n_known, n_unknown : int
+        The number of decisions whose user is known and unknown, if the log has a user column.
+    n_outside : int
+        The number of decisions whose time lies far outside of all windows.
     combinations : Combinations
         The combinations of groups.
     shards : tuple of UnitTable
@@ -55,10 +58,11 @@ class UnitSums:
 
     def __init__(self, attributes: Sequence[str], n_windows: int, has_users: bool) -> None:
         self.has_users = has_users
-        self.n_known = 0
+        self.n_known = self.n_unknown = self.n_outside = 0
         self.arms: list[Any] = []
         self.combinations = Combinations(attributes)
         self.shards = tuple(UnitTable(n_windows) for _ in range(N_SHARDS if has_users else 0))
+        self._by_window = np.zeros((n_windows + 1, 0, 4))
         self._pairs = PairIndex()
         self._fold_counts = np.zeros((0, N_FOLDS), np.int32)
         self._fold_totals = np.zeros((0, N_FOLDS))
@@ -76,10 +80,14 @@ class UnitSums:
         self.arms = chunk.arm.labels
         combination = self.combinations.numbers(chunk.group)
         keys = user_keys(chunk)
-        self.n_known += 0 if chunk.user is None else int(np.count_nonzero(chunk.user))
+        if chunk.user is not None:
+            n_known = int(np.count_nonzero(chunk.user))
+            self.n_known, self.n_unknown = self.n_known + n_known, self.n_unknown + len(chunk) - n_known
         values = chunk.reward - lowest
         fold = fold_numbers(keys)
         pair = self._pair_numbers(chunk.arm.codes, combination)
+        self._by_window = _widened(self._by_window, len(self.combinations))
+        _add_to_windows(values, combination, window, self._by_window)
         _add_to_folds(values, pair, fold, self._fold_counts, self._fold_totals)
         return [
             partial(_add_to_shard, table, number, fold, (keys, combination, window, values))
@@ -90,12 +98,26 @@ class UnitSums:
         """Add the sums of another part of the log; codes may differ, labels are matched."""
         self.arms, arm = merge_labels(self.arms, other.arms)
         combination = self.combinations.merge(other.combinations)
-        self.n_known += other.n_known
+        self.n_known, self.n_unknown = self.n_known + other.n_known, self.n_unknown + other.n_unknown
+        self.n_outside += other.n_outside
+        self._by_window = _widened(self._by_window, len(self.combinations))
+        by_window = other.by_window.swapaxes(0, 1)
+        np.add.at(self._by_window.swapaxes(0, 1), combination[: len(by_window)], by_window)
         pair = self._pair_numbers(arm[other.arm], combination[other.combination])
         self._fold_counts[pair] += other.fold_counts
         self._fold_totals[pair] += other.fold_totals
         for ours, theirs in zip(self.shards, other.shards, strict=True):
             ours.merge(theirs, combination)
+
+    @cached_property
+    def n_users(self) -> int:
+        """The number of distinct users; ask when all rows have been added."""
+        return sum(len(np.unique(table.units.users)) for table in self.shards)
+
+    @property
+    def by_window(self) -> Floats:
+        """The sums of each combination in each window, of shape (windows + 1, combinations, 4)."""
+        return self._by_window
 
     @property
     def arm(self) -> Codes:
@@ -135,6 +157,27 @@ def user_keys(chunk: Chunk) -> Keys:
 
 def _add_to_shard(table: UnitTable, number: int, fold: Folds, columns: tuple[Keys, Codes, Ints, Floats]) -> None:
     table.add(*rows_of_shard(number, N_SHARDS, fold, *columns))
+
+
+def _widened(table: Floats, n: int) -> Floats:
+    """Return a table with room for n combinations."""
+    if n <= table.shape[1]:
+        return table
+    wider = np.zeros((table.shape[0], n, table.shape[2]))
+    wider[:, : table.shape[1]] = table
+    return wider
+
+
+@kernel()
+def _add_to_windows(values: Floats, combination: Codes, window: Ints, table: Floats) -> None:
+    for i in range(values.size):
+        w, c, value = np.uint64(window[i]), np.uint64(combination[i]), values[i]
+        if np.isnan(value):
+            table[w, c, MISSING] += 1.0
+        else:
+            table[w, c, COUNT] += 1.0
+            table[w, c, TOTAL] += value
+            table[w, c, SQUARES] += value * value
 
 
 @kernel()

@@ -7,11 +7,15 @@ they have a column of their own after the last one.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fairbandits.audit.time_blocks import Moment, TimeBlocks
+from fairbandits.audit.time_blocks import Moment, TimeBlocks, as_ticks
+
+if TYPE_CHECKING:
+    from fairbandits.logs.chunk import Chunk
 
 MAX_WINDOWS = 10
 
@@ -26,6 +30,8 @@ class Windows:
         The time blocks.
     first_block : array of shape (n + 1,)
         The first block of each window, and the number of blocks.
+    is_trimmed : bool
+        Whether there are times far outside of the windows.
 
     Examples
     --------
@@ -36,12 +42,24 @@ class Windows:
 
     blocks: TimeBlocks
     first_block: NDArray[np.int64]
+    is_trimmed: bool = False
 
     @classmethod
-    def covering(cls, blocks: TimeBlocks) -> Windows:
-        """Divide time blocks into windows of equal length; the last one has at least a tenth of the blocks."""
+    def covering(cls, blocks: TimeBlocks, period: tuple[Any, Any] | None = None) -> Windows:
+        """Divide time blocks into windows of equal length; the last one has at least a tenth of the blocks.
+
+        Parameters
+        ----------
+        blocks : TimeBlocks
+            The time blocks of a log.
+        period : tuple of two times, optional
+            The period to cover, if single times lie far outside of it. These belong to the first and the last
+            window.
+        """
+        if period is not None:
+            blocks = TimeBlocks(blocks.unit).covering(*period)
         n = max(1, min(MAX_WINDOWS, blocks.n))
-        return cls(blocks, np.arange(n + 1) * blocks.n // n)
+        return cls(blocks, np.arange(n + 1) * blocks.n // n, period is not None)
 
     @property
     def n(self) -> int:
@@ -56,6 +74,17 @@ class Windows:
     def numbers(self, block: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the window of each block number; `n` where the block is -1."""
         return np.append(self.of_block, self.n)[block]
+
+    def count_outside(self, chunk: Chunk) -> int:
+        """Return the number of times of a chunk that lie outside of all windows."""
+        if not self.is_trimmed:
+            return 0
+        ticks, known = as_ticks(chunk.time, self.blocks.unit)
+        ticks = ticks if known is None else ticks[known]
+        low, high = (
+            as_ticks(np.asarray(end), self.blocks.unit)[0] for end in (self.start(0), self.end(self.n - 1))
+        )
+        return int(((ticks < low) | (ticks >= high)).sum())
 
     def start(self, window: int) -> Moment:
         """Return the time at which a window starts."""

@@ -72,9 +72,16 @@ def mean_bounds(means: ClusterMeans, error: Any) -> tuple[Floats, Floats]:
     return np.where(unknown, 0.0, low), np.where(unknown, 1.0, high)
 
 
-def difference_bounds(mean: Floats, low: Floats, high: Floats, i: Any, j: Any) -> tuple[Floats, Floats]:
-    """Return the bounds of `mean[i] - mean[j]` for independent groups, from the bounds of the means."""
+def difference_bounds(
+    mean: Floats, low: Floats, high: Floats, i: Any, j: Any, are_dependent: bool = False
+) -> tuple[Floats, Floats]:
+    """Return the bounds of `mean[i] - mean[j]`, from the bounds of the means.
+
+    For independent groups the distances to the bounds are combined like standard errors. Where the means depend on
+    each other in an unknown way, they are added.
+    """
+    combined = np.add if are_dependent else np.hypot
     difference = mean[..., i] - mean[..., j]
-    down = np.hypot(mean[..., i] - low[..., i], high[..., j] - mean[..., j])
-    up = np.hypot(high[..., i] - mean[..., i], mean[..., j] - low[..., j])
+    down = combined(mean[..., i] - low[..., i], high[..., j] - mean[..., j])
+    up = combined(high[..., i] - mean[..., i], mean[..., j] - low[..., j])
     return difference - down, difference + up

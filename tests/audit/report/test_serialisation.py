@@ -133,7 +133,7 @@ def test_history(finished):
     [comparison] = finished.to_dict()["comparisons"]
     history, recent = comparison["history"], comparison["recent"]
     assert len(history["windows"]) == len(history["groups"][0]["mean"]) == 10
-    assert (history["change"], history["first"], history["last"]) == ("opened", 9, 9)
+    assert (history["change"], history["first"], history["last"]) == ("grew", 9, 9)
     assert recent["start"] == history["windows"][-1]["start"] == "2024-03-31T00:00:00"
     assert recent["end"] == "2024-04-10T00:00:00"
     assert recent["gap"]["disadvantaged"] == ["female"]

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from fairbandits.audit.adjusted_gaps import AdjustedGap, AdjustedGaps
 from fairbandits.audit.audit import Audit
+from fairbandits.audit.intervals import IntervalEstimate
 from fairbandits.audit.report.sections import Section, between
 from fairbandits.audit.results import Comparison
 from fairbandits.report.phrases import capitalise, describe_users, join_names, percent
@@ -58,9 +59,16 @@ def _sentence(audit: Audit, comparison: Comparison, each: AdjustedGap) -> str:
         return capitalise(f"{users} cannot be compared with {reference}: none have {factors}.")
     return capitalise(
         f"{users} received {_more(each.adjusted.value, number)} {noun} than {reference} with {factors} "
-        f"({audit.sentences.interval_name}: {between(each.adjusted, number)}), compared with "
+        f"({audit.sentences.interval_name}: {between(_absolute(each.adjusted), number)}), compared with "
         f"{_more(each.raw.value, number)} without adjustment."
     )
+
+
+def _absolute(estimate: IntervalEstimate) -> IntervalEstimate:
+    """Return the estimate in the direction that the words "more" or "less" give it."""
+    if estimate.value > 0.0:
+        return estimate
+    return IntervalEstimate(-estimate.value, -estimate.high, -estimate.low)
 
 
 def _more(value: float, number: Callable[[float], str]) -> str:

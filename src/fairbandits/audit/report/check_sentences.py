@@ -15,7 +15,8 @@ def check_sentences(checks: LogChecks) -> list[str]:
 
     Examples
     --------
-    >>> check_sentences(LogChecks(2, True, 1, (("sex", ("male", "Male ")),)))  # doctest: +NORMALIZE_WHITESPACE
+    >>> checks = LogChecks(2, True, 1, variants=(("sex", ("male", "Male ")),))
+    >>> check_sentences(checks)  # doctest: +NORMALIZE_WHITESPACE
     ['2 rows repeat the decision and the arm of an earlier row (dropped).',
      '1 row has no time: in the whole log, but in no window.',
      "Labels of sex that differ only by spaces or case count as different: 'male' and 'Male '."]
@@ -28,6 +29,15 @@ def check_sentences(checks: LogChecks) -> list[str]:
     if checks.without_time:
         rows = "1 row has" if checks.without_time == 1 else f"{checks.without_time:,} rows have"
         sentences.append(f"{rows} no time: in the whole log, but in no window.")
+    if checks.outside_time:
+        rows = "1 row has a time" if checks.outside_time == 1 else f"{checks.outside_time:,} rows have times"
+        sentences.append(f"{rows} far from those of all others: counted in the first or the last window.")
+    if checks.without_user:
+        rows = "1 row has" if checks.without_user == 1 else f"{checks.without_user:,} rows have"
+        sentences.append(f"{rows} no user: each counts as a user of its own.")
+    for attribute, n in checks.shared_users.items():
+        users = "1 user appears" if n == 1 else f"{n:,} users appear"
+        sentences.append(f"{users} in more than one group of {attribute}; each of them counts in every one.")
     columns = dict.fromkeys(column for column, _ in checks.variants)
     for column in columns:
         found = [" and ".join(map(repr, labels)) for name, labels in checks.variants if name == column]
@@ -42,6 +52,9 @@ def checks_to_dict(checks: LogChecks) -> dict[str, Any]:
         "duplicates": checks.duplicates,
         "dropped": (checks.duplicates or 0) if checks.is_dropping else 0,
         "without_time": checks.without_time,
+        "outside_time": checks.outside_time,
+        "without_user": checks.without_user,
+        "shared_users": dict(checks.shared_users),
         "label_variants": [{"column": column, "labels": list(labels)} for column, labels in checks.variants],
         "sentences": check_sentences(checks),
     }

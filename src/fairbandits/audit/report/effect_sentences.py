@@ -100,9 +100,12 @@ def missing_sentence(analysis: GapAnalysis, number: Number, confidence: float) -
         points = f"{missing.share_gap.low * 100:.2g} percentage points"
         text += f" The shares differ by at least {points} ({confidence * 100:g}% confidence)."
     low, high = missing.gap_bounds
-    reversal = "it could even reverse" if low < 0.0 else "the same group would still be disadvantaged"
-    bounds = f"{number(low)} and {number(high)}"
-    return f"{text} Depending on the missing rewards, the gap could lie between {bounds}: {reversal}."
+    text += (
+        f" Depending on the missing rewards, the gap could lie between {number(max(low, 0.0))} and {number(high)}"
+    )
+    if low < 0.0:
+        return f"{text}, and another group could be the disadvantaged one."
+    return f"{text}; the same group would still be disadvantaged." if analysis.gap.low > 0.0 else f"{text}."
 
 
 def _is_visible(value: float, number: Number) -> bool:

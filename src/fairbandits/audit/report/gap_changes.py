@@ -112,11 +112,13 @@ class _DifferenceLine:
             return "returned"
         if last < self.n - 1:
             return self._ending(last)
-        if any(self._is_smaller(window, excessive) for window in range(first)):
+        if self._is_within[:first].any():
             return "opened"
         if self._is_smaller(last, excessive[:-1]):
             return "shrank"
-        return "grew" if any(self._is_smaller(window, [last]) for window in excessive[:-1]) else "steady"
+        has_grown = any(self._is_smaller(window, excessive) for window in range(first))
+        has_grown |= any(self._is_smaller(window, [last]) for window in excessive[:-1])
+        return "grew" if has_grown else "steady"
 
     def _ending(self, last: int) -> str:
         later = [window for window in range(last + 1, self.n) if not math.isnan(self.low[window])]

@@ -20,7 +20,7 @@ _ENDINGS = {
 
 
 def recent_sentence(
-    analysis: GapAnalysis, number: Number, interval_name: str, tolerance: float | None, less: str
+    analysis: GapAnalysis, number: Number, interval_name: str, tolerance: float | None, less: str, span: float
 ) -> str | None:
     """Return the gap in the most recent window; None without one.
 
@@ -36,6 +36,8 @@ def recent_sentence(
         The largest gap that is tolerated.
     less : str
         "less", or "more" if rewards are harms.
+    span : float
+        The highest possible reward minus the lowest.
     """
     recent, history = analysis.recent, analysis.history
     if recent is None or history is None:
@@ -58,10 +60,23 @@ def recent_sentence(
         text = f"{when}, the groups received nearly the same ({interval.replace(':', ' for the gap:', 1)})"
     text += f"{_ENDINGS.get(recent.conclusion, unclear)}."
     if recent.conclusion == "undecided" and tolerance is not None:
-        text += f" A gap of {number(recent.detectable)} would have been found with 80% power."
+        text += f" {detectable_sentence(recent.detectable, span, number)}"
     if absent := absent_groups(history):
         text += f" This window has too little data on {join_names(_users(analysis, *absent), _MAX_NAMES)}."
     return text
+
+
+def detectable_sentence(gap: float, span: float, number: Number) -> str:
+    """Return which gap would have been found with 80% power.
+
+    Examples
+    --------
+    >>> detectable_sentence(1.2, 1.0, "{:.3f}".format)
+    'No gap could have been found with 80% power.'
+    """
+    if gap > span:
+        return "No gap could have been found with 80% power."
+    return f"A gap of {number(gap)} would have been found with 80% power."
 
 
 def change_sentence(analysis: GapAnalysis, tolerance: float | None, less: str) -> str | None:
@@ -83,7 +98,7 @@ def change_sentence(analysis: GapAnalysis, tolerance: float | None, less: str) -
         "opened": f"{gap} opened during the log: {_opening(change, above, first)}.",
         "closed": f"{gap} closed: it was last {above} {last}, and {_within_since(analysis)}.",
         "shrank": f"{gap} became smaller: it was {above} {often}, {still}.",
-        "grew": f"{gap} became larger: it was {above} {often}, {still}.",
+        "grew": f"{gap} became larger: {_growth(change, above, often, first)}, {still}.",
         "returned": f"{gap} came and went: it was {above} {often}, {still}.",
         "ended": f"{gap} was last {above} {last}. Since then, there is too little data on the groups concerned.",
         "steady": f"{gap} was {above} {often}, and no window shows that it opened or closed.",
@@ -107,6 +122,10 @@ def _how_many(change: GapChange, n: int) -> str:
         return f"all {n}"
     is_last = found == tuple(range(n - len(found), n)) and len(found) > 1
     return f"the last {len(found)} of {n}" if is_last else f"{len(found)} of {n}"
+
+
+def _growth(change: GapChange, above: str, often: str, first: str) -> str:
+    return f"it was first {above} {first}" if change.first else f"it was {above} {often}"
 
 
 def _opening(change: GapChange, above: str, first: str) -> str:

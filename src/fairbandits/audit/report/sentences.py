@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 
 from fairbandits.audit.report import effect_sentences
-from fairbandits.audit.report.history_sentences import change_sentence, recent_sentence
+from fairbandits.audit.report.history_sentences import change_sentence, detectable_sentence, recent_sentence
 from fairbandits.audit.report.suppression import Suppression
 from fairbandits.audit.report.time_phrases import since
 from fairbandits.audit.report.verdict_sentences import VerdictSentences
@@ -39,6 +39,8 @@ class AuditSentences:
         Whether the log has a user column.
     suppression : Suppression, optional
         The groups that are not shown; by default none.
+    lowest : float
+        The lowest possible reward.
     """
 
     def __init__(
@@ -47,7 +49,9 @@ class AuditSentences:
         span: float,
         has_users: bool = False,
         suppression: Suppression | None = None,
+        lowest: float = 0.0,
     ) -> None:
+        self.lowest = lowest
         self.settings, self.span, self.has_users = settings, span, has_users
         self.suppression = Suppression() if suppression is None else suppression
         self.confidence, self.tolerance = settings.confidence, settings.tolerance
@@ -71,11 +75,28 @@ class AuditSentences:
 
     def whole(self, analysis: GapAnalysis) -> str:
         """Return the gap over the whole log, and the conclusion from its interval."""
-        return f"{self._gap(analysis)} {self._conclusion(analysis)}"
+        parts = self._gap(analysis), self._conclusion(analysis), self._clearest(analysis)
+        return " ".join(filter(None, parts))
+
+    def _clearest(self, analysis: GapAnalysis) -> str | None:
+        """Return which groups are demonstrably apart, if these are not the ones with the extreme means."""
+        clearest, threshold = analysis.clearest, self.tolerance or 0.0
+        if clearest is None or analysis.gap.low <= threshold or clearest.extremes.low > threshold:
+            return None
+        number, users = self.formatter(analysis), [clearest.disadvantaged.labels, clearest.advantaged.labels]
+        lower, higher = describe_users(analysis.attributes, *users)
+        pair, extremes = clearest.difference, clearest.extremes
+        return (
+            f"This interval is for the largest gap between any groups; for these two it is {number(extremes.low)} "
+            f"to {number(extremes.high)}. The clearest gap is {number(pair.value)}, between {lower} and {higher} "
+            f"({self.interval_name}: {number(pair.low)} to {number(pair.high)})."
+        )
 
     def recent(self, analysis: GapAnalysis) -> str | None:
         """Return the gap in the most recent window; None without one."""
-        return recent_sentence(analysis, self.formatter(analysis), self.interval_name, self.tolerance, self._less)
+        return recent_sentence(
+            analysis, self.formatter(analysis), self.interval_name, self.tolerance, self._less, self.span
+        )
 
     def history(self, analysis: GapAnalysis) -> str | None:
         """Return how the gap changed over time; None if nothing is known."""
@@ -126,7 +147,7 @@ class AuditSentences:
     def _detectable(self, analysis: GapAnalysis) -> str:
         if math.isnan(analysis.detectable):
             return ""
-        return f" A gap of {self.formatter(analysis)(analysis.detectable)} would have been found with 80% power."
+        return f" {detectable_sentence(analysis.detectable, self.span, self.formatter(analysis))}"
 
     # -- the verdict -----------------------------------------------------------------------------------
 
@@ -142,20 +163,24 @@ class AuditSentences:
     def unassessed(self, comparison: Comparison) -> str | None:
         """Return who could not be assessed; None if everybody was."""
         unassessed = comparison.unassessed
-        total = unassessed.unknown + unassessed.in_small_groups
-        if not total:
+        if not unassessed.total:
             return None
-        count = f"{unassessed.unknown:,.0f}" if unassessed.in_small_groups else "all"
-        parts = [f"{count} of unknown group"] if unassessed.unknown else []
+        counts = {
+            "of unknown group": unassessed.unknown,
+            "in groups too small to compare": unassessed.in_small_groups,
+            "without any reward" if self.user_name == "users" else "without a reward": unassessed.without_reward,
+        }
         if self.suppression.hides_small_groups(comparison):
-            counted = f"{self.user_name} in groups too small to be shown"
-            return f"Not assessed by {comparison.name}: {' and '.join([*parts, counted])}."
-        if unassessed.in_small_groups:
-            count = f"{unassessed.in_small_groups:,.0f}" if unassessed.unknown else "all"
-            parts.append(f"{count} in groups too small to compare")
+            counts.pop("in groups too small to compare")
+            shown = [f"{count:,.0f} {self.user_name} {reason}" for reason, count in counts.items() if count]
+            listed = join_names([*shown, f"{self.user_name} in groups too small to be shown"], _MAX_NAMES)
+            return f"Not assessed by {comparison.name}: {listed}."
+        parts = [(reason, count) for reason, count in counts.items() if count]
+        listed = join_names([f"{count:,.0f} {reason}" for reason, count in parts], _MAX_NAMES)
+        total, everybody = unassessed.total, unassessed.users
         return (
-            f"Not assessed by {comparison.name}: {total:,.0f} of {unassessed.users:,.0f} {self.user_name} "
-            f"({percent(unassessed.share)}), {' and '.join(parts)}."
+            f"Not assessed by {comparison.name}: {total:,.0f} of {everybody:,.0f} {self.user_name} "
+            f"({percent(unassessed.share)}), {f'all {parts[0][0]}' if len(parts) == 1 else listed}."
         )
 
     def assumption(self) -> str:
@@ -179,6 +204,11 @@ class AuditSentences:
         prefix = f"No comparison by {comparison.name} is possible"
         if not comparison.groups:
             return f"{prefix}: no user has known values of all these attributes."
+        means = {group.mean for group in comparison.groups if group.rewards}
+        if not means:
+            return f"{prefix}: all rewards are missing."
+        if len(means) == 1 and means < {self.lowest, self.lowest + self.span}:
+            return f"{prefix}: all rewards are {means.pop():g}."
         if not comparison.compared:
             return f"{prefix}: no group has {self.requirement}."
         return f"{prefix}: only {comparison.compared[0].name} has {self.requirement}."
@@ -187,7 +217,7 @@ class AuditSentences:
     def requirement(self) -> str:
         """What a group needs to be compared."""
         if self.settings.sequential:
-            return f"at least {max(self.settings.min_rows, self.settings.min_cell):,} rewards"
+            return f"at least {self.settings.min_rows:,} rewards"
         users = max(MIN_USERS, self.settings.min_cell)
         return f"at least {users:,} {self.user_name} and {MIN_SUCCESSES:g} expected successes and failures"
 

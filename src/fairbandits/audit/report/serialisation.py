@@ -66,7 +66,7 @@ def _overall(audit: Audit, conclusions: list[str | None]) -> str | None:
 
 def _group(comparison: Comparison, group: GroupResult, sentences: AuditSentences) -> dict[str, Any]:
     suppression = sentences.suppression
-    is_small, is_hidden = suppression.is_small(comparison, group), suppression.is_hidden(comparison, group)
+    is_hidden = suppression.is_hidden(comparison, group)
     counts = {
         "rewards": group.rewards,
         "users": group.users if sentences.user_name == "users" else None,
@@ -80,7 +80,7 @@ def _group(comparison: Comparison, group: GroupResult, sentences: AuditSentences
         "large_enough": group.is_large_enough,
         "suppressed": is_hidden,
         **(dict.fromkeys(counts) if is_hidden else counts),
-        **(dict.fromkeys(means) if is_small else means),
+        **(dict.fromkeys(means) if is_hidden else means),
     }
 
 
@@ -93,6 +93,7 @@ def _unassessed(comparison: Comparison, sentences: AuditSentences) -> dict[str, 
         "total": unassessed.users,
         "unknown_group": unassessed.unknown,
         "small_groups": None if is_hidden else unassessed.in_small_groups,
+        "without_reward": unassessed.without_reward,
         "share": None if is_hidden else unassessed.share,
         "worst_case_gap": nan_to_none(unassessed.worst_case),
         "beyond_tolerance": [list(group.labels) for group in unassessed.outside],

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from fairbandits.audit.results import Comparison, GroupResult
-
-# A cell: the attributes of a comparison, and the labels of one of its groups.
-Cell = tuple[tuple[str, ...], tuple[Any, ...]]
+from fairbandits.audit.small_cells import Cell, hidden_cells
 
 
 class Suppression:
     """The groups whose numbers are not shown.
 
-    Groups with fewer than `min_cell` users are hidden. The groups of one comparison add up to the log, and those
-    of an intersection to the groups of its attributes, so one hidden number could be computed from the others.
-    Further groups are therefore hidden until every such sum has no hidden part, or at least two.
+    Groups with fewer than `min_cell` users are hidden, and those that would reveal them (see `small_cells.py`).
 
     Parameters
     ----------
@@ -33,22 +28,20 @@ class Suppression:
 
     def __init__(self, comparisons: Sequence[Comparison] = (), min_cell: int = 0) -> None:
         self.min_cell = min_cell
-        self._users = {
+        self._users: dict[Cell, float] = {
             (comparison.attributes, group.labels): group.users
             for comparison in comparisons
             for group in comparison.groups
         }
         self._small = {cell for cell, users in self._users.items() if users < min_cell}
-        self._hidden = set(self._small)
-        if self._small:
-            self._hide_complements([comparison.attributes for comparison in comparisons])
+        self._hidden = hidden_cells(self._users, min_cell)
 
     def is_small(self, comparison: Comparison, group: GroupResult) -> bool:
         """Return whether a group has too few users for any of its numbers to be shown."""
         return (comparison.attributes, group.labels) in self._small
 
     def is_hidden(self, comparison: Comparison, group: GroupResult) -> bool:
-        """Return whether the counts of a group are not shown."""
+        """Return whether the numbers of a group are not shown."""
         return (comparison.attributes, group.labels) in self._hidden
 
     def count(self, comparison: Comparison, group: GroupResult, value: float) -> str:
@@ -60,30 +53,3 @@ class Suppression:
     def hides_small_groups(self, comparison: Comparison) -> bool:
         """Return whether the number of users in groups that are too small to compare is not shown."""
         return any(self.is_hidden(comparison, group) for group in comparison.too_small)
-
-    def _hide_complements(self, attributes: list[tuple[str, ...]]) -> None:
-        sums = [line for whole in attributes for part in ((), *attributes) for line in self._sums(whole, part)]
-        is_done = False
-        while not is_done:
-            is_done = True
-            for cells in sums:
-                if len(self._hidden & cells) != 1:
-                    continue
-                if shown := [cell for cell in cells if cell not in self._hidden]:
-                    # The label decides between equal counts, so that the same log gives the same report.
-                    self._hidden.add(min(shown, key=lambda cell: (self._users[cell], str(cell))))
-                    is_done = False
-
-    def _sums(self, whole: tuple[str, ...], part: tuple[str, ...]) -> Iterable[set[Cell]]:
-        """Return the sets of groups of which one is the sum of the others, or all add up to the log."""
-        if not set(part) < set(whole):
-            return []
-        at = [whole.index(name) for name in part]
-        lines: dict[tuple[Any, ...], set[Cell]] = {}
-        for attributes, labels in self._users:
-            if attributes == whole:
-                lines.setdefault(tuple(labels[i] for i in at), set()).add((attributes, labels))
-        for labels, cells in lines.items():
-            if (part, labels) in self._users:
-                cells.add((part, labels))
-        return lines.values()

@@ -21,11 +21,10 @@ def _group_row(audit: Audit, comparison: Comparison, group: GroupResult, has_use
     number, suppression = audit.sentences.comparison_formatter(comparison), audit.sentences.suppression
     counted = [group.rewards, group.users, group.effective_users] if has_users else [group.rewards]
     counts = [suppression.count(comparison, group, count) for count in counted]
-    if suppression.is_small(comparison, group):
-        return group.name, [*counts, "", "too small", ""]
+    if suppression.is_hidden(comparison, group):
+        return group.name, [*counts, "", "too small" if suppression.is_small(comparison, group) else "", ""]
     interval = f"{number(group.low)} to {number(group.high)}" if group.is_large_enough else "too small"
-    share = "" if suppression.is_hidden(comparison, group) else percent(group.missing_share.value)
-    return group.name, [*counts, number(group.mean), interval, share]
+    return group.name, [*counts, number(group.mean), interval, percent(group.missing_share.value)]
 
 
 def verdict_table(audit: Audit) -> tuple[list[str], list[Row]]:

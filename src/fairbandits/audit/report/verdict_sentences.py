@@ -89,8 +89,8 @@ class VerdictSentences:
             return [f"{little} for {in_whole}"]
         if in_recent:
             return [
-                f"over the whole log, the gap is within {self.tolerance}, but in the most recent window there is "
-                f"too little data to tell for {in_recent}"
+                f"over the whole log, the gap is within {self.tolerance}, but the most recent window cannot tell "
+                f"for {in_recent}"
             ]
         return []
 
@@ -113,7 +113,7 @@ class VerdictSentences:
         if "outside" in found:
             names = join_names([group.name for group in unassessed.outside], _MAX_NAMES)
             texts.append(
-                f"{names} ({comparison.name}), too small to compare, lies beyond the tolerance by an exact test"
+                f"{names} ({comparison.name}), too small to compare, demonstrably lies beyond the tolerance"
             )
         return texts
 

@@ -45,7 +45,7 @@ class Findings:
         self._monitor, self._config = monitor, config
         self._settings = AuditSettings(CONFIDENCE, config.tolerance, sequential=True, min_rows=config.min_group)
         span = config.reward.high - config.reward.low
-        self.words = AuditSentences(self._settings, span)
+        self.words = AuditSentences(self._settings, span, lowest=config.reward.low)
         self.comparisons = tuple(self._compare(number) for number in range(len(config.attributes)))
 
     @property
