@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 
 from fairbandits.audit.report import effect_sentences
+from fairbandits.audit.report.group_phrases import describe_groups
 from fairbandits.audit.report.history_sentences import change_sentence, recent_sentence
 from fairbandits.audit.report.suppression import Suppression
 from fairbandits.audit.report.time_phrases import since
@@ -16,8 +17,8 @@ from fairbandits.report.phrases import (
     capitalise,
     confidence_label,
     decimals,
-    describe_users,
     join_names,
+    makes_chance_unlikely,
     number_formatter,
     percent,
 )
@@ -88,7 +89,7 @@ class AuditSentences:
     def _gap(self, analysis: GapAnalysis) -> str:
         number, gap = self.formatter(analysis), analysis.gap
         worst, best = analysis.disadvantaged, analysis.advantaged
-        worst_users, best_users = describe_users(analysis.attributes, worst.labels, best.labels)
+        worst_users, best_users = describe_groups(analysis, worst, best)
         interval = f"{number(gap.low)} to {number(gap.high)}"
         when = "over the whole log, " if analysis.recent is not None else ""
         if number(gap) == number(0.0):
@@ -113,7 +114,8 @@ class AuditSentences:
 
     def _conclusion(self, analysis: GapAnalysis) -> str:
         if analysis.conclusion == "gap":
-            return "The interval excludes zero, so the gap is unlikely to be chance."
+            unlikely = ", so the gap is unlikely to be chance" if makes_chance_unlikely(self.confidence) else ""
+            return f"The interval excludes zero{unlikely}."
         if self.tolerance is None:
             return f"The interval includes zero, so the gap may be chance.{self._detectable(analysis)}"
         tolerance = f"the tolerance of {self.tolerance:g}"

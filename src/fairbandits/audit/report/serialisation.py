@@ -12,7 +12,7 @@ from fairbandits.audit.report.further_sections import further_to_dict
 from fairbandits.audit.report.provenance import provenance
 from fairbandits.audit.report.sentences import AuditSentences
 from fairbandits.audit.results import Comparison, GroupResult
-from fairbandits.report.number_formats import nan_to_none
+from fairbandits.report.number_formats import json_number
 
 FORMAT, VERSION = "fairbandits audit", 3
 
@@ -74,7 +74,7 @@ def _group(comparison: Comparison, group: GroupResult, sentences: AuditSentences
         "missing": group.missing,
         "missing_share": estimate_to_dict(group.missing_share),
     }
-    means = {name: nan_to_none(getattr(group, name)) for name in ("mean", "low", "high")}
+    means = {name: json_number(getattr(group, name)) for name in ("mean", "low", "high")}
     return {
         "labels": list(group.labels),
         "large_enough": group.is_large_enough,
@@ -94,7 +94,7 @@ def _unassessed(comparison: Comparison, sentences: AuditSentences) -> dict[str, 
         "unknown_group": unassessed.unknown,
         "small_groups": None if is_hidden else unassessed.in_small_groups,
         "share": None if is_hidden else unassessed.share,
-        "worst_case_gap": nan_to_none(unassessed.worst_case),
+        "worst_case_gap": json_number(unassessed.worst_case),
         "beyond_tolerance": [list(group.labels) for group in unassessed.outside],
         "sentence": sentences.unassessed(comparison),
     }
