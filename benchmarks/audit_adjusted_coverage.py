@@ -86,11 +86,11 @@ def ratios_cover(rate: float, n_users: int, visits: int, seed: int) -> bool:
     pairs = []
     if result.reference is not None:
         pairs += [(each.group, result.reference.reference, each.ratio) for each in result.reference.groups]
-    if result.impact is not None:
-        pairs += [(each.group, result.impact.most_selected, each.ratio) for each in result.impact.categories]
+    if result.impact is not None and (first := result.impact.most_selected) is not None:
+        pairs += [(each.group, first, each.ratio) for each in result.impact.categories]
     return all(
-        _contains(ratio, truth[int(first.labels[0])] / truth[int(second.labels[0])])
-        for first, second, ratio in pairs
+        _contains(ratio, truth[int(compared.labels[0])] / truth[int(reference.labels[0])])
+        for compared, reference, ratio in pairs
         if not np.isnan(ratio.low)
     )
 
@@ -105,6 +105,7 @@ def scores_cover(n_users: int, seed: int) -> bool:
     log = pd.DataFrame({"arm": 0, "reward": reward, "group": np.where(is_second, "b", "a")})
     result = audit(log, groups=["group"], impact_ratios=True)["group"].impact
     assert result is not None  # noqa: S101
+    assert result.most_selected is not None  # noqa: S101
     # The median of the mixture: 0.7 P(a > m) + 0.3 P(b > m) = 0.5.
     grid = np.linspace(0.4, 0.6, 200_001)
     above = 1.0 - ndtr((grid - 0.5) / 0.1), 1.0 - ndtr((grid - 0.45) / 0.1)

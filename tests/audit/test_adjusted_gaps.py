@@ -115,11 +115,14 @@ def test_no_overlap_at_all():
     assert gap.not_comparable == (1.0, 1.0)
 
 
-def test_unknown_factors_are_a_level_of_their_own():
+def test_users_whose_factors_are_unknown_are_left_out():
     log = make(0.0, 0, n_users=600)
     log.loc[log["user"] % 5 == 0, ["education", "age"]] = [None, np.nan]
-    assert adjusted(log, ["education"]).n_strata == 3
-    assert np.isfinite(adjusted(log, ["age"]).groups[0].adjusted.value)
+    for factor in ("education", "age"):
+        [gap] = adjusted(log, [factor]).groups
+        assert np.isfinite(gap.adjusted.value)
+        assert gap.not_comparable == pytest.approx((0.2, 0.2), abs=0.03)
+    assert adjusted(log, ["education"]).n_strata == 2
 
 
 def test_rewards_that_are_not_binary_and_their_range():

@@ -81,9 +81,9 @@ def test_false_alarms_are_rare():
         ({"tolerance": float("nan")}, "tolerance must be a non-negative number, got nan"),
         ({"confidence": "95%"}, "confidence must be between 0 and 1, exclusive, got '95%'"),
         ({"tolerance": "2%"}, "tolerance must be a non-negative number, got '2%'"),
-        ({"min_rows": 0}, "min_rows must be an integer of at least 1, got 0"),
-        ({"min_rows": 1.5}, r"min_rows must be an integer of at least 1, got 1\.5"),
-        ({"max_unassessed": 1.5}, r"max_unassessed must be between 0 and 1, got 1\.5"),
+        ({"min_rows": 0}, r"min_rows \(--min-rows\) must be an integer of at least 1, got 0"),
+        ({"min_rows": 1.5}, r"min_rows \(--min-rows\) must be an integer of at least 1, got 1\.5"),
+        ({"max_unassessed": 1.5}, r"max_unassessed \(--max-unassessed\) must be between 0 and 1, got 1\.5"),
         ({"reward_range": (1, 0)}, "reward_range must be two numbers"),
     ],
 )

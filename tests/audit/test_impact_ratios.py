@@ -72,6 +72,14 @@ def test_selection_is_the_favourable_outcome_if_lower_is_better():
     assert white.ratio.value == pytest.approx(0.5 / 0.7)
 
 
+def test_nobody_is_the_most_selected_if_nobody_is_selected():
+    result = impact(applicants(dict.fromkeys(RATES, 0.0), SIZES))
+    assert result.most_selected is None
+    assert len(result.categories) == len(RATES)
+    assert all(math.isnan(each.ratio.value) and math.isnan(each.p_value) for each in result.categories)
+    assert not any(each.is_below_four_fifths for each in result.categories)
+
+
 @pytest.mark.parametrize("lower_is_better", [False, True])
 @pytest.mark.parametrize("has_users", [False, True])
 def test_scores_count_the_users_above_the_median_of_all(has_users, lower_is_better):

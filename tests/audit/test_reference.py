@@ -46,15 +46,23 @@ def test_one_reference_for_each_attribute_gives_that_of_the_intersection():
     assert only_sex["race"].reference.reference is only_sex["race"].analysis.advantaged
 
 
-def test_ratios_are_of_rewards_in_their_own_units():
+@pytest.mark.parametrize("lowest", [1.0, -2.0])
+def test_rewards_that_do_not_begin_at_zero_have_no_ratios(lowest):
     frame = log()
-    frame["reward"] = 1.0 + 4.0 * frame["reward"]
-    [female] = audit(frame, groups=["sex"], reward_range=(1.0, 5.0))["sex"].reference.groups
+    frame["reward"] = lowest + 4.0 * frame["reward"]
+    [female] = audit(frame, groups=["sex"], reward_range=(lowest, lowest + 4.0))["sex"].reference.groups
     means = frame.groupby("sex")["reward"].mean()
-    assert female.ratio.value == pytest.approx(means["female"] / means["male"])
-    frame["reward"] -= 3.0
-    [female] = audit(frame, groups=["sex"], reward_range=(-2.0, 2.0))["sex"].reference.groups
+    assert female.difference.value == pytest.approx(means["female"] - means["male"])
     assert math.isnan(female.ratio.value)
+
+
+def test_ratios_do_not_depend_on_the_unit_of_rewards():
+    frame = log()
+    [female] = audit(frame, groups=["sex"])["sex"].reference.groups
+    frame["reward"] *= 4.0
+    [scaled] = audit(frame, groups=["sex"], reward_range=(0.0, 4.0))["sex"].reference.groups
+    assert scaled.ratio.value == pytest.approx(female.ratio.value)
+    assert (scaled.ratio.low, scaled.ratio.high) == pytest.approx((female.ratio.low, female.ratio.high))
 
 
 def test_a_reference_that_is_too_small_gives_no_ratios():

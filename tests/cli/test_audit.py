@@ -101,7 +101,28 @@ def with_cell(frame, column, row, value):
         ),
         (lambda f: f, ["--reward-range", "1,0"], "reward_range must be two numbers"),
         (lambda f: f, ["--tolerance", "-1"], "tolerance must be a non-negative number, got -1.0"),
-        (lambda f: f, ["--min-cell", "-1"], "min_cell must be an integer of at least 0, got -1"),
+        (lambda f: f, ["--min-cell", "-1"], "min_cell (--min-cell) must be an integer of at least 0, got -1"),
+        (
+            lambda f: f,
+            ["--max-unassessed", "2"],
+            "max_unassessed (--max-unassessed) must be between 0 and 1, got 2.0",
+        ),
+        (
+            lambda f: f,
+            ["--min-cell", "20", "--impact-ratios"],
+            "impact_ratios (--impact-ratios) must not be set with min_cell (--min-cell); their counts would",
+        ),
+        (
+            lambda f: f.assign(education="low"),
+            ["--min-cell", "20", "--given", "education"],
+            "given must not be set with min_cell (--min-cell); adjusted gaps would reveal small groups",
+        ),
+        (
+            lambda f: f,
+            ["--given", "arm"],
+            "column 'arm' already has the role given, so it is not the arm; set arm=",
+        ),
+        (lambda f: f.iloc[:1], [], "got only 'male' in 1 row; set groups="),
         (
             lambda f: f,
             ["--date", "16.11.2026"],
@@ -204,6 +225,7 @@ def test_small_cells_are_suppressed(capsys, tmp_path):
     assert main(["audit", str(tmp_path / "log.parquet"), "--min-cell", "20", "--out", str(tmp_path)]) == 0
     printed = capsys.readouterr().out
     assert "Not assessed by sex: users in groups too small to be shown." in printed
+    assert "could reveal groups with fewer than 20 users (--min-cell)." in printed
     rows = [line.split() for line in printed.splitlines()]
     assert ["other", *["<", "20"] * 3, "too", "small"] in rows
     assert sum("suppressed" in row for row in rows) == 1

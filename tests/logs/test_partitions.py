@@ -137,5 +137,5 @@ def test_the_partition_takes_precedence_over_a_column_of_the_file(tmp_path, kind
     log = Log.open(tmp_path)
     assert log.roles.groups == ("sex",)
     assert read(log)["sex"] == ["f", "f", "m", "m"]
-    with pytest.raises(LogError, match=r"there is no column 'price'; The columns are arm, reward, sex$"):
+    with pytest.raises(LogError, match=r"there is no column 'price'; the columns are arm, reward, sex$"):
         Log.open(tmp_path, arm="price")

@@ -19,7 +19,7 @@ def test_unknown_columns(tmp_path):
     assert error_of(reading(path, groups=["sex", "Tim"])) == (
         f"{path}: there is no column 'Tim'; did you mean 'time'? {columns}"
     )
-    assert error_of(reading(path, arm="price")) == f"{path}: there is no column 'price'; {columns}"
+    assert error_of(reading(path, arm="price")) == f"{path}: there is no column 'price'; t{columns[1:]}"
     path = parquet(tmp_path, VALID)
     assert error_of(reading(path, propensity="propensities")).startswith(
         f"{path}: there is no column 'propensities'; did you mean 'propensity'?"
@@ -37,6 +37,15 @@ def test_required_roles_without_a_column():
     )
     many = pd.DataFrame({f"column {i}": [1] for i in range(30)})
     assert error_of(reading(many)).endswith("column 19 and 10 more")
+
+
+def test_a_column_that_looks_like_the_arm_has_another_role():
+    frame = pd.DataFrame({"Item": ["a"], "reward": [1.0]})
+    for role, column in (("given", ["Item"]), ("user", "Item")):
+        assert error_of(reading(frame, **{role: column})) == (
+            f"dataframe: column 'Item' already has the role {role}, so it is not the arm; set arm=... (--arm). "
+            "The columns are Item, reward"
+        )
 
 
 def test_guessing_can_be_disabled():

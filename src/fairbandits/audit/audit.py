@@ -28,6 +28,7 @@ from fairbandits.logs.errors import LogError
 from fairbandits.logs.log import Log, as_log
 from fairbandits.logs.roles import Roles
 from fairbandits.report.page import write_report
+from fairbandits.report.phrases import counted
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -219,6 +220,10 @@ def audit(
         )
     if sequential and opened.roles.given:
         raise ValueError("given must not be set with sequential; adjusted gaps need a finished log")
+    if min_cell and opened.roles.given:
+        raise ValueError(
+            "given must not be set with min_cell (--min-cell); adjusted gaps would reveal small groups"
+        )
     sums = map_reduce(opened.split, partial(aggregate_log, reward_range=bounds), merged, cluster)
     _check_groups(opened, sums)
     windows = Windows.covering(sums.blocks, sums.times.period())
@@ -252,5 +257,5 @@ def _check_groups(log: Log, sums: LogSums) -> None:
             found = f"only {groups[0][0]!r}" if groups else "none"
             raise LogError(
                 f"{log.name}, column {attribute!r}: a comparison needs at least two groups, got {found} in "
-                f"{sums.rows:,} rows; set groups=[...] (--group)"
+                f"{counted(sums.rows, 'row')}; set groups=[...] (--group)"
             )

@@ -11,7 +11,7 @@ from fairbandits.audit.log_sums import LogSums
 from fairbandits.audit.results import Comparison
 from fairbandits.audit.sequential import compare_sequentially
 from fairbandits.audit.settings import AuditSettings
-from fairbandits.audit.small_cells import Cell, hidden_cells
+from fairbandits.audit.small_cells import Cell, hidden_cells, is_recognisable
 from fairbandits.audit.unit_sums import UnitSums
 from fairbandits.audit.windows import Windows
 
@@ -46,4 +46,7 @@ def _hidden_cells(sums: LogSums, units: UnitSums, settings: AuditSettings) -> se
         grouped = group_by(sums, attributes)
         counts = group_means(grouped, units).whole.users
         users |= {(attributes, labels): float(n) for labels, n in zip(grouped.labels, counts, strict=True)}
-    return hidden_cells(users, settings.min_cell)
+    # The counts of the others are not shown either, but they are so large that they can be compared.
+    return {
+        cell for cell in hidden_cells(users, settings.min_cell) if is_recognisable(users[cell], settings.min_cell)
+    }

@@ -44,7 +44,7 @@ class ImpactRatio:
         The selection rate.
     ratio : IntervalEstimate
         The impact ratio; exactly 1 for the most selected category. Without an interval (NaN) if one of the two
-        categories is too small.
+        categories is too small. NaN if nobody was selected.
     p_value, corrected_p_value : float
         Fisher's exact test against the most selected category, two-sided; and corrected for all pairs
         (Bonferroni), because that category is known from the same data. NaN if the test does not apply.
@@ -80,8 +80,8 @@ class ImpactRatios:
         Whether rates are of selections, or of scores above the median.
     median : float
         The median score of all users; NaN for selections.
-    most_selected : GroupResult
-        The category with the highest rate among those with at least 2% of the data.
+    most_selected : GroupResult or None
+        The category with the highest rate among those with at least 2% of the data; None if nobody was selected.
     categories : tuple of ImpactRatio
         All categories, the most selected first.
     unknown : float
@@ -94,7 +94,7 @@ class ImpactRatios:
 
     kind: Literal["selection", "scoring"]
     median: float
-    most_selected: GroupResult
+    most_selected: GroupResult | None
     categories: tuple[ImpactRatio, ...]
     unknown: float
     no_test: str | None
@@ -119,13 +119,15 @@ def impact_ratios(comparison: Comparison, rates: SelectionRates, error: float) -
     if not known:
         return None
     first = max([k for k in known if share[k] >= MIN_SHARE] or known, key=lambda k: float(means.mean[k]))
+    is_empty = not any(means.mean[k] > 0.0 for k in known)
+    no_test = "nobody was selected" if is_empty else rates.no_test
     order = sorted(known, key=lambda k: (k != first, -float(means.mean[k])))
     groups = {group.labels: group for group in comparison.groups}
     ratios = _ratios(means, order, first, _error_of_gaps(comparison, error))
     n_pairs = len(known) * (len(known) - 1) // 2
     categories = []
     for k, ratio in zip(order, ratios, strict=True):
-        p_value = _fisher(means, k, first) if rates.no_test is None and k != first else math.nan
+        p_value = _fisher(means, k, first) if no_test is None and k != first else math.nan
         categories.append(
             ImpactRatio(
                 group=groups[rates.labels[k]],
@@ -141,10 +143,10 @@ def impact_ratios(comparison: Comparison, rates: SelectionRates, error: float) -
     return ImpactRatios(
         rates.kind,
         rates.median,
-        groups[rates.labels[first]],
+        None if is_empty else groups[rates.labels[first]],
         tuple(categories),
         comparison.unassessed.unknown,
-        rates.no_test,
+        no_test,
         rates.sample_share,
     )
 
@@ -156,6 +158,8 @@ def _error_of_gaps(comparison: Comparison, error: float) -> float:
 
 
 def _ratios(means: ClusterMeans, order: list[int], first: int, error: float) -> list[IntervalEstimate]:
+    if means.mean[first] == 0.0:
+        return [IntervalEstimate(math.nan, math.nan, math.nan)] * len(order)
     large = np.flatnonzero(is_large_enough(means))
     table = difference_and_ratio(PairwiseGaps(means, large, error), np.array(order), first, (0.0, 1.0))
     ratios = [IntervalEstimate(1.0, 1.0, 1.0)]

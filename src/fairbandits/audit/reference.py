@@ -31,7 +31,7 @@ class GroupRatio:
         Its mean reward minus that of the reference group.
     ratio : IntervalEstimate
         Its mean reward divided by that of the reference group. It excludes 1 exactly if the difference excludes 0.
-        NaN if rewards may be negative, because then ratios have no meaning.
+        NaN if the lowest possible reward is not 0: the ratio would depend on the choice of zero.
     """
 
     group: GroupResult
@@ -69,11 +69,17 @@ def check_reference(comparisons: Sequence[Comparison], reference: Sequence[str])
             raise ValueError(f"reference must name at most one group of {attribute}, got {', '.join(chosen)}")
 
 
+def named_reference(comparison: Comparison, reference: Sequence[str]) -> GroupResult | None:
+    """Return the group whose labels are all named; None if there is none."""
+    named = (group for group in comparison.groups if all(str(label) in reference for label in group.labels))
+    return next(named, None)
+
+
 def find_reference(comparison: Comparison, reference: Sequence[str]) -> GroupResult | None:
     """Return the reference group: the named one, or else the advantaged one; None if it is too small."""
-    named = [group for group in comparison.groups if all(str(label) in reference for label in group.labels)]
-    if named:
-        return named[0] if named[0].is_large_enough else None
+    named = named_reference(comparison, reference)
+    if named is not None:
+        return named if named.is_large_enough else None
     return comparison.analysis.advantaged if comparison.analysis is not None else None
 
 
@@ -104,7 +110,7 @@ def difference_and_ratio(
     bounds = mean_bounds(pairwise.means, sidak(pairwise.error, pairwise.n_pairs))
     mean, low, high = (lowest + span * part for part in (pairwise.means.mean, *bounds))
     differences = mean[i] - mean[j], *difference_bounds(mean, low, high, i, j, pairwise.are_shared)
-    if lowest < 0.0:
+    if lowest != 0.0:
         ratios = tuple(np.full(len(i), np.nan) for _ in range(3))
     else:
         with np.errstate(all="ignore"):

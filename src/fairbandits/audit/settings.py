@@ -55,12 +55,20 @@ class AuditSettings:
         if self.tolerance is not None and not _is_between(self.tolerance, math.inf):
             raise ValueError(f"tolerance must be a non-negative number, got {self.tolerance!r}")
         if not _is_between(self.max_unassessed, 1.0):
-            raise ValueError(f"max_unassessed must be between 0 and 1, got {self.max_unassessed!r}")
-        check_integer("min_rows", self.min_rows, 1)
-        check_integer("min_cell", self.min_cell, 0)
+            raise ValueError(
+                f"max_unassessed (--max-unassessed) must be between 0 and 1, got {self.max_unassessed!r}"
+            )
+        check_integer("min_rows (--min-rows)", self.min_rows, 1)
+        check_integer("min_cell (--min-cell)", self.min_cell, 0)
         if self.sequential and (self.reference or self.impact_ratios or self.min_cell):
             raise ValueError(
-                "reference, impact_ratios and min_cell must not be set with sequential; they need a finished log"
+                "reference, impact_ratios and min_cell must not be set with sequential; they need a finished log "
+                "(--reference, --impact-ratios, --min-cell, --sequential)"
+            )
+        if self.min_cell and self.impact_ratios:
+            raise ValueError(
+                "impact_ratios (--impact-ratios) must not be set with min_cell (--min-cell); their counts "
+                "would reveal small groups"
             )
 
 

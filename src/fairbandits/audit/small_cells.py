@@ -8,11 +8,13 @@ every small cell open.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
+_ROUNDING = 1500.0
 # A cell: the attributes of a comparison, and the labels of one of its groups.
 Cell = tuple[tuple[str, ...], tuple[Any, ...]]
 # A sum: the cells that add up, and the cell that is their sum; None if they add up to the log.
@@ -41,6 +43,15 @@ def hidden_cells(users: Mapping[Cell, float], min_cell: int) -> set[Cell]:
     while hidden and (more := _revealing(users, sums, hidden, small, min_cell)) is not None:
         hidden.add(more)
     return hidden
+
+
+def is_recognisable(users: float, min_cell: int) -> bool:
+    """Return whether the number of users of a group could be told from its interval, to within `min_cell`.
+
+    Numbers are shown with three digits, half of the width of an interval is about `1.5 / sqrt(users)`, and so
+    rounding leaves about `users ** 1.5 / 1500` users open.
+    """
+    return math.pow(users, 1.5) < _ROUNDING * min_cell
 
 
 def _revealing(

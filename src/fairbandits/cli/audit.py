@@ -12,6 +12,7 @@ from fairbandits.audit import Audit
 from fairbandits.audit import audit as audit_log
 from fairbandits.audit.report.check_sentences import check_sentences
 from fairbandits.audit.report.further_sections import further_sections
+from fairbandits.audit.report.omissions import omission_sentences
 from fairbandits.audit.report.sections import Section
 from fairbandits.audit.report.tables import Row, group_table, verdict_table
 from fairbandits.audit.results import Comparison, GapAnalysis
@@ -110,11 +111,8 @@ def _print_audit(audit: Audit) -> None:
     echo(audit.sentence)
     if audit.verdict is not None:
         echo(audit.verdict)
-    for comparison in audit.comparisons:
-        if (left_out := audit.sentences.unassessed(comparison)) is not None:
-            echo(left_out)
     # Duplicates have been announced where the log was opened.
-    for warning in check_sentences(replace(audit.checks, duplicates=None)):
+    for warning in omission_sentences(audit) + check_sentences(replace(audit.checks, duplicates=None)):
         echo(warning)
     echo(audit.sentences.assumption())
     echo("")

@@ -62,6 +62,17 @@ def suggest(name: str, known: Iterable[str]) -> str:
     return f"did you mean {' or '.join(repr(lower[word]) for word in found)}? " if found else ""
 
 
+def after_hint(hint: str, remedy: str) -> str:
+    """Return a hint and a remedy; the remedy begins a sentence only after a hint.
+
+    Examples
+    --------
+    >>> after_hint("did you mean 'sex'? ", "the columns are sex"), after_hint("", "the columns are sex")
+    ("did you mean 'sex'? The columns are sex", 'the columns are sex')
+    """
+    return f"{hint}{remedy[:1].upper()}{remedy[1:]}" if hint else remedy
+
+
 def short_repr(value: Any) -> str:
     """Return `repr(value)`, cut to 40 characters for use in a message."""
     text = repr(value)

@@ -10,7 +10,7 @@ from typing import Any, Literal, Self
 from fairbandits.logs.chunk import Chunk
 from fairbandits.logs.duplicates import Rows, find_duplicates
 from fairbandits.logs.encoder import ContextEncoder
-from fairbandits.logs.errors import LogError, suggest
+from fairbandits.logs.errors import LogError, after_hint, suggest
 from fairbandits.logs.features import fit_encoder
 from fairbandits.logs.fingerprint import Fingerprint, hash_files, hash_values
 from fairbandits.logs.fragments import BATCH_ROWS, LogFragment, count_rows, read_batches, split_fragments
@@ -192,9 +192,10 @@ class Log:
         """Return the same log with another encoder, such as that of a policy fitted to another log."""
         for column in encoder.columns:
             if column not in self.kinds:
+                remedy = "the log must have all context columns of the policy"
                 raise LogError(
                     f"{self.name}: there is no column {column!r}, which the encoder needs; "
-                    f"{suggest(column, self.kinds)}The log must have all context columns of the policy"
+                    f"{after_hint(suggest(column, self.kinds), remedy)}"
                 )
         return replace(self, roles=replace(self.roles, contexts=encoder.columns), given_encoder=encoder)
 

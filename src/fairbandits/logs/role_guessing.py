@@ -49,6 +49,16 @@ def guess_roles(columns: Sequence[str], given: Mapping[str, Any]) -> dict[str, A
     return {role: value for role, value in guessed.items() if value}
 
 
+def role_of_candidate(role: str, columns: Sequence[str], given: Mapping[str, Any]) -> tuple[str, str] | None:
+    """Return the first column that has a name of a role and was given another one, with that role."""
+    for column in columns:
+        if column.lower() in _NAMES[role]:
+            for other, value in given.items():
+                if column == value or (other in SEVERAL_COLUMNS and column in value):
+                    return column, other
+    return None
+
+
 def columns_of_several(given: Mapping[str, Any]) -> list[str]:
     """Return the columns of the roles that may have several."""
     return [column for name in SEVERAL_COLUMNS for column in given.get(name, ())]

@@ -8,8 +8,14 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from fairbandits.logs.errors import LogError, suggest
-from fairbandits.logs.role_guessing import ONE_COLUMN, SEVERAL_COLUMNS, columns_of_several, guess_roles
+from fairbandits.logs.errors import LogError, after_hint, suggest
+from fairbandits.logs.role_guessing import (
+    ONE_COLUMN,
+    SEVERAL_COLUMNS,
+    columns_of_several,
+    guess_roles,
+    role_of_candidate,
+)
 
 _ALL_ROLES = ONE_COLUMN + SEVERAL_COLUMNS
 
@@ -104,9 +110,8 @@ def validate_roles(given: Mapping[str, Any]) -> dict[str, Any]:
     """Return roles without those that are None; raise on unknown roles and invalid column names."""
     for name in given:
         if name not in _ALL_ROLES:
-            raise ValueError(
-                f"there is no role {name!r}; {suggest(name, _ALL_ROLES)}The roles are {', '.join(_ALL_ROLES)}"
-            )
+            roles = after_hint(suggest(name, _ALL_ROLES), f"the roles are {', '.join(_ALL_ROLES)}")
+            raise ValueError(f"there is no role {name!r}; {roles}")
     for name, value in given.items():
         if name in ONE_COLUMN:
             _check_name(name, value, is_required=False)
@@ -131,6 +136,11 @@ def resolve_roles(
     guessed = guess_roles(columns, given) if guess else {}
     for name in ("arm", "reward"):
         if name not in given and name not in guessed:
+            if guess and (taken := role_of_candidate(name, columns, given)) is not None:
+                raise LogError(
+                    f"{source}: column {taken[0]!r} already has the role {taken[1]}, so it is not the {name}; "
+                    f"set {name}=... (--{name}). The columns are {_list_columns(columns)}"
+                )
             raise LogError(
                 f"{source}: no {name} column is given{' or recognised by its name' if guess else ''}; "
                 f"{_separator_hint(columns)}set {name}=... (--{name}). The columns are {_list_columns(columns)}"
@@ -144,7 +154,8 @@ def resolve_roles(
 def _check_exists(column: str, columns: Sequence[str], source: str) -> None:
     if column not in columns:
         hint = _separator_hint(columns) or suggest(column, columns)
-        raise LogError(f"{source}: there is no column {column!r}; {hint}The columns are {_list_columns(columns)}")
+        known = after_hint(hint, f"the columns are {_list_columns(columns)}")
+        raise LogError(f"{source}: there is no column {column!r}; {known}")
     if list(columns).count(column) > 1:
         raise LogError(f"{source}: column {column!r} appears more than once; rename one of them")
 

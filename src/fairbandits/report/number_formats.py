@@ -7,6 +7,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+# Bounds at zero come from quantile functions as the smallest positive numbers.
+_UNDERFLOW = 1e-300
+
 
 def mean_and_sd(values: Sequence[float]) -> tuple[float, float | None]:
     """Compute mean and standard deviation over seeds; a single seed has no standard deviation.
@@ -42,3 +45,16 @@ def nan_to_none(value: float) -> float | None:
     (0.5, None)
     """
     return None if math.isnan(value) else value
+
+
+def json_number(value: float) -> float | None:
+    """Return a number as JSON has it: one that is not finite as None, one that underflowed as 0.
+
+    Examples
+    --------
+    >>> json_number(0.5), json_number(float("inf")), json_number(2.2e-308)
+    (0.5, None, 0.0)
+    """
+    if not math.isfinite(value):
+        return None
+    return 0.0 if abs(value) < _UNDERFLOW else value

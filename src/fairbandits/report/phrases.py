@@ -4,12 +4,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
 
-# Labels after which "users" would not be read as a noun phrase.
-_NOT_ADJECTIVES = frozenset(["other", "others", "unknown", "none", "yes", "no", "true", "false"])
+# Last words of labels after which "users" would not be read as a noun phrase: they say nothing, or name people.
+_NOT_ADJECTIVES = frozenset(
+    [
+        *("other", "others", "unknown", "none", "yes", "no", "true", "false"),
+        *("man", "men", "woman", "women", "boy", "boys", "girl", "girls", "males", "females"),
+        *("adults", "minors", "children", "kids", "teens", "teenagers", "youths", "seniors"),
+        *("elders", "pensioners", "people", "persons", "users", "students", "members", "citizens", "immigrants"),
+    ]
+)
+# From this confidence on, an interval that excludes zero makes chance unlikely.
+_CONVINCING = 0.9
 
 
 def decimals(span: float, width: float) -> int:
@@ -47,6 +57,17 @@ def percent(share: float) -> str:
     return f"{share:.1%}" if share == 0.0 or share >= 0.001 else f"{share:.2%}"
 
 
+def confidence_percent(confidence: float) -> str:
+    """Format a confidence with all its digits, so that none is rounded to 100%.
+
+    Examples
+    --------
+    >>> confidence_percent(0.95), confidence_percent(0.9999999)
+    ('95%', '99.99999%')
+    """
+    return f"{(Decimal(str(float(confidence))) * 100).normalize():f}%"
+
+
 def confidence_label(confidence: float) -> str:
     """Return the name of a confidence interval.
 
@@ -55,7 +76,23 @@ def confidence_label(confidence: float) -> str:
     >>> confidence_label(0.95), confidence_label(0.999)
     ('95% CI', '99.9% CI')
     """
-    return f"{confidence * 100:g}% CI"
+    return f"{confidence_percent(confidence)} CI"
+
+
+def makes_chance_unlikely(confidence: float) -> bool:
+    """Return whether an interval of this confidence that excludes zero makes chance unlikely."""
+    return confidence >= _CONVINCING
+
+
+def counted(n: int, singular: str, plural: str | None = None) -> str:
+    """Return a number with its noun.
+
+    Examples
+    --------
+    >>> counted(1, "row"), counted(2_000, "row"), counted(2, "stratum", "strata")
+    ('1 row', '2,000 rows', '2 strata')
+    """
+    return f"{n:,} {singular if n == 1 else plural or f'{singular}s'}"
 
 
 def join_names(names: Sequence[str], max_names: int) -> str:
@@ -71,24 +108,34 @@ def join_names(names: Sequence[str], max_names: int) -> str:
     return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
 
-def describe_users(attributes: Sequence[str], *groups: Sequence[Any]) -> list[str]:
+def describe_users(
+    attributes: Sequence[str], *groups: Sequence[Any], among: Sequence[Sequence[Any]] = ()
+) -> list[str]:
     """Return a noun phrase for the users of each group, given the labels of its attributes.
 
     Labels that can stand before "users" do so; otherwise all phrases name the attributes.
+
+    Parameters
+    ----------
+    attributes : sequence of str
+        The attributes.
+    *groups : sequences
+        The labels of each group.
+    among : sequence of sequences, optional
+        The labels of all groups of the comparison, so that all its sentences have phrases of the same form.
 
     Examples
     --------
     >>> describe_users(["sex"], ["female"], ["male"])
     ['female users', 'male users']
-    >>> describe_users(["sex", "age"], ["f", 30], ["m", 40])
-    ['users with sex = f and age = 30', 'users with sex = m and age = 40']
+    >>> describe_users(["sex"], ["female"], among=[["female"], ["other"]])
+    ['users with sex = female']
+    >>> describe_users(["sex", "age"], ["f", 30], ["m ", 40])
+    ['users with sex = f and age = 30', "users with sex = 'm ' and age = 40"]
     """
-    if all(_is_adjective(label) for labels in groups for label in labels):
+    if all(_is_adjective(label) for labels in (*groups, *among) for label in labels):
         return [f"{' '.join(map(str, labels))} users" for labels in groups]
-    return [
-        "users with " + " and ".join(f"{name} = {label}" for name, label in zip(attributes, labels, strict=True))
-        for labels in groups
-    ]
+    return [f"users with {' and '.join(map(_condition, attributes, labels))}" for labels in groups]
 
 
 def capitalise(sentence: str) -> str:
@@ -97,5 +144,14 @@ def capitalise(sentence: str) -> str:
 
 
 def _is_adjective(label: Any) -> bool:
-    letters = str(label).replace(" ", "").replace("-", "")
-    return len(letters) > 1 and letters.isalpha() and letters.lower() not in _NOT_ADJECTIVES
+    if (text := str(label)) != text.strip():
+        return False
+    words = text.replace("-", " ").split()
+    letters = "".join(words)
+    return len(letters) > 1 and letters.isalpha() and words[-1].lower() not in _NOT_ADJECTIVES
+
+
+def _condition(attribute: str, label: Any) -> str:
+    """Return the label of an attribute, in quotes if spaces around it would be overlooked."""
+    text = str(label)
+    return f"{attribute} = {text if text == text.strip() else repr(text)}"

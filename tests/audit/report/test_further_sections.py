@@ -1,11 +1,17 @@
 import json
+import math
+import re
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from fairbandits.audit import audit
+from fairbandits.audit.intervals import IntervalEstimate
 from fairbandits.audit.report.further_sections import further_sections, further_to_dict
-from fairbandits.audit.report.sections import sections_html
+from fairbandits.audit.report.omissions import omission_sentences
+from fairbandits.audit.report.page import audit_page
+from fairbandits.audit.report.sections import between, ratio_text, sections_html
 from tests.audit.logs import make
 
 
@@ -82,7 +88,81 @@ def test_scores():
     assert "Fisher's exact test does not apply: rewards are scores, and it is for selections." in impact
     assert "No impact ratio is below four fifths." in impact
     result = audit(frame.assign(reward=frame["reward"] - 0.5), groups=["sex"], reward_range=(-1.0, 1.0))
-    assert "ratios have no meaning" in texts(result, "sex", "Compared with")
+    assert texts(result, "sex", "Compared with") == (
+        "Ratios are left out: the lowest possible reward is -1, not 0, so they would depend on the choice of zero."
+    )
+    [section] = [each for each in further_sections(result, result["sex"]) if each.title.startswith("Compared")]
+    assert section.headers == ("difference", "95% CI")
+
+
+def rewarded(**counts):
+    """Return a log, given the number of decisions and of rewards of each sex."""
+    rows = [(sex, float(i < ones)) for sex, (n, ones) in counts.items() for i in range(n)]
+    return pd.DataFrame(rows, columns=["sex", "reward"]).assign(arm="a")
+
+
+def test_a_reference_group_without_rewards_has_no_ratios():
+    result = audit(rewarded(female=(500, 0), male=(500, 200)), reference="female")
+    assert texts(result, "sex", "Compared with") == (
+        "Female users received no reward, so ratios to them are not defined."
+    )
+    [section] = further_sections(result, result["sex"])
+    [(_, cells)] = section.rows
+    assert cells[0] == "0.400"
+    assert cells[2:] == ["", ""]
+    harms = audit(rewarded(female=(500, 0), male=(500, 200)), lower_is_better=True)
+    assert texts(harms, "sex", "Compared with").startswith("Female users received no harm, so ratios")
+
+
+def test_no_bound_is_infinite():
+    result = audit(rewarded(female=(500, 200), male=(500, 1)), reference="male")
+    assert "∞" not in sections_html(further_sections(result, result["sex"]))
+    assert between(IntervalEstimate(2.0, 0.5, math.inf), ratio_text) == "at least 0.500"
+
+
+def test_nobody_was_selected():
+    result = audit(rewarded(female=(500, 0), male=(500, 0)), impact_ratios=True)
+    impact = texts(result, "sex", "Impact ratios")
+    assert "Nobody was selected, so impact ratios are not defined." in impact
+    assert "Fisher's exact test does not apply: nobody was selected." in impact
+    assert "most selected" not in impact
+    assert "Below four fifths" not in impact
+    assert result.to_dict()["comparisons"][0]["impact"]["most_selected"] is None
+
+
+def test_a_constant_factor():
+    frame = log().assign(country="x")
+    adjusted = texts(audit(frame, groups=["sex"], given=["country"]), "sex", "Adjusted")
+    assert "within 1 stratum, weighted" in adjusted
+    assert "an error probability of their own, so they may be narrower than those without adjustment." in adjusted
+
+
+def test_exposure_names_its_units(result):
+    [section] = [each for each in further_sections(result, result["sex"]) if each.title.startswith("Exposure")]
+    assert re.fullmatch(r"[\d.]+ vs [\d.]+ arms in [\d,]+ decisions", dict(section.rows)["female"][1])
+
+
+def test_a_reference_group_that_is_too_small_leaves_out_sections():
+    frame = log()
+    frame.loc[:4, "sex"] = "x"
+    without = audit(frame, groups=["sex"], reference="x")
+    because = "because the reference group, x, is too small."
+    sections = "the comparison with a reference group and the exposure to arms"
+    assert omission_sentences(without)[1:] == [f"Left out by sex: {sections}, {because}"]
+    adjusted = audit(frame, groups=["sex"], reference="x", given=["education"])
+    [*_, sentence] = omission_sentences(adjusted)
+    assert sentence == f"Left out by sex: adjusted gaps, {sections}, {because}"
+    assert sentence in audit_page(adjusted)
+    assert omission_sentences(audit(frame, groups=["sex"], reference="male"))[1:] == []
+
+
+def test_small_cells_leave_out_sections():
+    [sentence] = omission_sentences(audit(log(), groups=["sex"], min_cell=20, reference="male"))
+    assert sentence == (
+        "Left out: the comparison with a reference group and the exposure to arms, because they could reveal "
+        "groups with fewer than 20 users (--min-cell)."
+    )
+    assert omission_sentences(audit(log(), groups=["sex"], min_cell=20, sequential=True)) == []
 
 
 def test_names_are_escaped_in_the_page(result):

@@ -1,5 +1,7 @@
 """The sentences of an audit."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -60,6 +62,49 @@ def test_unfair():
     assert "0.172 to 0.228). The whole interval lies above the tolerance of 0.05." in result.sentence
     assert result.verdict == "Unfair (95% confidence): the gap exceeds the tolerance of 0.05 for sex."
     assert str(result) == f"{result.sentence} {result.verdict}"
+
+
+def test_a_low_confidence_does_not_exclude_chance():
+    result = watch(frame_of({"f": (12_000, 8_000), "m": (8_000, 12_000)}), confidence=0.5)
+    assert "). The interval excludes zero. The gap has been" in result.sentence
+    assert "unlikely to be chance" not in result.sentence
+
+
+def test_a_high_confidence_is_not_rounded():
+    result = audit(frame_of({"f": (500, 500), "m": (500, 500)}), confidence=0.9999999, tolerance=0.5)
+    assert "99.99999% CI" in result.sentence
+    assert result.verdict.startswith("Fair (99.99999% confidence)")
+
+
+@pytest.mark.parametrize(
+    ("labels", "expected"),
+    [
+        (
+            ("men", "women"),
+            "Users with sex = men received 0.200 less reward per decision than users with sex = women",
+        ),
+        (("older men", "older women"), "Users with sex = older men received"),
+        (
+            ("male", "Male "),
+            "Users with sex = male received 0.200 less reward per decision than users with sex = 'Male '",
+        ),
+        (("non-binary", "female"), "Non-binary users received 0.200 less reward per decision than female users"),
+    ],
+)
+def test_labels_before_users(labels, expected):
+    low, high = labels
+    assert watch(frame_of({low: (1_200, 800), high: (800, 1_200)})).sentence.startswith(expected)
+
+
+def test_all_sentences_of_a_comparison_name_groups_alike():
+    frame = two_arms({"a": (600, 400)}, {"a": (300, 200), "b": (200, 300)})
+    frame = pd.concat([frame, frame_of({"other": (550, 450)})], ignore_index=True)
+    frame.loc[::7, "reward"] = np.nan
+    result = audit(frame)
+    analysis = result["sex"].analysis
+    words = result.sentences
+    sentences = words.whole(analysis), words.effects(analysis), words.one_sided(analysis), words.missing(analysis)
+    assert {"male users", "female users"}.isdisjoint(re.findall(r"\w+ users", " ".join(sentences)))
 
 
 def test_equal_means():
@@ -127,6 +172,13 @@ def test_unassessed():
         "Not assessed by sex: 14 of 2,004 decisions (0.7%), 10 of unknown group and 4 in groups too small to "
         "compare."
     )
+
+
+def test_the_share_that_is_not_assessed_differs_from_the_allowed_one():
+    frame = frame_of({"f": (500, 500), "m": (500, 500)})
+    frame.loc[frame.index[frame.sex == "f"][:20], "sex"] = None
+    result = audit(frame, tolerance=0.3, max_unassessed=0.0098)
+    assert "1.00% of the decisions could not be assessed by sex (at most 0.98% may be left out)" in result.verdict
 
 
 def test_no_user_with_both_attributes_known():

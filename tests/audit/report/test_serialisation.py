@@ -3,6 +3,7 @@
 import copy
 import hashlib
 import json
+import re
 from pathlib import Path
 
 import jsonschema_rs
@@ -10,7 +11,9 @@ import numpy as np
 import pytest
 
 from fairbandits.audit import audit
+from fairbandits.audit.intervals import IntervalEstimate
 from fairbandits.audit.report import serialisation
+from fairbandits.audit.report.analysis_serialisation import estimate_to_dict
 from tests.audit import logs
 
 DOCUMENT = Path(__file__).parents[3] / "docs" / "audit.md"
@@ -169,6 +172,13 @@ def test_missing_results_are_null():
     assert plain["gap"] is plain["history"] is plain["decomposition"] is None
     assert plain["groups"][1]["mean"] is plain["groups"][1]["low"] is None
     VALIDATOR.validate(json.loads(json.dumps(result.to_dict(), allow_nan=False)))
+
+
+def test_no_bound_is_a_number_that_underflowed():
+    frame = logs.make(2_000, missing=0.0).assign(reward=lambda f: f.reward * (f.sex == "male"))
+    result = audit(frame, groups=["sex"], confidence=1.0 - 1e-9)
+    assert not re.search(r"e-3\d\d", json.dumps(result.to_dict()))
+    assert estimate_to_dict(IntervalEstimate(0.5, 2.2e-308, 1.0)) == {"value": 0.5, "low": 0.0, "high": 1.0}
 
 
 @pytest.mark.parametrize("extremes", [["0001-01-01"], ["9999-12-31"], ["0001-01-01", "9999-12-31"]])

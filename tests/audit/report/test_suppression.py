@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from fairbandits.audit import audit
 from fairbandits.audit.report.suppression import Suppression
+from fairbandits.audit.small_cells import hidden_cells, is_recognisable
 from tests.audit import logs
 
 
@@ -54,12 +55,13 @@ def test_hidden_numbers_are_nowhere(result, tmp_path, capsys):
     plain = json.loads((tmp_path / "audit.json").read_text())
     [comparison] = [each for each in plain["comparisons"] if len(each["attributes"]) == 2]
     groups = {tuple(group["labels"]): group for group in comparison["groups"]}
-    small, complement = groups["f", "C"], groups["m", "A"]
+    small, complement, shown = groups["f", "C"], groups["m", "A"], groups["m", "B"]
     counts = ("rewards", "users", "effective_users", "missing", "missing_share")
     assert small["suppressed"] is complement["suppressed"] is True
     assert all(group[name] is None for name in counts for group in (small, complement))
-    assert small["mean"] is None
-    assert complement["mean"] is not None
+    # The number of users of a group of this size could be told from its interval.
+    assert small["mean"] is complement["mean"] is None
+    assert shown["mean"] == round(shown["mean"], 3)
     [left_out] = [each for each in plain["unassessed"] if len(each["attributes"]) == 2]
     assert left_out["small_groups"] is left_out["share"] is None
     page = (tmp_path / "audit.html").read_text()
@@ -76,8 +78,57 @@ def test_a_group_that_may_not_be_shown_is_not_compared():
     frame = logs.with_group(logs.of_users(lambda day: 0.0, n=10_000), "other", 15)
     assert [group.name for group in audit(frame, min_cell=20)["sex"].too_small] == ["other"]
     assert audit(frame, min_cell=20)["sex"].analysis.history is not None
-    rows = audit(logs.make(1_000, unknown=0.0), sequential=True, min_rows=10, min_cell=150)
-    assert [group.name for group in rows["race"].too_small] == ["Asian"]
+    with pytest.raises(ValueError, match="min_cell must not be set with sequential"):
+        audit(frame, sequential=True, min_cell=20)
+
+
+def test_cells_on_no_cycle_are_not_revealed():
+    """The margins of two pairs of hidden cells determine a fifth one that links them."""
+    users = {
+        ("s1", "r1"): 600,
+        ("s1", "r2"): 7,
+        ("s2", "r2"): 9,
+        ("s2", "r3"): 12,
+        ("s3", "r3"): 14,
+        ("s3", "r1"): 600,
+        ("s1", "r3"): 300,
+        ("s2", "r1"): 300,
+        ("s3", "r2"): 300,
+    }
+    cells = {(("sex", "race"), labels): n for labels, n in users.items()}
+    for place, attribute in enumerate(("sex", "race")):
+        for label in {labels[place] for labels in users}:
+            total = sum(n for labels, n in users.items() if labels[place] == label)
+            cells[((attribute,), (label,))] = total
+    hidden = hidden_cells(cells, 50)
+    order = sorted(hidden, key=str)
+
+    def coefficient(cell, place, attribute, label):
+        names, labels = cell
+        if names == ("sex", "race"):
+            return float(labels[place] == label)
+        return -float(cell == ((attribute,), (label,)))
+
+    sums = [
+        [coefficient(cell, place, attribute, label) for cell in order]
+        for place, attribute in enumerate(("sex", "race"))
+        for label in sorted({labels[place] for labels in users})
+    ]
+    rank = np.linalg.matrix_rank(np.array(sums))
+    for number, cell in enumerate(order):
+        if cells[cell] < 50:
+            unit = np.eye(len(order))[number]
+            assert np.linalg.matrix_rank(np.vstack([sums, unit])) == rank + 1, cell
+
+
+def test_two_hidden_cells_of_one_user_each_are_not_revealed():
+    cells = {(("sex",), (label,)): n for label, n in {"a": 1332, "b": 1333, "c": 1334, "x": 1, "y": 1}.items()}
+    assert {labels[0] for _, labels in hidden_cells(cells, 20)} == {"a", "x", "y"}
+
+
+@pytest.mark.parametrize(("users", "expected"), [(500, True), (2_000, False)])
+def test_groups_whose_size_an_interval_would_tell(users, expected):
+    assert is_recognisable(users, 20) is expected
 
 
 def test_arms_that_few_users_received_are_reported_together():

@@ -8,13 +8,18 @@ from collections.abc import Callable
 from fairbandits.audit.adjusted_gaps import AdjustedGap, AdjustedGaps
 from fairbandits.audit.audit import Audit
 from fairbandits.audit.intervals import IntervalEstimate
+from fairbandits.audit.report.group_phrases import describe_groups
 from fairbandits.audit.report.sections import Section, between
 from fairbandits.audit.results import Comparison
-from fairbandits.report.phrases import capitalise, describe_users, join_names, percent
+from fairbandits.report.phrases import capitalise, counted, join_names, percent
 
 _MAX_NAMES = 6
 # From this share of rewards that are not comparable on, a sentence warns.
 _LARGE_SHARE = 0.05
+_WIDTHS = (
+    "The adjusted intervals have an error probability of their own, so they may be narrower than those without "
+    "adjustment."
+)
 _HIDDEN = (
     "An adjusted gap may hide discrimination: a factor may itself result from it, as education or seniority can. "
     "The verdict is about the gap without adjustment."
@@ -44,7 +49,7 @@ def adjusted_section(audit: Audit, comparison: Comparison) -> Section | None:
     shares = "not comparable", f"not comparable, {reference}"
     headers = (f"difference to {reference}", interval, "adjusted", interval, *shares)
     texts = [_sentence(audit, comparison, each) for each in result.groups[:_MAX_NAMES]]
-    texts += filter(None, [_method(result), _overlap(result), _HIDDEN])
+    texts += filter(None, [_method(result), _WIDTHS, _overlap(result), _HIDDEN])
     return Section(f"Adjusted for {join_names(result.factors, _MAX_NAMES)}", tuple(texts), headers, rows)
 
 
@@ -52,7 +57,7 @@ def _sentence(audit: Audit, comparison: Comparison, each: AdjustedGap) -> str:
     result = comparison.adjusted
     assert result is not None  # noqa: S101 - the caller checked it
     number = audit.sentences.comparison_formatter(comparison)
-    users, reference = describe_users(comparison.attributes, each.group.labels, result.reference.labels)
+    users, reference = describe_groups(comparison, each.group, result.reference)
     noun = "harm" if audit.settings.lower_is_better else "reward"
     factors = f"the same {join_names(result.factors, _MAX_NAMES)}"
     if math.isnan(each.adjusted.value):
@@ -77,8 +82,9 @@ def _more(value: float, number: Callable[[float], str]) -> str:
 
 def _method(result: AdjustedGaps) -> str:
     if result.method == "standardised":
+        strata = counted(result.n_strata, "stratum", "strata")
         return (
-            f"The groups are compared within {result.n_strata:,} strata, weighted by the rewards of both groups. "
+            f"The groups are compared within {strata}, weighted by the rewards of both groups. "
             "The intervals are cluster-robust over 64 random folds of users."
         )
     share = percent(result.sample_share)

@@ -21,7 +21,7 @@ from fairbandits.audit.results import (
 )
 from fairbandits.audit.time_blocks import Moment
 from fairbandits.audit.windows import Windows
-from fairbandits.report.number_formats import nan_to_none
+from fairbandits.report.number_formats import json_number
 
 
 def analysis_to_dict(analysis: GapAnalysis, sentences: AuditSentences) -> dict[str, Any]:
@@ -35,7 +35,7 @@ def analysis_to_dict(analysis: GapAnalysis, sentences: AuditSentences) -> dict[s
             "advantaged": list(analysis.advantaged.labels),
             "disadvantaged": list(analysis.disadvantaged.labels),
         },
-        "detectable": nan_to_none(analysis.detectable),
+        "detectable": json_number(analysis.detectable),
         "recent": None
         if analysis.recent is None or history is None
         else _recent(analysis.recent, history.windows),
@@ -51,7 +51,7 @@ def analysis_to_dict(analysis: GapAnalysis, sentences: AuditSentences) -> dict[s
 
 def estimate_to_dict(estimate: IntervalEstimate) -> dict[str, float | None]:
     """Return an estimate as JSON values; an interval that does not exist is null."""
-    return {name: nan_to_none(getattr(estimate, name)) for name in ("value", "low", "high")}
+    return {name: json_number(getattr(estimate, name)) for name in ("value", "low", "high")}
 
 
 def _recent(recent: WindowGap, windows: Windows) -> dict[str, Any]:
@@ -63,7 +63,7 @@ def _window(gap: WindowGap, windows: Windows, number: int) -> dict[str, Any]:
         "start": _moment(windows.start(number)),
         "end": _moment(windows.end(number)),
         "conclusion": gap.conclusion,
-        "detectable": nan_to_none(gap.detectable),
+        "detectable": json_number(gap.detectable),
         "gap": {
             **estimate_to_dict(gap.gap),
             "advantaged": _labels(gap.advantaged),
@@ -131,7 +131,7 @@ def _arm(part: ArmContribution, is_swapped: bool) -> dict[str, Any]:
 
 def _pair(name: str, values: tuple[float, float], is_swapped: bool) -> dict[str, float | None]:
     advantaged, disadvantaged = values[::-1] if is_swapped else values
-    return {f"{name}_advantaged": nan_to_none(advantaged), f"{name}_disadvantaged": nan_to_none(disadvantaged)}
+    return {f"{name}_advantaged": json_number(advantaged), f"{name}_disadvantaged": json_number(disadvantaged)}
 
 
 def _missing(missing: MissingRewards) -> dict[str, Any]:
@@ -149,7 +149,7 @@ def _labels(group: GroupResult | None) -> list[Any] | None:
 
 
 def _list(values: Any) -> list[float | None]:
-    return [nan_to_none(value) for value in values.tolist()]
+    return [json_number(value) for value in values.tolist()]
 
 
 def _moment(moment: Moment) -> Any:

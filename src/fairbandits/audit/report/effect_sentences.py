@@ -6,8 +6,9 @@ import math
 from collections.abc import Callable
 
 from fairbandits.audit.intervals import IntervalEstimate
+from fairbandits.audit.report.group_phrases import describe_groups
 from fairbandits.audit.results import GapAnalysis, GroupResult
-from fairbandits.report.phrases import describe_users, join_names, percent
+from fairbandits.report.phrases import confidence_percent, join_names, percent
 
 Number = Callable[[float], str]
 
@@ -19,7 +20,7 @@ def effects_sentence(analysis: GapAnalysis, number: Number, interval_name: str, 
     """Return the exposure effect and the within-arm effect."""
     parts = analysis.decomposition
     exposure, within_arm = parts.exposure_effect, parts.within_arm_effect
-    [users] = describe_users(analysis.attributes, analysis.disadvantaged.labels)
+    [users] = describe_groups(analysis, analysis.disadvantaged)
     kinds = ("more harmful", "less harmful") if lower_is_better else ("less rewarding", "more rewarding")
     amounts = ("more harm", "less harm") if lower_is_better else ("less reward", "more reward")
     first = (
@@ -67,7 +68,7 @@ def one_sided_sentence(analysis: GapAnalysis, groups: tuple[GroupResult, GroupRe
     shares = analysis.decomposition.one_sided_shares
     if max(shares) < _LARGE_SHARE:
         return None
-    first, second = describe_users(analysis.attributes, *(group.labels for group in groups))
+    first, second = describe_groups(analysis, *groups)
     return (
         f"{percent(shares[0])} of the rewards of {first} and {percent(shares[1])} of those of {second} came "
         "from arms that the other group was never shown. The rewards that the other group would have received "
@@ -91,14 +92,14 @@ def missing_sentence(analysis: GapAnalysis, number: Number, confidence: float) -
     if not any(group.missing for group in analysis.groups):
         return "No rewards are missing."
     missing = analysis.missing
-    most_users, least_users = describe_users(analysis.attributes, missing.most.labels, missing.least.labels)
+    most_users, least_users = describe_groups(analysis, missing.most, missing.least)
     text = (
         f"Rewards are missing most often for {most_users} ({percent(missing.most.missing_share.value)}) and "
         f"least often for {least_users} ({percent(missing.least.missing_share.value)})."
     )
     if missing.share_gap.low > 0.0:
         points = f"{missing.share_gap.low * 100:.2g} percentage points"
-        text += f" The shares differ by at least {points} ({confidence * 100:g}% confidence)."
+        text += f" The shares differ by at least {points} ({confidence_percent(confidence)} confidence)."
     low, high = missing.gap_bounds
     text += (
         f" Depending on the missing rewards, the gap could lie between {number(max(low, 0.0))} and {number(high)}"

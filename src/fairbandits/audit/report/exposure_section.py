@@ -6,9 +6,10 @@ import math
 
 from fairbandits.audit.audit import Audit
 from fairbandits.audit.exposure import Exposure, GroupExposure
+from fairbandits.audit.report.group_phrases import describe_groups
 from fairbandits.audit.report.sections import Section, between, list_groups, ratio_text
 from fairbandits.audit.results import Comparison
-from fairbandits.report.phrases import describe_users, number_formatter, percent
+from fairbandits.report.phrases import confidence_percent, number_formatter, percent
 
 _METHOD = (
     "Larger groups are shown more arms by chance, so groups are compared at the same number of decisions: half "
@@ -47,8 +48,8 @@ def exposure_section(audit: Audit, comparison: Comparison) -> Section | None:
 
 
 def _sentence(audit: Audit, comparison: Comparison, result: Exposure) -> str:
-    confidence = f"{audit.settings.confidence * 100:g}% confidence"
-    [reference] = describe_users(comparison.attributes, result.reference.labels)
+    confidence = f"{confidence_percent(audit.settings.confidence)} confidence"
+    [reference] = describe_groups(comparison, result.reference)
     if not result.narrower:
         return f"No group is demonstrably shown a narrower catalogue than {reference} ({confidence})."
     names = list_groups([each.group for each in result.narrower])
@@ -59,4 +60,4 @@ def _arms(each: GroupExposure) -> str:
     if math.isnan(each.decisions):
         return ""
     arms = each.reference_arms + each.arms_difference.value
-    return f"{arms:,.1f} vs {each.reference_arms:,.1f} in {each.decisions:,.0f}"
+    return f"{arms:,.1f} vs {each.reference_arms:,.1f} arms in {each.decisions:,.0f} decisions"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import fields, is_dataclass
 from typing import Any
 
@@ -13,6 +12,7 @@ from fairbandits.audit.report.impact_section import impact_section
 from fairbandits.audit.report.reference_section import reference_section
 from fairbandits.audit.report.sections import Section
 from fairbandits.audit.results import Comparison, GroupResult
+from fairbandits.report.number_formats import json_number
 
 
 def further_sections(audit: Audit, comparison: Comparison) -> list[Section]:
@@ -37,6 +37,4 @@ def _to_json(value: Any) -> Any:
         return {field.name: _to_json(getattr(value, field.name)) for field in fields(value)}
     if isinstance(value, tuple | list):
         return [_to_json(each) for each in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value
+    return json_number(value) if isinstance(value, float) else value

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from fairbandits.audit.report.gap_changes import GapChange, absent_groups, gap_change
+from fairbandits.audit.report.group_phrases import describe_groups
 from fairbandits.audit.report.time_phrases import during, window_end, window_span, window_start
 from fairbandits.audit.results import GapAnalysis, GroupResult, History
-from fairbandits.report.phrases import describe_users, join_names
+from fairbandits.report.phrases import join_names, makes_chance_unlikely
 
 Number = Callable[[float], str]
 
@@ -58,7 +59,10 @@ def recent_sentence(
         text += f" ({interval})"
     if number(gap.value) == number(0.0):
         text = f"{when}, the groups received nearly the same ({interval.replace(':', ' for the gap:', 1)})"
-    text += f"{_ENDINGS.get(recent.conclusion, unclear)}."
+    ending = _ENDINGS.get(recent.conclusion, unclear)
+    if recent.conclusion == "gap" and not makes_chance_unlikely(analysis.gap.confidence):
+        ending = ""
+    text += f"{ending}."
     if recent.conclusion == "undecided" and tolerance is not None:
         text += f" {detectable_sentence(recent.detectable, span, number)}"
     if absent := absent_groups(history):
@@ -150,4 +154,4 @@ def _reversal(analysis: GapAnalysis, history: History, change: GapChange, less: 
 
 
 def _users(analysis: GapAnalysis, *groups: GroupResult) -> list[str]:
-    return describe_users(analysis.attributes, *(group.labels for group in groups))
+    return describe_groups(analysis, *groups)

@@ -37,7 +37,7 @@ def impact_section(audit: Audit, comparison: Comparison) -> Section | None:
         _test(audit, result),
         _SCREENING,
     )
-    return Section("Impact ratios", texts, tuple(headers), rows)
+    return Section("Impact ratios", tuple(filter(None, texts)), tuple(headers), rows)
 
 
 def _cells(each: ImpactRatio) -> list[str]:
@@ -61,11 +61,15 @@ def _definition(audit: Audit, result: ImpactRatios) -> str:
         what = f"The scoring rate is the share of {users} {side} the median score of all, {result.median:g}."
     if result.sample_share != 1.0:
         what += f" It is of a random sample of {percent(result.sample_share)} of them."
+    if result.most_selected is None:
+        return f"{what} Nobody was selected, so impact ratios are not defined."
     name = result.most_selected.name
     return f"{what} The impact ratio divides it by the rate of the most selected category, {name}."
 
 
-def _four_fifths(result: ImpactRatios) -> str:
+def _four_fifths(result: ImpactRatios) -> str | None:
+    if result.most_selected is None:
+        return None
     below = [each.group for each in result.categories if each.is_below_four_fifths]
     if not below:
         return "No impact ratio is below four fifths."

@@ -6,6 +6,7 @@ from dataclasses import asdict
 
 from fairbandits.audit.audit import Audit
 from fairbandits.audit.report.provenance import provenance
+from fairbandits.report.phrases import confidence_percent
 
 
 def describe_log(audit: Audit) -> str:
@@ -43,7 +44,7 @@ def notes(audit: Audit) -> list[str]:
 
 
 def _fixed_sample_notes(audit: Audit) -> list[str]:
-    confidence = f"{audit.settings.confidence * 100:g}%"
+    confidence = confidence_percent(audit.settings.confidence)
     effective = (
         "The effective number of users is the number of equally active users that would give the same information."
     )
@@ -62,7 +63,7 @@ def _fixed_sample_notes(audit: Audit) -> list[str]:
 
 
 def _sequential_notes(audit: Audit) -> list[str]:
-    confidence = f"{audit.settings.confidence * 100:g}%"
+    confidence = confidence_percent(audit.settings.confidence)
     return [
         "The intervals of mean rewards and gaps are anytime-valid confidence sequences. They hold jointly and at "
         f"all times with {confidence} confidence: the error probability is divided over all comparisons and their "

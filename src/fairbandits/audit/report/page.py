@@ -12,6 +12,7 @@ from fairbandits.audit.report import page_figures
 from fairbandits.audit.report.check_sentences import check_sentences
 from fairbandits.audit.report.further_sections import further_sections
 from fairbandits.audit.report.notes import describe_log, notes, provenance_rows
+from fairbandits.audit.report.omissions import omission_sentences
 from fairbandits.audit.report.sections import sections_html
 from fairbandits.audit.report.tables import Row, group_table, verdict_table
 from fairbandits.audit.results import Comparison, GapAnalysis
@@ -46,10 +47,9 @@ def _verdict(audit: Audit) -> str:
 
 
 def _left_out(audit: Audit) -> str:
-    """Return who could not be assessed, what is wrong with the rows, and what the intervals assume."""
-    texts = [audit.sentences.unassessed(comparison) for comparison in audit.comparisons]
+    """Return who and what is left out, what is wrong with the rows, and what the intervals assume."""
     return elements.paragraphs(
-        [*filter(None, texts), *check_sentences(audit.checks), audit.sentences.assumption()]
+        [*omission_sentences(audit), *check_sentences(audit.checks), audit.sentences.assumption()]
     )
 
 

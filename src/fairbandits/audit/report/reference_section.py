@@ -6,9 +6,10 @@ import math
 
 from fairbandits.audit.audit import Audit
 from fairbandits.audit.reference import GroupRatio, ReferenceComparison
+from fairbandits.audit.report.group_phrases import describe_groups
 from fairbandits.audit.report.sections import Section, between, ratio_text
 from fairbandits.audit.results import Comparison
-from fairbandits.report.phrases import capitalise, describe_users
+from fairbandits.report.phrases import capitalise
 
 
 def reference_section(audit: Audit, comparison: Comparison) -> Section | None:
@@ -18,20 +19,16 @@ def reference_section(audit: Audit, comparison: Comparison) -> Section | None:
         return None
     number, interval = audit.sentences.comparison_formatter(comparison), audit.sentences.interval_name
     rows = [
-        (
-            each.group.name,
-            [
-                number(each.difference.value),
-                between(each.difference, number),
-                ratio_text(each.ratio.value),
-                between(each.ratio, ratio_text),
-            ],
-        )
+        (each.group.name, [number(each.difference.value), between(each.difference, number)])
         for each in result.groups
     ]
-    headers = "difference", interval, "ratio", interval
+    headers = ["difference", interval]
+    if audit.reward_range[0] == 0.0:
+        headers += ["ratio", interval]
+        for (_, cells), each in zip(rows, result.groups, strict=True):
+            cells += [ratio_text(each.ratio.value), between(each.ratio, ratio_text)]
     text = _sentence(audit, comparison, result, _furthest(result))
-    return Section(f"Compared with {result.reference.name}", (text,), headers, rows)
+    return Section(f"Compared with {result.reference.name}", (text,), tuple(headers), rows)
 
 
 def _furthest(result: ReferenceComparison) -> GroupRatio:
@@ -39,10 +36,15 @@ def _furthest(result: ReferenceComparison) -> GroupRatio:
 
 
 def _sentence(audit: Audit, comparison: Comparison, result: ReferenceComparison, each: GroupRatio) -> str:
-    if math.isnan(each.ratio.value):
-        return "Rewards may be negative, so their ratios have no meaning."
-    noun = "harm" if audit.settings.lower_is_better else "reward"
-    users, reference = describe_users(comparison.attributes, each.group.labels, result.reference.labels)
+    noun, lowest = "harm" if audit.settings.lower_is_better else "reward", audit.reward_range[0]
+    if lowest != 0.0:
+        return (
+            f"Ratios are left out: the lowest possible reward is {lowest:g}, not 0, so they would depend on the "
+            "choice of zero."
+        )
+    users, reference = describe_groups(comparison, each.group, result.reference)
+    if not math.isfinite(each.ratio.value):
+        return capitalise(f"{reference} received no {noun}, so ratios to them are not defined.")
     which = "" if len(result.groups) == 1 else ", the group furthest from them"
     return capitalise(
         f"{users} received {ratio_text(each.ratio.value)} times the {noun} of {reference} "

@@ -52,19 +52,23 @@ def _section_html(section: Section) -> str:
 
 
 def between(estimate: IntervalEstimate, number: Callable[[float], str]) -> str:
-    """Return an interval, or an empty string without one.
+    """Return an interval, or an empty string without one, and if the estimate is a division by zero.
 
     Examples
     --------
-    >>> between(IntervalEstimate(2.0, 0.5, math.inf), ratio_text)
-    '0.500 to ∞'
+    >>> [between(IntervalEstimate(2.0, 0.5, high), ratio_text) for high in (8.0, math.inf)]
+    ['0.500 to 8.000', 'at least 0.500']
     """
-    return "" if math.isnan(estimate.low) else f"{number(estimate.low)} to {number(estimate.high)}"
+    if math.isnan(estimate.low) or math.isinf(estimate.value):
+        return ""
+    if math.isinf(estimate.high):
+        return f"at least {number(estimate.low)}"
+    return f"{number(estimate.low)} to {number(estimate.high)}"
 
 
 def ratio_text(value: float) -> str:
-    """Format a ratio; without one, as an empty string."""
-    return "∞" if math.isinf(value) else number_formatter(3)(value)
+    """Format a ratio; without one, and after division by zero, as an empty string."""
+    return "" if math.isinf(value) else number_formatter(3)(value)
 
 
 def list_groups(groups: Sequence[GroupResult]) -> str:

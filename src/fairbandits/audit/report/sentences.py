@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 
 from fairbandits.audit.report import effect_sentences
+from fairbandits.audit.report.group_phrases import describe_groups
 from fairbandits.audit.report.history_sentences import change_sentence, detectable_sentence, recent_sentence
 from fairbandits.audit.report.suppression import Suppression
 from fairbandits.audit.report.time_phrases import since
@@ -16,8 +17,8 @@ from fairbandits.report.phrases import (
     capitalise,
     confidence_label,
     decimals,
-    describe_users,
     join_names,
+    makes_chance_unlikely,
     number_formatter,
     percent,
 )
@@ -83,8 +84,8 @@ class AuditSentences:
         clearest, threshold = analysis.clearest, self.tolerance or 0.0
         if clearest is None or analysis.gap.low <= threshold or clearest.extremes.low > threshold:
             return None
-        number, users = self.formatter(analysis), [clearest.disadvantaged.labels, clearest.advantaged.labels]
-        lower, higher = describe_users(analysis.attributes, *users)
+        number = self.formatter(analysis)
+        lower, higher = describe_groups(analysis, clearest.disadvantaged, clearest.advantaged)
         pair, extremes = clearest.difference, clearest.extremes
         return (
             f"This interval is for the largest gap between any groups; for these two it is {number(extremes.low)} "
@@ -109,7 +110,7 @@ class AuditSentences:
     def _gap(self, analysis: GapAnalysis) -> str:
         number, gap = self.formatter(analysis), analysis.gap
         worst, best = analysis.disadvantaged, analysis.advantaged
-        worst_users, best_users = describe_users(analysis.attributes, worst.labels, best.labels)
+        worst_users, best_users = describe_groups(analysis, worst, best)
         interval = f"{number(gap.low)} to {number(gap.high)}"
         when = "over the whole log, " if analysis.recent is not None else ""
         if number(gap) == number(0.0):
@@ -134,7 +135,8 @@ class AuditSentences:
 
     def _conclusion(self, analysis: GapAnalysis) -> str:
         if analysis.conclusion == "gap":
-            return "The interval excludes zero, so the gap is unlikely to be chance."
+            unlikely = ", so the gap is unlikely to be chance" if makes_chance_unlikely(self.confidence) else ""
+            return f"The interval excludes zero{unlikely}."
         if self.tolerance is None:
             return f"The interval includes zero, so the gap may be chance.{self._detectable(analysis)}"
         tolerance = f"the tolerance of {self.tolerance:g}"
@@ -260,14 +262,18 @@ class AuditSentences:
 
     def comparison_formatter(self, comparison: Comparison) -> Callable[[float], str]:
         """Return the number format of a comparison, also if its groups are too small."""
-        if comparison.analysis is not None:
-            return self.formatter(comparison.analysis)
-        return number_formatter(decimals(self.span, self.span))
+        return number_formatter(self.digits(comparison.analysis))
 
     def formatter(self, analysis: GapAnalysis, extra_digits: int = 0) -> Callable[[float], str]:
         """Return the number format of a comparison, with as many decimals as are meaningful."""
+        return number_formatter(self.digits(analysis) + extra_digits)
+
+    def digits(self, analysis: GapAnalysis | None) -> int:
+        """Return the number of decimals of a comparison's numbers."""
+        if analysis is None:
+            return decimals(self.span, self.span)
         gap = analysis.gap
         digits = decimals(self.span, gap.high - gap.low)
         if gap.low > 0.0:  # must not be rounded to zero
             digits = max(digits, min(6, math.ceil(-math.log10(gap.low))))
-        return number_formatter(digits + extra_digits)
+        return digits

@@ -12,7 +12,7 @@ from fairbandits.audit.report.further_sections import further_to_dict
 from fairbandits.audit.report.provenance import provenance
 from fairbandits.audit.report.sentences import AuditSentences
 from fairbandits.audit.results import Comparison, GroupResult
-from fairbandits.report.number_formats import nan_to_none
+from fairbandits.report.number_formats import json_number
 
 FORMAT, VERSION = "fairbandits audit", 3
 
@@ -46,7 +46,7 @@ def audit_to_dict(audit: Audit) -> dict[str, Any]:
 def comparison_to_dict(comparison: Comparison, sentences: AuditSentences) -> dict[str, Any]:
     """Return a comparison as JSON values."""
     analysis = comparison.analysis
-    return {
+    plain = {
         "attributes": list(comparison.attributes),
         "conclusion": comparison.conclusion,
         "sentence": sentences.summary(comparison),
@@ -54,6 +54,16 @@ def comparison_to_dict(comparison: Comparison, sentences: AuditSentences) -> dic
         **(dict.fromkeys(_ANALYSIS) if analysis is None else analysis_to_dict(analysis, sentences)),
         **further_to_dict(comparison, sentences.settings.min_cell),
     }
+    # All digits of a mean would tell of how many rewards it is.
+    return _rounded(plain, sentences.digits(analysis)) if sentences.settings.min_cell else plain
+
+
+def _rounded(plain: Any, digits: int) -> Any:
+    if isinstance(plain, dict):
+        return {name: _rounded(value, digits) for name, value in plain.items()}
+    if isinstance(plain, list):
+        return [_rounded(value, digits) for value in plain]
+    return round(plain, digits) if isinstance(plain, float) else plain
 
 
 def _overall(audit: Audit, conclusions: list[str | None]) -> str | None:
@@ -67,6 +77,7 @@ def _overall(audit: Audit, conclusions: list[str | None]) -> str | None:
 def _group(comparison: Comparison, group: GroupResult, sentences: AuditSentences) -> dict[str, Any]:
     suppression = sentences.suppression
     is_hidden = suppression.is_hidden(comparison, group)
+    has_mean = group.is_large_enough or not is_hidden
     counts = {
         "rewards": group.rewards,
         "users": group.users if sentences.user_name == "users" else None,
@@ -74,13 +85,13 @@ def _group(comparison: Comparison, group: GroupResult, sentences: AuditSentences
         "missing": group.missing,
         "missing_share": estimate_to_dict(group.missing_share),
     }
-    means = {name: nan_to_none(getattr(group, name)) for name in ("mean", "low", "high")}
+    means = {name: json_number(getattr(group, name)) for name in ("mean", "low", "high")}
     return {
         "labels": list(group.labels),
         "large_enough": group.is_large_enough,
         "suppressed": is_hidden,
         **(dict.fromkeys(counts) if is_hidden else counts),
-        **(dict.fromkeys(means) if is_hidden else means),
+        **(means if has_mean else dict.fromkeys(means)),
     }
 
 
@@ -95,7 +106,7 @@ def _unassessed(comparison: Comparison, sentences: AuditSentences) -> dict[str, 
         "small_groups": None if is_hidden else unassessed.in_small_groups,
         "without_reward": unassessed.without_reward,
         "share": None if is_hidden else unassessed.share,
-        "worst_case_gap": nan_to_none(unassessed.worst_case),
+        "worst_case_gap": json_number(unassessed.worst_case),
         "beyond_tolerance": [list(group.labels) for group in unassessed.outside],
         "sentence": sentences.unassessed(comparison),
     }

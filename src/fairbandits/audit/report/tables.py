@@ -21,10 +21,12 @@ def _group_row(audit: Audit, comparison: Comparison, group: GroupResult, has_use
     number, suppression = audit.sentences.comparison_formatter(comparison), audit.sentences.suppression
     counted = [group.rewards, group.users, group.effective_users] if has_users else [group.rewards]
     counts = [suppression.count(comparison, group, count) for count in counted]
-    if suppression.is_hidden(comparison, group):
+    is_hidden = suppression.is_hidden(comparison, group)
+    if is_hidden and not group.is_large_enough:
         return group.name, [*counts, "", "too small" if suppression.is_small(comparison, group) else "", ""]
     interval = f"{number(group.low)} to {number(group.high)}" if group.is_large_enough else "too small"
-    return group.name, [*counts, number(group.mean), interval, percent(group.missing_share.value)]
+    share = "" if is_hidden else percent(group.missing_share.value)
+    return group.name, [*counts, number(group.mean), interval, share]
 
 
 def verdict_table(audit: Audit) -> tuple[list[str], list[Row]]:

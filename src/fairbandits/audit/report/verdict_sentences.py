@@ -9,9 +9,10 @@ from fairbandits.audit.report.suppression import Suppression
 from fairbandits.audit.results import Comparison
 from fairbandits.audit.settings import AuditSettings
 from fairbandits.audit.verdict import FAIR, UNFAIR, obstacles
-from fairbandits.report.phrases import capitalise, join_names, percent
+from fairbandits.report.phrases import capitalise, confidence_percent, join_names, percent
 
 _MAX_NAMES = 6
+_MAX_DECIMALS = 15
 _PERIODS = ("over the whole log", "in the most recent window")
 
 Conclusions = Sequence[tuple[str, str]]  # names of comparisons, with the conclusion of each
@@ -35,7 +36,7 @@ class VerdictSentences:
     def __init__(self, settings: AuditSettings, tolerance: float, unit: str, suppression: Suppression) -> None:
         self.settings, self.unit, self.suppression = settings, unit, suppression
         self.tolerance = f"the tolerance of {tolerance:g}"
-        self.confidence = f"{settings.confidence * 100:g}% confidence"
+        self.confidence = f"{confidence_percent(settings.confidence)} confidence"
 
     def verdict(self, comparisons: Sequence[Comparison], status: int, number: Callable[[Comparison], str]) -> str:
         """Return the verdict on all comparisons.
@@ -98,9 +99,10 @@ class VerdictSentences:
         unassessed, found = comparison.unassessed, obstacles(comparison, self.settings)
         texts = []
         if "unassessed" in found:
-            allowed = percent(self.settings.max_unassessed)
-            is_hidden = self.suppression.hides_small_groups(comparison)
-            share = f"more than {allowed}" if is_hidden else percent(unassessed.share)
+            share, allowed = _distinct_percents(unassessed.share, self.settings.max_unassessed)
+            if self.suppression.hides_small_groups(comparison):
+                allowed = percent(self.settings.max_unassessed)
+                share = f"more than {allowed}"
             texts.append(
                 f"{share} of the {self.unit} could not be assessed by {comparison.name} "
                 f"(at most {allowed} may be left out)"
@@ -116,6 +118,22 @@ class VerdictSentences:
                 f"{names} ({comparison.name}), too small to compare, demonstrably lies beyond the tolerance"
             )
         return texts
+
+
+def _distinct_percents(share: float, allowed: float) -> tuple[str, str]:
+    """Return two different shares with as many decimals as it takes to tell them apart.
+
+    Examples
+    --------
+    >>> _distinct_percents(0.03, 0.01), _distinct_percents(0.01004, 0.01)
+    (('3.0%', '1.0%'), ('1.004%', '1.000%'))
+    >>> _distinct_percents(0.00002, 0.0)
+    ('0.002%', '0.000%')
+    """
+    texts, digits = (percent(share), percent(allowed)), 2
+    while float(texts[0].rstrip("%")) == float(texts[1].rstrip("%")) and digits < _MAX_DECIMALS:
+        texts, digits = (f"{share:.{digits}%}", f"{allowed:.{digits}%}"), digits + 1
+    return texts
 
 
 def _conclusions(comparisons: Sequence[Comparison]) -> tuple[Conclusions, Conclusions]:
