@@ -10,7 +10,8 @@ all groups, their gap, and both in every window of time. The textbook interval i
 clusters (CR1, as many degrees of freedom as users less one) and the same multiplicity correction.
 
 The exit status is 1 if the coverage of a cell is significantly below 95% (one-sided binomial test, level 0.001),
-or if the intervals are more than 1.15 times as wide as textbook intervals that cover.
+or if the intervals are more than 1.15 times as wide as textbook intervals that cover (in cells where at least half
+of the logs have enough data for a comparison: the others are a biased selection).
 """
 
 from __future__ import annotations
@@ -173,7 +174,7 @@ def report(cell: Cell, outcomes: list[Outcome]) -> tuple[list[str], bool]:
         textbook = hits / len(compared)
         ratio = float(np.median([o.width for o in compared]) / np.median([o.textbook_width for o in compared]))
         covers = not binom.cdf(hits, len(compared), NOMINAL) < LEVEL
-    is_wide = bool(compared and covers and len(compared) >= n / 4 and ratio > MAX_WIDTH)
+    is_wide = bool(compared and covers and len(compared) >= n / 2 and ratio > MAX_WIDTH)
     cells = [cell.traffic, str(cell.n_groups), f"{cell.rate:g}", f"{cell.rows:,}", f"{coverage:.1%}"]
     cells += ["" if np.isnan(textbook) else f"{textbook:.1%}", "" if np.isnan(ratio) else f"{ratio:.2f}"]
     few = np.mean([outcome.too_few for outcome in outcomes])

@@ -162,7 +162,7 @@ def test_small_cells_leave_out_sections():
         "Left out: the comparison with a reference group and the exposure to arms, because they could reveal "
         "groups with fewer than 20 users (--min-cell)."
     )
-    assert omission_sentences(audit(log(), groups=["sex"], min_cell=20, sequential=True)) == []
+    assert omission_sentences(audit(log(), groups=["sex"], sequential=True)) == []
 
 
 def test_names_are_escaped_in_the_page(result):

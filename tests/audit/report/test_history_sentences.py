@@ -106,7 +106,7 @@ def test_a_small_group_does_not_hide_when_a_gap_opened():
     assert (history["change"], history["between"]) == ("opened", [["male"], ["female"]])
     assert {window["conclusion"] for window in history["windows"][:7]} == {"undecided"}
     assert result.sentence.endswith(
-        "The gap between male users and female users opened during the log: it was first "
+        "The gap between users with sex = male and users with sex = female opened during the log: it was first "
         "above the tolerance from 11 to 20 March 2024, and still is."
     )
 

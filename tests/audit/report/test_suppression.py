@@ -70,7 +70,7 @@ def test_hidden_numbers_are_nowhere(result, tmp_path, capsys):
         in page
     )
     assert "Not assessed by sex x race: users in groups too small to be shown." in page
-    assert "Too small to compare (users in brackets): f, C (&lt; 20)." in page
+    assert "f, A (suppressed), f, C (&lt; 20), m, A (suppressed) and m, C (suppressed)." in page
     assert "more than 1.0% of the users could not be assessed by sex x race" in result.verdict
 
 
