@@ -16,14 +16,19 @@ propensity scoring).
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from fairbandits.ope.array_validation import (
+    Floats,
+    as_columns,
+    as_matrix,
+    as_probabilities,
+    as_vector,
+    check_lengths,
+    first_where,
+)
 from fairbandits.ope.estimator_sums import EstimatorTerms
-
-Floats = NDArray[np.float64]
 
 
 def importance_weights(probability: ArrayLike, propensity: ArrayLike, clip: float | None = None) -> Floats:
@@ -34,11 +39,11 @@ def importance_weights(probability: ArrayLike, propensity: ArrayLike, clip: floa
     >>> importance_weights([1.0, 0.1], [0.5, 0.2]), importance_weights([1.0, 0.1], [0.01, 0.2], clip=10.0)
     (array([2. , 0.5]), array([10. ,  0.5]))
     """
-    pi, p = _probabilities("probability", probability), _vector("propensity", propensity)
+    pi, p = as_probabilities("probability", probability), as_vector("propensity", propensity)
     if not ((p > 0.0) & (p <= 1.0)).all():
-        wrong = _first(p, (p <= 0.0) | (p > 1.0))
+        wrong = first_where(p, (p <= 0.0) | (p > 1.0))
         raise ValueError(f"propensity must be above 0 and at most 1, got {wrong}")
-    _check_lengths(probability=pi, propensity=p)
+    check_lengths(probability=pi, propensity=p)
     w = pi / p
     if clip is None:
         return w
@@ -57,8 +62,8 @@ def replay(probability: ArrayLike, reward: ArrayLike) -> EstimatorTerms:
     >>> replay([1.0, 0.0, 1.0, 0.0], [0.9, 0.1, 0.7, 0.2]).value()
     0.8
     """
-    pi, r = _probabilities("probability", probability), _vector("reward", reward)
-    _check_lengths(probability=pi, reward=r)
+    pi, r = as_probabilities("probability", probability), as_vector("reward", reward)
+    check_lengths(probability=pi, reward=r)
     return EstimatorTerms(pi * r, pi, pi)
 
 
@@ -103,7 +108,7 @@ def direct_method(probabilities: ArrayLike, predictions: ArrayLike) -> Estimator
     >>> direct_method([[1.0, 0.0], [0.5, 0.5]], [[0.6, 0.2], [0.8, 0.4]]).numerator.round(9)
     array([0.6, 0.6])
     """
-    pi, q = _probabilities("probabilities", probabilities, ndim=2), _matrix("predictions", predictions)
+    pi, q = as_probabilities("probabilities", probabilities, ndim=2), as_matrix("predictions", predictions)
     if pi.shape != q.shape:
         raise ValueError(f"predictions must have the shape of probabilities, {pi.shape}, got {q.shape}")
     one = np.ones(len(pi))
@@ -138,8 +143,8 @@ def doubly_robust(
     0.8
     """
     direct = direct_method(probabilities, predictions)
-    r, column = _vector("reward", reward), _columns(arm, np.shape(predictions)[1])
-    _check_lengths(probabilities=direct.numerator, arm=column, reward=r)
+    r, column = as_vector("reward", reward), as_columns(arm, np.shape(predictions)[1])
+    check_lengths(probabilities=direct.numerator, arm=column, reward=r)
     row = np.arange(len(column))
     w = importance_weights(np.asarray(probabilities, np.float64)[row, column], propensity, clip)
     return doubly_robust_terms(direct, w, r - np.asarray(predictions, np.float64)[row, column])
@@ -166,53 +171,6 @@ def doubly_robust_terms(direct: EstimatorTerms, w: Floats, residual: Floats) -> 
 def _weights_and_rewards(
     probability: ArrayLike, reward: ArrayLike, propensity: ArrayLike, clip: float | None
 ) -> tuple[Floats, Floats]:
-    w, r = importance_weights(probability, propensity, clip), _vector("reward", reward)
-    _check_lengths(probability=w, reward=r)
+    w, r = importance_weights(probability, propensity, clip), as_vector("reward", reward)
+    check_lengths(probability=w, reward=r)
     return w, r
-
-
-def _probabilities(name: str, values: ArrayLike, ndim: int = 1) -> Floats:
-    pi = _matrix(name, values) if ndim == 2 else _vector(name, values)
-    # Sums of probabilities may be off by rounding.
-    is_wrong = (pi < -1e-9) | (pi > 1.0 + 1e-9)
-    if is_wrong.any():
-        raise ValueError(f"{name} must be between 0 and 1, got {_first(pi, is_wrong)}")
-    return pi
-
-
-def _vector(name: str, values: ArrayLike) -> Floats:
-    return _array(name, values, 1, "one number per row")
-
-
-def _matrix(name: str, values: ArrayLike) -> Floats:
-    return _array(name, values, 2, "one row per decision and one column per arm")
-
-
-def _array(name: str, values: ArrayLike, ndim: int, shape: str) -> Floats:
-    try:
-        array = np.asarray(values, np.float64)
-    except (TypeError, ValueError):
-        raise ValueError(f"{name} must be numbers, {shape}") from None
-    if array.ndim != ndim:
-        raise ValueError(f"{name} must be numbers, {shape}, got {array.ndim} dimension(s)")
-    if not np.isfinite(array).all():
-        raise ValueError(f"{name} must be finite; leave out rows with missing values")
-    return array
-
-
-def _columns(arm: ArrayLike, n_arms: int) -> NDArray[np.int64]:
-    columns = np.asarray(arm)
-    if columns.ndim != 1 or columns.dtype.kind not in "iu" or not ((columns >= 0) & (columns < n_arms)).all():
-        raise ValueError(f"arm must be the column of the chosen arm, an integer from 0 to {n_arms - 1}")
-    return columns.astype(np.int64, copy=False)
-
-
-def _check_lengths(**arrays: NDArray[Any]) -> None:
-    lengths = {name: len(array) for name, array in arrays.items()}
-    if len(set(lengths.values())) > 1:
-        got = ", ".join(f"{length} of {name}" for name, length in lengths.items())
-        raise ValueError(f"arrays must have one entry per row, got {got}")
-
-
-def _first(values: Floats, is_wrong: NDArray[np.bool_]) -> float:
-    return float(values[is_wrong][0])
