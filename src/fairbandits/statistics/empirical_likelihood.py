@@ -1,0 +1,194 @@
+"""Empirical likelihood intervals of a weighted mean whose weights have a known mean.
+
+The data are sums over independent units (rows, or users): the number of rows `n`, the sum of their weights `w`, and
+the sum of weighted rewards `s`. The mean weight is 1 and rewards lie in [0, 1]. A value v is in the interval if
+some distribution makes the expectations of `s - v n` and of `w - n` zero, as well as those of further control
+variates, and is not much less likely than the observed one (Owen, *Empirical Likelihood*, 2001). As Karampatziakis,
+Langford and Mineiro (*Empirical likelihood for contextual bandits*, NeurIPS 2020) do, the distribution may also
+have mass on rows that were not observed: of the largest possible weight, with the lowest and the highest reward.
+That is what keeps the interval honest if rewards or large weights are rare.
+
+"Not much less likely" is usually taken from the chi-squared distribution, which holds for many observed rewards.
+Here it is taken from the exact Poisson interval for the effective number of rewarded rows: for no reward the upper
+bound is that of "the rule of three", and for many rewards both agree.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairbandits.jit import kernel
+
+Floats = NDArray[np.float64]
+
+# The weight of rows that were not observed: enough to be possible, too little to count.
+_UNOBSERVED = 1e-3
+# Below this, the likelihood of such rows is taken for negative.
+_BARRIER = 1e-6
+_MAX_STEPS = 60
+_TOLERANCE = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class WeightedUnits:
+    """Sums over the rows of independent units.
+
+    Attributes
+    ----------
+    rows, weights, rewards : arrays of shape (units,)
+        The number of rows, the sum of their weights, and the sum of weight times reward, which lies in [0, 1].
+    controls : array of shape (units, any)
+        Sums of further variables whose expectation is zero.
+    max_weight : float
+        The largest possible weight of a row.
+    """
+
+    rows: Floats
+    weights: Floats
+    rewards: Floats
+    controls: Floats
+    max_weight: float
+
+    @property
+    def effective_rewards(self) -> float:
+        """The number of equally weighted rewarded units that would tell as much (Kish)."""
+        return _kish(self.rewards)
+
+    @property
+    def effective_failures(self) -> float:
+        """The same for the units that were not rewarded."""
+        return _kish(self.weights - self.rewards)
+
+
+def _kish(values: Floats) -> float:
+    squares = float(values @ values)
+    return float(values.sum()) ** 2 / squares if squares else 0.0
+
+
+def likelihood_bounds(units: WeightedUnits, error: float) -> tuple[float, float]:
+    """Return the bounds of the mean reward, with error probability `error`.
+
+    Examples
+    --------
+    >>> one = np.ones(100)
+    >>> low, high = likelihood_bounds(WeightedUnits(one, one, 0.0 * one, np.empty((100, 0)), 1.0), 0.05)
+    >>> low, round(high, 3)
+    (0.0, 0.036)
+    """
+    profile = _Profile(units)
+    successes, failures = units.effective_rewards, units.effective_failures
+    low = max(_lower_drop(successes, error), _upper_drop(failures, error))
+    high = max(_upper_drop(successes, error), _lower_drop(failures, error))
+    return profile.bound(0.0, low), profile.bound(1.0, high)
+
+
+class _Profile:
+    """The profile likelihood of the mean reward."""
+
+    def __init__(self, units: WeightedUnits) -> None:
+        top = units.max_weight
+        # Rows that were not observed: rewarded and not, of the largest weight, and of weight zero.
+        self._rows = np.concatenate([units.rows, np.ones(3)])
+        self._rewards = np.concatenate([units.rewards, [top, 0.0, 0.0]])
+        n = units.rows.size
+        self._count = np.concatenate([np.ones(n), np.full(3, _UNOBSERVED)])
+        self._edge = np.concatenate([np.full(n, 1.0 / n), np.full(3, _BARRIER)])
+        weights = np.concatenate([units.weights, [top, top, 0.0]]) - self._rows
+        controls = np.vstack([units.controls, np.zeros((3, units.controls.shape[1]))])
+        columns = np.column_stack([weights, controls])
+        scale = np.sqrt((columns**2).mean(axis=0))
+        # A control that is always zero tells nothing; the others are scaled, so that Newton steps are well behaved.
+        self._columns = columns[:, scale > 0.0] / scale[scale > 0.0]
+        self._fitted, multiplier = self._maximum(self._columns, np.zeros(self._columns.shape[1]))
+        z = 1.0 + self._columns @ multiplier
+        shares = self._count * np.where(z >= self._edge, 1.0 / np.maximum(z, self._edge), 2.0 / self._edge)
+        self.value = float(np.clip(shares @ self._rewards / (shares @ self._rows), 0.0, 1.0))
+
+    def bound(self, end: float, drop: float) -> float:
+        """Return the value between the estimate and an end at which the log-likelihood has dropped."""
+        from scipy.optimize import brentq  # noqa: PLC0415 - slow to import
+
+        multiplier = np.zeros(1 + self._columns.shape[1])
+
+        def excess(value: float) -> float:
+            nonlocal multiplier
+            moments = np.column_stack([self._rewards - value * self._rows, self._columns])
+            found, multiplier = self._maximum(moments, multiplier)
+            return found - self._fitted - drop
+
+        if excess(end) <= 0.0:
+            return end
+        multiplier = np.zeros_like(multiplier)
+        return float(brentq(excess, self.value, end, xtol=1e-7, rtol=1e-7))
+
+    def _maximum(self, moments: Floats, start: Floats) -> tuple[float, Floats]:
+        """Return the maximum over multipliers of the sum of `log(1 + moments . multiplier)`, and where it is."""
+        multiplier = start
+        found, gradient, hessian = _derivatives(moments, self._count, self._edge, multiplier)
+        for _ in range(_MAX_STEPS if multiplier.size else 0):
+            ridge = 1e-12 * np.trace(hessian) * np.eye(multiplier.size)
+            step = np.linalg.solve(hessian + ridge, gradient)
+            decrement = float(gradient @ step)
+            if decrement < _TOLERANCE:
+                break
+            length = 1.0
+            while True:
+                trial = multiplier + length * step
+                new = _derivatives(moments, self._count, self._edge, trial)
+                if new[0] >= found + 1e-4 * length * decrement or length < _TOLERANCE:
+                    break
+                length /= 2.0
+            multiplier, (found, gradient, hessian) = trial, new
+        return found, multiplier
+
+
+@kernel()
+def _derivatives(moments: Floats, count: Floats, edge: Floats, multiplier: Floats) -> tuple[float, Floats, Floats]:
+    """Return the sum of logarithms, its gradient, and minus its Hessian.
+
+    Below an edge the logarithm continues as a parabola (Owen), so that it is defined everywhere and concave.
+    """
+    n, k = moments.shape
+    total, gradient, hessian = 0.0, np.zeros(k), np.zeros((k, k))
+    for i in range(n):
+        z = 1.0
+        for a in range(k):
+            z += moments[i, a] * multiplier[a]
+        if z >= edge[i]:
+            value, first, second = np.log(z), 1.0 / z, 1.0 / (z * z)
+        else:
+            ratio = z / edge[i]
+            value = np.log(edge[i]) - 1.5 + 2.0 * ratio - 0.5 * ratio * ratio
+            first, second = (2.0 - ratio) / edge[i], 1.0 / (edge[i] * edge[i])
+        total += count[i] * value
+        for a in range(k):
+            gradient[a] += count[i] * first * moments[i, a]
+            for b in range(a + 1):
+                hessian[a, b] += count[i] * second * moments[i, a] * moments[i, b]
+    for a in range(k):
+        for b in range(a):
+            hessian[b, a] = hessian[a, b]
+    return total, gradient, hessian
+
+
+def _upper_drop(count: float, error: float) -> float:
+    """Return how much the Poisson log-likelihood drops from its maximum to the exact upper bound."""
+    from scipy.special import gammaincinv  # noqa: PLC0415 - slow to import
+
+    return _drop(count, float(gammaincinv(count + 1.0, 1.0 - error / 2.0)))
+
+
+def _lower_drop(count: float, error: float) -> float:
+    """Return the same for the exact lower bound."""
+    from scipy.special import gammaincinv  # noqa: PLC0415 - slow to import
+
+    return _drop(count, float(gammaincinv(count, error / 2.0))) if count else float(np.log(2.0 / error))
+
+
+def _drop(count: float, bound: float) -> float:
+    from scipy.special import xlogy  # noqa: PLC0415 - slow to import
+
+    return float(bound - count - (xlogy(count, bound) - xlogy(count, count)))
