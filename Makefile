@@ -15,7 +15,7 @@ UNCOMPILED := tests/models/kernels tests/contexts/test_catalogue.py tests/fairne
   tests/logs/test_csv_files.py tests/audit/test_pair_index.py tests/audit/test_log_sums.py \
   tests/ope/test_estimator_sums.py tests/policies/test_batch_learning.py
 
-.PHONY: help test lint unit coverage oldest crash reproduce bench load guard docs clean
+.PHONY: help test lint unit coverage oldest crash reproduce simulations bench load guard docs clean
 
 help:
 	@echo "make reproduce   the paper's tables, figures and report, published beside measured (into results/)"
@@ -24,6 +24,7 @@ help:
 	@echo "make coverage    line coverage of src, with a floor"
 	@echo "make oldest      the tests with the oldest supported version of every dependency"
 	@echo "make crash       the service, killed twenty times while clients write: is anything lost?"
+	@echo "make simulations how often the intervals of an audit cover the truth, quickly; benchmarks/ has the full ones"
 	@echo "make bench       how fast it is beside its peers, measured in one run"
 	@echo "make load        how many decisions a second the service makes, beside an empty endpoint"
 	@echo "make guard       whether the working tree is slower than the previous commit on main"
@@ -74,6 +75,13 @@ crash: $(READY)
 reproduce: $(READY)
 	@echo "All tables and figures, 20 seeds: about two minutes on two cores. It can be interrupted, and goes on."
 	$(BIN)/fairbandits reproduce
+
+# The full simulations, 1,000 logs per cell, take hours; docs/audit.md has their results.
+simulations: $(READY)
+	@echo "Intervals of audits on simulated logs, 100 logs per cell: about six minutes on two cores."
+	$(BIN)/python benchmarks/audit_coverage.py --quick --logs 100
+	$(BIN)/python benchmarks/audit_decomposition.py --logs 100
+	$(BIN)/python benchmarks/audit_adjusted_coverage.py --logs 50
 
 bench: $(READY)
 	@echo "Ours and all peers, each in its own environment (kept in ~/.cache/fairbandits): about twelve minutes."

@@ -88,7 +88,7 @@ class Log:
         ----------
         source : path, address, list of paths, or dataframe
             A file (CSV, TSV or JSON lines, also compressed by gzip or zstd; Parquet; Arrow IPC or Feather), a
-            folder or a list of files of one format, a pattern such as "logs/*.csv", or a Hive-partitioned dataset
+            folder or a list of files of one format, a pattern such as `logs/*.csv`, or a Hive-partitioned dataset
             (folders named `column=value`); a database, given by a DuckDB file or a URL of SQLAlchemy; "-" for the
             standard input; or a dataframe of any kind that narwhals supports.
         roles : Roles, optional
