@@ -1,16 +1,16 @@
-"""Empirical likelihood intervals of a weighted mean whose weights have a known mean.
+"""Empirical likelihood intervals of a mean reward under importance weights.
 
-The data are sums over independent units (rows, or users): the number of rows `n`, the sum of their weights `w`, and
-the sum of weighted rewards `s`. The mean weight is 1 and rewards lie in [0, 1]. A value v is in the interval if
-some distribution makes the expectations of `s - v n` and of `w - n` zero, as well as those of further control
-variates, and is not much less likely than the observed one (Owen, *Empirical Likelihood*, 2001). As Karampatziakis,
-Langford and Mineiro (*Empirical likelihood for contextual bandits*, NeurIPS 2020) do, the distribution may also
-have mass on rows that were not observed: of the largest possible weight, with the lowest and the highest reward.
-That is what keeps the interval honest if rewards or large weights are rare.
+The data are sums over independent units (rows, or users): the number of rows `n`, the sum of their weights `w`,
+and the sum of weighted rewards `s`. The mean weight is 1, and rewards lie in [0, 1]. A value v is in the interval
+if a distribution that makes the expectations of `s - v n` and `w - n` zero, and those of further control variates,
+is not much less likely than the observed one (Owen, *Empirical Likelihood*, 2001). As Karampatziakis, Langford and
+Mineiro (*Empirical likelihood for contextual bandits*, NeurIPS 2020) do, the distribution may also have mass on
+rows that were not observed: of the largest possible weight, rewarded or not. That keeps the interval honest where
+rewards or large weights are rare.
 
 "Not much less likely" is usually taken from the chi-squared distribution, which holds for many observed rewards.
-Here it is taken from the exact Poisson interval for the effective number of rewarded rows: for no reward the upper
-bound is that of "the rule of three", and for many rewards both agree.
+Here it is taken from the exact Poisson interval for the effective number of rewarded units: without any reward the
+upper bound is that of the binomial distribution, and for many rewards both agree.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Floats = NDArray[np.float64]
 
 # The weight of rows that were not observed: enough to be possible, too little to count.
 _UNOBSERVED = 1e-3
-# Below this, the likelihood of such rows is taken for negative.
+# Below this, the likelihood of such a row is taken for negative.
 _BARRIER = 1e-6
 _MAX_STEPS = 60
 _TOLERANCE = 1e-9
@@ -39,7 +39,7 @@ class WeightedUnits:
     Attributes
     ----------
     rows, weights, rewards : arrays of shape (units,)
-        The number of rows, the sum of their weights, and the sum of weight times reward, which lies in [0, 1].
+        The number of rows, the sum of their weights, and the sum of weight times reward; rewards lie in [0, 1].
     controls : array of shape (units, any)
         Sums of further variables whose expectation is zero.
     max_weight : float
@@ -55,26 +55,35 @@ class WeightedUnits:
     @property
     def effective_rewards(self) -> float:
         """The number of equally weighted rewarded units that would tell as much (Kish)."""
-        return _kish(self.rewards)
+        return kish(self.rewards)
 
     @property
     def effective_failures(self) -> float:
-        """The same for the units that were not rewarded."""
-        return _kish(self.weights - self.rewards)
+        """The same for what the units could have been rewarded in addition."""
+        return kish(self.weights - self.rewards)
 
 
-def _kish(values: Floats) -> float:
+def kish(values: Floats) -> float:
+    """Return the effective number of values, `(sum x)^2 / sum x^2`; 0 if all are zero.
+
+    Examples
+    --------
+    >>> kish(np.array([1.0, 1.0, 0.0])), round(kish(np.array([9.0, 1.0])), 2)
+    (2.0, 1.22)
+    """
     squares = float(values @ values)
     return float(values.sum()) ** 2 / squares if squares else 0.0
 
 
-def likelihood_bounds(units: WeightedUnits, error: float) -> tuple[float, float]:
-    """Return the bounds of the mean reward, with error probability `error`.
+def likelihood_interval(units: WeightedUnits, error: float) -> tuple[float, float, float]:
+    """Return the estimate of the mean reward, and its bounds with error probability `error`.
 
     Examples
     --------
+    None of 100 rows was rewarded:
+
     >>> one = np.ones(100)
-    >>> low, high = likelihood_bounds(WeightedUnits(one, one, 0.0 * one, np.empty((100, 0)), 1.0), 0.05)
+    >>> _, low, high = likelihood_interval(WeightedUnits(one, one, 0.0 * one, np.empty((100, 0)), 1.0), 0.05)
     >>> low, round(high, 3)
     (0.0, 0.036)
     """
@@ -82,25 +91,24 @@ def likelihood_bounds(units: WeightedUnits, error: float) -> tuple[float, float]
     successes, failures = units.effective_rewards, units.effective_failures
     low = max(_lower_drop(successes, error), _upper_drop(failures, error))
     high = max(_upper_drop(successes, error), _lower_drop(failures, error))
-    return profile.bound(0.0, low), profile.bound(1.0, high)
+    return profile.value, profile.bound(0.0, low), profile.bound(1.0, high)
 
 
 class _Profile:
     """The profile likelihood of the mean reward."""
 
     def __init__(self, units: WeightedUnits) -> None:
-        top = units.max_weight
-        # Rows that were not observed: rewarded and not, of the largest weight, and of weight zero.
+        n, top = units.rows.size, units.max_weight
+        # Rows that were not observed: of the largest weight, rewarded and not, and of weight zero.
         self._rows = np.concatenate([units.rows, np.ones(3)])
         self._rewards = np.concatenate([units.rewards, [top, 0.0, 0.0]])
-        n = units.rows.size
         self._count = np.concatenate([np.ones(n), np.full(3, _UNOBSERVED)])
         self._edge = np.concatenate([np.full(n, 1.0 / n), np.full(3, _BARRIER)])
         weights = np.concatenate([units.weights, [top, top, 0.0]]) - self._rows
         controls = np.vstack([units.controls, np.zeros((3, units.controls.shape[1]))])
         columns = np.column_stack([weights, controls])
         scale = np.sqrt((columns**2).mean(axis=0))
-        # A control that is always zero tells nothing; the others are scaled, so that Newton steps are well behaved.
+        # A control that is always zero tells nothing. The others are scaled, so that Newton steps behave well.
         self._columns = columns[:, scale > 0.0] / scale[scale > 0.0]
         self._fitted, multiplier = self._maximum(self._columns, np.zeros(self._columns.shape[1]))
         z = 1.0 + self._columns @ multiplier
@@ -108,7 +116,7 @@ class _Profile:
         self.value = float(np.clip(shares @ self._rewards / (shares @ self._rows), 0.0, 1.0))
 
     def bound(self, end: float, drop: float) -> float:
-        """Return the value between the estimate and an end at which the log-likelihood has dropped."""
+        """Return the value between the estimate and an end at which the log-likelihood has dropped so much."""
         from scipy.optimize import brentq  # noqa: PLC0415 - slow to import
 
         multiplier = np.zeros(1 + self._columns.shape[1])
@@ -122,6 +130,8 @@ class _Profile:
         if excess(end) <= 0.0:
             return end
         multiplier = np.zeros_like(multiplier)
+        if excess(self.value) >= 0.0:  # by rounding, if all units are alike
+            return self.value
         return float(brentq(excess, self.value, end, xtol=1e-7, rtol=1e-7))
 
     def _maximum(self, moments: Floats, start: Floats) -> tuple[float, Floats]:
