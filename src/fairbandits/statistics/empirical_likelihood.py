@@ -15,6 +15,7 @@ upper bound is that of the binomial distribution, and for many rewards both agre
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -52,16 +53,6 @@ class WeightedUnits:
     controls: Floats
     max_weight: float
 
-    @property
-    def effective_rewards(self) -> float:
-        """The number of equally weighted rewarded units that would tell as much (Kish)."""
-        return kish(self.rewards)
-
-    @property
-    def effective_failures(self) -> float:
-        """The same for what the units could have been rewarded in addition."""
-        return kish(self.weights - self.rewards)
-
 
 def kish(values: Floats) -> float:
     """Return the effective number of values, `(sum x)^2 / sum x^2`; 0 if all are zero.
@@ -87,33 +78,77 @@ def likelihood_interval(units: WeightedUnits, error: float) -> tuple[float, floa
     >>> low, round(high, 3)
     (0.0, 0.036)
     """
-    profile = _Profile(units)
-    successes, failures = units.effective_rewards, units.effective_failures
+    # The effective numbers of rewarded units, and of what they could have been rewarded in addition.
+    successes, failures = kish(units.rewards), kish(units.weights - units.rewards)
     low = max(_lower_drop(successes, error), _upper_drop(failures, error))
     high = max(_upper_drop(successes, error), _lower_drop(failures, error))
+    top = units.max_weight
+    moments = np.column_stack([units.weights - units.rows, units.controls])
+    # Rows that were not observed: of the largest weight, rewarded and not, and of weight zero.
+    profile = _Profile(units.rows, units.rewards, moments, [(top, top), (0.0, top), (0.0, 0.0)], (0.0, 1.0))
     return profile.value, profile.bound(0.0, low), profile.bound(1.0, high)
 
 
-class _Profile:
-    """The profile likelihood of the mean reward."""
+def improvement_interval(units: WeightedUnits, logged: Floats, error: float) -> tuple[float, float, float]:
+    """Return the estimate of the mean reward minus that of the logged rows, and its bounds.
 
-    def __init__(self, units: WeightedUnits) -> None:
-        n, top = units.rows.size, units.max_weight
-        # Rows that were not observed: of the largest weight, rewarded and not, and of weight zero.
-        self._rows = np.concatenate([units.rows, np.ones(3)])
-        self._rewards = np.concatenate([units.rewards, [top, 0.0, 0.0]])
-        self._count = np.concatenate([np.ones(n), np.full(3, _UNOBSERVED)])
-        self._edge = np.concatenate([np.full(n, 1.0 / n), np.full(3, _BARRIER)])
-        weights = np.concatenate([units.weights, [top, top, 0.0]]) - self._rows
-        controls = np.vstack([units.controls, np.zeros((3, units.controls.shape[1]))])
-        columns = np.column_stack([weights, controls])
+    Parameters
+    ----------
+    units : WeightedUnits
+        The units.
+    logged : array of shape (units,)
+        The sum of the rewards of each unit.
+    error : float
+        The error probability.
+    """
+    rewarded = min(kish(units.rewards), kish(logged))
+    low, high = _lower_drop(rewarded, error), _upper_drop(rewarded, error)
+    top = units.max_weight
+    moments = np.column_stack([units.weights - units.rows, units.controls])
+    unobserved = [(top - 1.0, top), (0.0, top), (-1.0, 0.0), (0.0, 0.0)]
+    profile = _Profile(units.rows, units.rewards - logged, moments, unobserved, (-1.0, 1.0))
+    drop = max(low, high)
+    return profile.value, profile.bound(-1.0, drop), profile.bound(1.0, drop)
+
+
+class _Profile:
+    """The profile likelihood of a mean.
+
+    Parameters
+    ----------
+    rows, values : arrays of shape (units,)
+        The number of rows, and the sum of the variable whose mean per row is estimated.
+    moments : array of shape (units, any)
+        Variables whose expectation is zero; the first one is the sum of the weights minus the number of rows.
+    unobserved : sequence of pairs
+        The value and the weight of rows that were not observed.
+    bounds : tuple of two floats
+        The lowest and the highest possible mean.
+    """
+
+    def __init__(
+        self,
+        rows: Floats,
+        values: Floats,
+        moments: Floats,
+        unobserved: Sequence[tuple[float, float]],
+        bounds: tuple[float, float],
+    ) -> None:
+        n, extra = rows.size, len(unobserved)
+        self._rows = np.concatenate([rows, np.ones(extra)])
+        self._values = np.concatenate([values, [value for value, _ in unobserved]])
+        self._count = np.concatenate([np.ones(n), np.full(extra, _UNOBSERVED)])
+        self._edge = np.concatenate([np.full(n, 1.0 / n), np.full(extra, _BARRIER)])
+        further = np.zeros((extra, moments.shape[1]))
+        further[:, 0] = [weight - 1.0 for _, weight in unobserved]
+        columns = np.vstack([moments, further])
         scale = np.sqrt((columns**2).mean(axis=0))
         # A control that is always zero tells nothing. The others are scaled, so that Newton steps behave well.
         self._columns = columns[:, scale > 0.0] / scale[scale > 0.0]
         self._fitted, multiplier = self._maximum(self._columns, np.zeros(self._columns.shape[1]))
         z = 1.0 + self._columns @ multiplier
         shares = self._count * np.where(z >= self._edge, 1.0 / np.maximum(z, self._edge), 2.0 / self._edge)
-        self.value = float(np.clip(shares @ self._rewards / (shares @ self._rows), 0.0, 1.0))
+        self.value = float(np.clip(shares @ self._values / (shares @ self._rows), *bounds))
 
     def bound(self, end: float, drop: float) -> float:
         """Return the value between the estimate and an end at which the log-likelihood has dropped so much."""
@@ -123,7 +158,7 @@ class _Profile:
 
         def excess(value: float) -> float:
             nonlocal multiplier
-            moments = np.column_stack([self._rewards - value * self._rows, self._columns])
+            moments = np.column_stack([self._values - value * self._rows, self._columns])
             found, multiplier = self._maximum(moments, multiplier)
             return found - self._fitted - drop
 
