@@ -22,8 +22,7 @@ from numpy.typing import NDArray
 from fairbandits import EpsilonGreedy, Policy
 from fairbandits.logs import Log, Roles
 from fairbandits.ope import evaluate
-from fairbandits.ope.results import ESTIMATOR_NAMES, EstimatorResult
-from fairbandits.ope.value_estimate import ValueEstimate
+from fairbandits.ope.results import ESTIMATOR_NAMES, Estimate, EstimatorResult
 
 Floats = NDArray[np.float64]
 
@@ -98,7 +97,7 @@ def trained_policy(world: World) -> Policy:
     return policy
 
 
-def estimates(result: EstimatorResult) -> Iterator[tuple[str, ValueEstimate | None]]:
+def estimates(result: EstimatorResult) -> Iterator[tuple[str, Estimate | None]]:
     """Yield the estimate of each quantity."""
     yield "overall", result.value.overall
     yield from ((name, result.value.by_group["sex"][name]) for name in GROUPS)

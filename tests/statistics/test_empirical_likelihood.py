@@ -108,7 +108,7 @@ def test_units_of_several_rows():
 def test_improvements_are_paired():
     rng = np.random.default_rng(4)
     n = 4_000
-    # The evaluated policy differs from the logging policy in a tenth of the rows, so the improvement is known well.
+    # The evaluated policy differs from the logging policy in a tenth of the rows, so the gain is known well.
     weight = np.where(rng.random(n) < 0.1, rng.choice([0.0, 2.0], n), 1.0)
     reward = (rng.random(n) < 0.5) * 1.0
     units = units_of(weight, reward)

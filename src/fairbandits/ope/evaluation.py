@@ -14,8 +14,7 @@ from fairbandits.ope.log_survey import survey_log
 from fairbandits.ope.passes import FirstPass, first_pass, second_pass
 from fairbandits.ope.policy_sums import estimator_result
 from fairbandits.ope.replay import replay_learning
-from fairbandits.ope.results import Evaluation, GroupedValue, PolicyEvaluation
-from fairbandits.ope.value_estimate import ValueEstimate
+from fairbandits.ope.results import Estimate, Evaluation, GroupedValue, PolicyEvaluation
 
 
 def evaluate(
@@ -119,7 +118,7 @@ def _replay(setup: EvaluationSetup, first: FirstPass, candidate: Candidate) -> P
     sums = replay_learning(candidate, setup, first.summary.min_propensity)
     groups = setup.survey.groups
     result = estimator_result(sums, groups, setup.settings.confidence)
-    no_improvement: GroupedValue[ValueEstimate | None] = GroupedValue.from_index(groups, lambda _: None)
+    no_improvement: GroupedValue[Estimate | None] = GroupedValue.from_index(groups, lambda _: None)
     accepted = f"{sums.rows():,} of {first.summary.n_rewards:,} rows, those on which it agreed with the log"
     start = f", starting from {before:,} rewards" if before else ""
     return PolicyEvaluation(

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, hstack
 
+from fairbandits.logs.byte_kernels import Keys
 from fairbandits.logs.chunk import Chunk
 from fairbandits.logs.encoder import Features
 from fairbandits.ope.group_index import GroupIndex
@@ -42,6 +43,8 @@ class LogRows:
         The numbers of the row's groups.
     contexts : tuple of matrices
         The user's features, for each of several encoders.
+    user : array of uint64 or None
+        The key of the user, 0 if it is unknown.
     """
 
     numbers: Ints
@@ -51,6 +54,7 @@ class LogRows:
     propensity: Floats | None
     groups: Ints
     contexts: tuple[Features, ...]
+    user: Keys | None = None
 
     def __len__(self) -> int:
         return len(self.arm)
@@ -67,6 +71,7 @@ class LogRows:
             np.full(len(chunk), 1.0 / len(survey.arms)) if uniform else chunk.propensity,
             survey.groups.encode(chunk.group, len(chunk)),
             tuple(each.contexts for each in chunks if each.contexts is not None),
+            chunk.user,
         )
         has_reward = ~np.isnan(chunk.reward)
         return rows if has_reward.all() else rows.select(has_reward)
@@ -81,6 +86,7 @@ class LogRows:
             None if self.propensity is None else self.propensity[rows],
             self.groups[rows],
             tuple(contexts[rows] for contexts in self.contexts),
+            None if self.user is None else self.user[rows],
         )
 
     def evaluation_rows(self) -> LogRows:

@@ -12,6 +12,7 @@ from fairbandits.ope.estimator_sums import EstimatorSums, EstimatorTerms
 from fairbandits.ope.evaluation_setup import EvaluationSetup
 from fairbandits.ope.log_rows import LogRows, reward_features
 from fairbandits.ope.log_summary import LogSummary
+from fairbandits.ope.log_units import LogUnits
 from fairbandits.ope.policy_sums import PolicySums
 from fairbandits.ope.training import PolicyTrainer
 
@@ -67,7 +68,8 @@ def first_pass(setup: EvaluationSetup, with_model: bool) -> FirstPass:
 def second_pass(setup: EvaluationSetup, first: FirstPass) -> list[PolicySums]:
     """Read the evaluation rows again, and return the sums of each policy."""
     model, groups = first.model, setup.survey.groups
-    all_sums = [PolicySums(first.summary, model, setup.settings.clip) for _ in setup.candidates]
+    units = LogUnits(setup.survey.rows)
+    all_sums = [PolicySums(first.summary, model, setup.settings.clip, units) for _ in setup.candidates]
     n_columns = max(len(setup.survey.arms), model.width if model else 1)
     for _, rows in setup.read():
         for batch in rows.evaluation_rows().batches(n_columns):
@@ -77,6 +79,7 @@ def second_pass(setup: EvaluationSetup, first: FirstPass) -> list[PolicySums]:
                 predictions = model.predict(features, assign_folds(batch.numbers, _FOLDS))
                 residual = batch.reward - predictions[np.arange(len(batch)), batch.arm]
                 model.add_residuals(features, batch.arm, residual)
+            unit = units.numbers(batch.user, batch.numbers, batch.groups)
             labels = groups.decode(batch.groups)
             for candidate, sums in zip(setup.candidates, all_sums, strict=True):
                 offers, encoder = setup.offers(candidate)
@@ -85,7 +88,7 @@ def second_pass(setup: EvaluationSetup, first: FirstPass) -> list[PolicySums]:
                     scores = candidate.policy.score(few, labels[:_CHECKED_ROWS])
                     sums.has_fairness_term = bool(scores.fairness.any())
                 offer = offers.offer_many(batch.contexts[encoder], labels)
-                sums.add(batch, candidate.policy.probabilities(offer, labels), predictions, features)
+                sums.add(batch, candidate.policy.probabilities(offer, labels), predictions, features, unit)
     return all_sums
 
 

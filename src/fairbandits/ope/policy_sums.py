@@ -13,8 +13,10 @@ from fairbandits.ope import estimators
 from fairbandits.ope.cross_fitting import CrossFittedRidge, rows_by_value
 from fairbandits.ope.estimator_sums import EstimatorSums, EstimatorTerms
 from fairbandits.ope.group_index import OVERALL, GroupIndex
+from fairbandits.ope.headline import COLUMNS, Headline
 from fairbandits.ope.log_rows import LogRows
 from fairbandits.ope.log_summary import LogSummary
+from fairbandits.ope.log_units import Codes, LogUnits, UnitColumns
 from fairbandits.ope.results import EstimatorResult, GroupedValue, PolicyEvaluation, PolicyGap
 from fairbandits.ope.value_estimate import ValueEstimate
 
@@ -37,9 +39,14 @@ class PolicySums:
         The reward model.
     clip : float, optional
         The maximum importance weight.
+    units : LogUnits
+        The units of the log.
     """
 
-    def __init__(self, summary: LogSummary, model: CrossFittedRidge | None, clip: float | None) -> None:
+    def __init__(
+        self, summary: LogSummary, model: CrossFittedRidge | None, clip: float | None, units: LogUnits
+    ) -> None:
+        self._units, self._columns = units, UnitColumns(len(COLUMNS))
         self._summary, self._groups, self._model = summary, summary.survey.groups, model
         self._clip = np.inf if clip is None else clip
         n_groups, n_arms = summary.arm_counts.shape
@@ -54,7 +61,12 @@ class PolicySums:
         self.has_fairness_term: bool | None = None
 
     def add(
-        self, rows: LogRows, probabilities: Floats, predictions: Floats | None, features: Features | None
+        self,
+        rows: LogRows,
+        probabilities: Floats,
+        predictions: Floats | None,
+        features: Features | None,
+        unit: Codes,
     ) -> None:
         """Add evaluation rows.
 
@@ -68,8 +80,13 @@ class PolicySums:
             The predictions of the reward model.
         features : array or scipy sparse of shape (n_rows, width), or None
             The features of the reward model.
+        unit : array of int
+            The unit of each row.
         """
-        for name, terms in self._terms(rows, probabilities, predictions).items():
+        all_terms = self._terms(rows, probabilities, predictions)
+        if "ips" in all_terms:
+            self._columns.add(unit, self._unit_columns(rows, probabilities, all_terms), len(self._units))
+        for name, terms in all_terms.items():
             new = EstimatorSums(len(self._groups), self._summary.survey.mean_reward)
             self._sums.setdefault(name, new).add(terms, rows.reward, rows.groups)
         for column in rows.groups.T:
@@ -95,6 +112,14 @@ class PolicySums:
                 terms["doubly_robust"] = estimators.doubly_robust_terms(direct, w, residual)
         return terms
 
+    def _unit_columns(self, rows: LogRows, probabilities: Floats, terms: dict[str, EstimatorTerms]) -> Floats:
+        """Return the variables of the headline for each row."""
+        weight, weighted = terms["ips"].weight, terms["ips"].numerator
+        # Of the doubly robust terms, all but the weighted reward: zero in expectation.
+        control = weighted - terms["doubly_robust"].numerator if "doubly_robust" in terms else np.zeros(len(rows))
+        unsupported = probabilities[:, self.arm_counts[OVERALL] == 0].sum(axis=1)
+        return np.column_stack([np.ones(len(rows)), weight, weighted, control, rows.reward, unsupported])
+
     def _weights(self, probability: Floats, propensity: Floats) -> Floats:
         """Return the clipped importance weights, and record how much was clipped."""
         full = estimators.importance_weights(probability, propensity)
@@ -109,7 +134,7 @@ class PolicySums:
         return PolicyEvaluation(
             title,
             training,
-            {name: self._result(name, confidence) for name in self._sums},
+            {**self._headline(confidence), **{name: self._result(name, confidence) for name in self._sums}},
             GroupedValue.from_index(self._groups, weighted.effective_rows),
             GroupedValue.from_index(self._groups, weighted.mean_weight) if "ips" in self._sums else None,
             GroupedValue.from_index(self._groups, self.unsupported),
@@ -129,6 +154,12 @@ class PolicySums:
         counts = self.arm_counts[group]
         rows = counts.sum()
         return float(self.arm_probabilities[group][counts == 0].sum() / rows) if rows else 0.0
+
+    def _headline(self, confidence: float) -> dict[str, EstimatorResult]:
+        if "ips" not in self._sums:
+            return {}
+        top = min(1.0 / self._summary.min_propensity, self._clip)
+        return {"likelihood": Headline(self._units, self._columns, top, confidence).result(self._groups)}
 
     def _result(self, name: str, confidence: float) -> EstimatorResult:
         extra = self._model_variance(self._model) if name == "direct_method" and self._model is not None else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,12 +18,54 @@ T = TypeVar("T")
 
 #: The names of the estimators in reports, the preferred one first.
 ESTIMATOR_NAMES: dict[str, str] = {
+    "likelihood": "empirical likelihood",
     "doubly_robust": "doubly robust",
     "snips": "SNIPS",
     "ips": "IPS",
     "direct_method": "direct method",
     "replay": "replay",
 }
+
+
+@dataclass(frozen=True)
+class BoundedValue:
+    """An estimate with a confidence interval, both within the possible range.
+
+    Attributes
+    ----------
+    value, low, high : float
+        The estimate and its bounds.
+    confidence : float
+        The confidence of the interval.
+    """
+
+    value: float
+    low: float
+    high: float
+    confidence: float
+
+    @property
+    def excludes_zero(self) -> bool:
+        """Whether the interval excludes zero."""
+        return self.low > 0.0 or self.high < 0.0
+
+    def minus(self, other: BoundedValue) -> BoundedValue:
+        """Return the difference from an independent estimate (MOVER)."""
+        difference = self.value - other.value
+        down = math.hypot(self.value - self.low, other.high - other.value)
+        up = math.hypot(self.high - self.value, other.value - other.low)
+        return BoundedValue(difference, difference - down, difference + up, self.confidence)
+
+    def negated(self) -> BoundedValue:
+        """Return the estimate of the negative value."""
+        return BoundedValue(-self.value, -self.high, -self.low, self.confidence)
+
+    def to_dict(self) -> dict[str, float]:
+        """Return the estimate as JSON values."""
+        return {"value": self.value, "low": self.low, "high": self.high}
+
+
+Estimate = ValueEstimate | BoundedValue
 
 
 @dataclass(frozen=True)
@@ -68,7 +111,7 @@ class PolicyGap:
         The attribute.
     first, second : label
         The groups.
-    estimate : ValueEstimate
+    estimate : ValueEstimate or BoundedValue
         The mean reward of the first group minus that of the second. With more than two groups, the intervals
         of all pairs hold jointly.
     """
@@ -76,7 +119,7 @@ class PolicyGap:
     attribute: str
     first: Label
     second: Label
-    estimate: ValueEstimate
+    estimate: Estimate
 
     def swapped(self) -> PolicyGap:
         """Return the gap with the groups swapped."""
@@ -103,8 +146,8 @@ class EstimatorResult:
         The gaps between all pairs of groups of each attribute.
     """
 
-    value: GroupedValue[ValueEstimate | None]
-    improvement: GroupedValue[ValueEstimate | None]
+    value: GroupedValue[Estimate | None]
+    improvement: GroupedValue[Estimate | None]
     gaps: tuple[PolicyGap, ...]
 
     def largest_gap(self, attribute: str) -> PolicyGap | None:
@@ -237,5 +280,5 @@ class Evaluation:
         }
 
 
-def _estimate_to_dict(estimate: ValueEstimate | None) -> dict[str, float] | None:
+def _estimate_to_dict(estimate: Estimate | None) -> dict[str, float] | None:
     return None if estimate is None else estimate.to_dict()

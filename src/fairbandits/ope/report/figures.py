@@ -7,8 +7,7 @@ from textwrap import shorten
 from typing import TYPE_CHECKING, Any
 
 from fairbandits.categorical import Label
-from fairbandits.ope.results import EstimatorResult, Evaluation
-from fairbandits.ope.value_estimate import ValueEstimate
+from fairbandits.ope.results import Estimate, EstimatorResult, Evaluation
 from fairbandits.report import figure_style
 from fairbandits.report.interval_plots import GREY, WIDTH, add_grid, draw_interval, label_rows
 
@@ -34,7 +33,7 @@ def values(evaluation: Evaluation, attribute: str | None) -> Figure:
         axes = figure.subplots()
         handles: dict[str, Any] = {}
         for row, result in enumerate(results.values()):
-            by_group: Mapping[Label, ValueEstimate | None] = (
+            by_group: Mapping[Label, Estimate | None] = (
                 {} if attribute is None else result.value.by_group[attribute]
             )
             estimates = [("overall", result.value.overall), *((str(label), by_group[label]) for label in groups)]
@@ -72,7 +71,7 @@ def gaps(evaluation: Evaluation, attribute: str) -> Figure:
     return figure
 
 
-def _draw(axes: Axes, estimate: ValueEstimate, y: float, number: int) -> Any:
+def _draw(axes: Axes, estimate: Estimate, y: float, number: int) -> Any:
     colour = figure_style.INK if number == 0 else figure_style.line_style(number - 1)[0]
     marker = _MARKERS[number % len(_MARKERS)]
     bounds = estimate.value, estimate.low, estimate.high

@@ -7,8 +7,7 @@ from html import escape
 
 from fairbandits.ope.report import figures
 from fairbandits.ope.report.sentences import EvaluationSentences, worst_off
-from fairbandits.ope.results import ESTIMATOR_NAMES, EstimatorResult, Evaluation, PolicyEvaluation
-from fairbandits.ope.value_estimate import ValueEstimate
+from fairbandits.ope.results import ESTIMATOR_NAMES, Estimate, EstimatorResult, Evaluation, PolicyEvaluation
 from fairbandits.report import elements
 from fairbandits.report.figure_style import as_svg
 from fairbandits.report.page import html_table, render_page, svg_figure
@@ -77,7 +76,7 @@ def _figures(evaluation: Evaluation, sentences: EvaluationSentences, attribute: 
     return f"{heading}{elements.figures(drawings)}"
 
 
-def _describe(sentences: EvaluationSentences, estimates: dict[str, ValueEstimate | None]) -> str:
+def _describe(sentences: EvaluationSentences, estimates: dict[str, Estimate | None]) -> str:
     return "; ".join(
         f"{title}: {_NO_ESTIMATE}"
         if estimate is None
@@ -151,7 +150,7 @@ def _warnings(evaluation: Evaluation) -> str:
     return elements.bullet_list("Warnings", evaluation.warnings)
 
 
-def _cell(sentences: EvaluationSentences, estimate: ValueEstimate | None, *notes: str) -> str:
+def _cell(sentences: EvaluationSentences, estimate: Estimate | None, *notes: str) -> str:
     if estimate is None:
         return _NO_ESTIMATE
     return elements.with_small_print(sentences.number(estimate.value), sentences.interval(estimate), *notes)

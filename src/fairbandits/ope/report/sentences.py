@@ -5,8 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from fairbandits.ope.results import ESTIMATOR_NAMES, EstimatorResult, Evaluation, PolicyEvaluation, PolicyGap
-from fairbandits.ope.value_estimate import ValueEstimate
+from fairbandits.ope.results import (
+    ESTIMATOR_NAMES,
+    Estimate,
+    EstimatorResult,
+    Evaluation,
+    PolicyEvaluation,
+    PolicyGap,
+)
 from fairbandits.report.phrases import confidence_label, describe_users, number_formatter
 
 
@@ -28,7 +34,7 @@ class EvaluationSentences:
         digits = min(max(2 - math.floor(math.log10(size)), 0), 6) if size else 3
         self.number = number_formatter(digits)
 
-    def interval(self, estimate: ValueEstimate) -> str:
+    def interval(self, estimate: Estimate) -> str:
         """Return the confidence interval of an estimate."""
         return f"{self.number(estimate.low)} to {self.number(estimate.high)}"
 
@@ -103,7 +109,7 @@ class EvaluationSentences:
         return f"{first} received {self.number(gap.estimate.value)} more reward than {second}"
 
 
-def worst_off(result: EstimatorResult, attribute: str) -> tuple[str, ValueEstimate] | None:
+def worst_off(result: EstimatorResult, attribute: str) -> tuple[str, Estimate] | None:
     """Return the group of an attribute with the lowest mean reward, and its estimate."""
     known = [(str(label), value) for label, value in result.value.by_group[attribute].items() if value is not None]
     return min(known, key=lambda pair: pair[1].value, default=None)
