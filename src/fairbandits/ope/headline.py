@@ -54,23 +54,25 @@ class Headline:
             # Bonferroni over all pairs
             error = (1.0 - self._confidence) / max(len(pairs), 1)
             for (first, one), (second, two) in pairs:
-                gaps.append(
-                    PolicyGap(attribute, first, second, self.value(one, error).minus(self.value(two, error)))
-                )
+                values = self.value(one, error), self.value(two, error)
+                if values[0] is not None and values[1] is not None:
+                    gaps.append(PolicyGap(attribute, first, second, values[0].minus(values[1])))
         return EstimatorResult(
             GroupedValue.from_index(groups, self.value),
             GroupedValue.from_index(groups, self.improvement),
             tuple(gaps),
         )
 
-    def value(self, group: int, error: float | None = None) -> BoundedValue:
-        """Return the mean reward in a group, from 0 to 1.
+    def value(self, group: int, error: float | None = None) -> BoundedValue | None:
+        """Return the mean reward in a group, from 0 to 1; None without rows.
 
         Where the policy chooses arms that the log never shows, nothing is known of their rewards: the lower bound
         counts them as 0 and the upper bound as 1.
         """
         error = 1.0 - self._confidence if error is None else error
         table = self._table(group)
+        if not len(table):
+            return None
         unknown = table[:, UNSUPPORTED]
         lowest = self._bounded(table, np.zeros_like(unknown), error)
         highest = self._bounded(table, unknown, error) if unknown.any() else lowest

@@ -83,10 +83,11 @@ class PolicySums:
         unit : array of int
             The unit of each row.
         """
-        all_terms = self._terms(rows, probabilities, predictions)
-        if "ips" in all_terms:
-            self._columns.add(unit, self._unit_columns(rows, probabilities, all_terms), len(self._units))
-        for name, terms in all_terms.items():
+        if rows.propensity is not None:
+            self._columns.add(
+                unit, self._unit_columns(rows, rows.propensity, probabilities, predictions), len(self._units)
+            )
+        for name, terms in self._terms(rows, probabilities, predictions).items():
             new = EstimatorSums(len(self._groups), self._summary.survey.mean_reward)
             self._sums.setdefault(name, new).add(terms, rows.reward, rows.groups)
         for column in rows.groups.T:
@@ -112,11 +113,18 @@ class PolicySums:
                 terms["doubly_robust"] = estimators.doubly_robust_terms(direct, w, residual)
         return terms
 
-    def _unit_columns(self, rows: LogRows, probabilities: Floats, terms: dict[str, EstimatorTerms]) -> Floats:
+    def _unit_columns(
+        self, rows: LogRows, propensity: Floats, probabilities: Floats, predictions: Floats | None
+    ) -> Floats:
         """Return the variables of the headline for each row."""
-        weight, weighted = terms["ips"].weight, terms["ips"].numerator
-        # Of the doubly robust terms, all but the weighted reward: zero in expectation.
-        control = weighted - terms["doubly_robust"].numerator if "doubly_robust" in terms else np.zeros(len(rows))
+        # Not clipped: only then is the mean weight 1.
+        weight = estimators.importance_weights(probabilities[np.arange(len(rows)), rows.arm], propensity)
+        weighted = weight * rows.reward
+        control = np.zeros(len(rows))
+        if predictions is not None:
+            # Of the doubly robust terms, all but the weighted reward: zero in expectation.
+            chosen = predictions[np.arange(len(rows)), rows.arm]
+            control = weight * chosen - np.einsum("ij,ij->i", probabilities, predictions)
         unsupported = probabilities[:, self.arm_counts[OVERALL] == 0].sum(axis=1)
         return np.column_stack([np.ones(len(rows)), weight, weighted, control, rows.reward, unsupported])
 
@@ -158,7 +166,7 @@ class PolicySums:
     def _headline(self, confidence: float) -> dict[str, EstimatorResult]:
         if "ips" not in self._sums:
             return {}
-        top = min(1.0 / self._summary.min_propensity, self._clip)
+        top = 1.0 / self._summary.min_propensity
         return {"likelihood": Headline(self._units, self._columns, top, confidence).result(self._groups)}
 
     def _result(self, name: str, confidence: float) -> EstimatorResult:

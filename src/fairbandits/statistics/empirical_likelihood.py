@@ -30,6 +30,7 @@ _UNOBSERVED = 1e-3
 # Below this, the likelihood of such a row is taken for negative.
 _BARRIER = 1e-6
 _MAX_STEPS = 60
+_PRECISION = 1e-7
 _TOLERANCE = 1e-9
 
 
@@ -152,8 +153,6 @@ class _Profile:
 
     def bound(self, end: float, drop: float) -> float:
         """Return the value between the estimate and an end at which the log-likelihood has dropped so much."""
-        from scipy.optimize import brentq  # noqa: PLC0415 - slow to import
-
         multiplier = np.zeros(1 + self._columns.shape[1])
 
         def excess(value: float) -> float:
@@ -165,9 +164,15 @@ class _Profile:
         if excess(end) <= 0.0:
             return end
         multiplier = np.zeros_like(multiplier)
-        if excess(self.value) >= 0.0:  # by rounding, if all units are alike
-            return self.value
-        return float(brentq(excess, self.value, end, xtol=1e-7, rtol=1e-7))
+        inside, outside = self.value, end
+        # Bisection, because near the end the likelihood is steep. The result is the bound on the safe side.
+        while abs(outside - inside) > _PRECISION:
+            middle = (inside + outside) / 2.0
+            if excess(middle) <= 0.0:
+                inside = middle
+            else:
+                outside = middle
+        return outside
 
     def _maximum(self, moments: Floats, start: Floats) -> tuple[float, Floats]:
         """Return the maximum over multipliers of the sum of `log(1 + moments . multiplier)`, and where it is."""
