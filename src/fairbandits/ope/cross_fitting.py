@@ -106,7 +106,8 @@ class CrossFittedRidge:
         misspecified model.
         """
         total = 0.0
-        for arm in range(len(self._residual_sums.count)):
+        # The sums have room for more arms than have appeared.
+        for arm in np.flatnonzero(self._residual_sums.count):
             bread = self._bank.inverse_of(arm) @ weights[arm]
             total += float(bread @ unpacked(self._residual_sums.gram[arm], self.width) @ bread)
         return total
