@@ -107,7 +107,7 @@ class CrossFittedRidge:
         """
         total = 0.0
         # The sums have room for more arms than have appeared.
-        for arm in np.flatnonzero(self._residual_sums.count):
+        for arm in np.flatnonzero(self._residual_sums.count).tolist():
             bread = self._bank.inverse_of(arm) @ weights[arm]
             total += float(bread @ unpacked(self._residual_sums.gram[arm], self.width) @ bread)
         return total
