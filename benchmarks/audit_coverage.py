@@ -11,7 +11,8 @@ clusters (CR1, as many degrees of freedom as users less one) and the same multip
 
 The exit status is 1 if the coverage of a cell is significantly below 95% (one-sided binomial test, level 0.001),
 or if the intervals are more than 1.15 times as wide as textbook intervals that cover (in cells where at least half
-of the logs have enough data for a comparison: the others are a biased selection).
+of the logs have enough data for a comparison: the others are a biased selection). Widths are judged from 1,000
+logs on.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ ROWS = (200, 2_000, 10_000, 50_000)
 # The correlation of the rewards of a user.
 CORRELATION = 0.1
 LEVEL = 0.001
-MAX_WIDTH = 1.15
+MAX_WIDTH, MIN_LOGS = 1.15, 1_000
 # How the audit divides its error probability. The textbook intervals of means and of the gap get the same shares.
 SHARES = divide_error(0.05, WEIGHTS)
 NOMINAL = 1.0 - SHARES["gap"] - SHARES["means"]
@@ -174,7 +175,9 @@ def report(cell: Cell, outcomes: list[Outcome]) -> tuple[list[str], bool]:
         textbook = hits / len(compared)
         ratio = float(np.median([o.width for o in compared]) / np.median([o.textbook_width for o in compared]))
         covers = not binom.cdf(hits, len(compared), NOMINAL) < LEVEL
-    is_wide = bool(compared and covers and len(compared) >= n / 2 and ratio > MAX_WIDTH)
+    # With few logs, nothing shows that the textbook does not cover.
+    is_judged = n >= MIN_LOGS and len(compared) >= n / 2
+    is_wide = bool(is_judged and covers and ratio > MAX_WIDTH)
     cells = [cell.traffic, str(cell.n_groups), f"{cell.rate:g}", f"{cell.rows:,}", f"{coverage:.1%}"]
     cells += ["" if np.isnan(textbook) else f"{textbook:.1%}", "" if np.isnan(ratio) else f"{ratio:.2f}"]
     few = np.mean([outcome.too_few for outcome in outcomes])

@@ -10,7 +10,6 @@ export function draw(id, traces, layout) {
   if (!globalThis.Plotly) return;
   const look = theme();
   const axis = {
-    automargin: true,
     color: look.soft,
     gridcolor: look.line,
     zerolinecolor: look.line,
@@ -26,7 +25,7 @@ export function draw(id, traces, layout) {
       paper_bgcolor: look.page,
       plot_bgcolor: look.page,
       font: { family: "system-ui, sans-serif", size: 13, color: look.ink },
-      margin: { l: 8, r: 8, t: 8, b: 8 },
+      margin: { l: 8, r: 20, t: 8, b: 8 },
       dragmode: false,
       hovermode: "closest",
       hoverlabel: { bgcolor: look.page, bordercolor: look.soft, font: { color: look.ink } },
@@ -42,8 +41,10 @@ export function draw(id, traces, layout) {
         font: { size: 12 },
       },
       ...layout,
-      xaxis: { ...axis, ...titled(layout.xaxis) },
-      yaxis: { ...axis, ...titled(layout.yaxis) },
+      // Each axis makes room in its own direction only, and labels stay horizontal. Otherwise the margins of a narrow
+      // chart can depend on each other in a circle, and Plotly gives up with a warning.
+      xaxis: { ...axis, automargin: "height", tickangle: 0, ...titled(layout.xaxis) },
+      yaxis: { ...axis, automargin: "width", ...titled(layout.yaxis) },
     },
     CONFIG,
   );
