@@ -50,10 +50,12 @@ class TimeSample:
 
     def merge(self, other: TimeSample) -> None:
         """Add the sample of another part of the log."""
-        self._step = max(self._step, other._step)
         self._rows += other._rows
         self._ticks += other._ticks
         self._ends += other._ends
+        if self._step != other._step:
+            self._step = max(self._step, other._step)
+            self._select_rows()
         self._thin()
 
     def period(self) -> tuple[Any, Any] | None:
@@ -76,11 +78,13 @@ class TimeSample:
         return np.sort(np.concatenate(self._ticks)) if self._ticks else np.empty(0)
 
     def _thin(self) -> None:
+        """Keep every second row while there are too many."""
         self._ends = [min(self._ends), max(self._ends)] if self._ends else []
-        while True:
-            kept = [rows % self._step == 0 for rows in self._rows]
-            self._rows = [rows[keep] for rows, keep in zip(self._rows, kept, strict=True)]
-            self._ticks = [ticks[keep] for ticks, keep in zip(self._ticks, kept, strict=True)]
-            if sum(map(len, self._rows)) <= 2 * _SIZE:
-                return
+        while sum(map(len, self._rows)) > 2 * _SIZE:
             self._step *= 2
+            self._select_rows()
+
+    def _select_rows(self) -> None:
+        kept = [rows % self._step == 0 for rows in self._rows]
+        self._rows = [rows[keep] for rows, keep in zip(self._rows, kept, strict=True)]
+        self._ticks = [ticks[keep] for ticks, keep in zip(self._ticks, kept, strict=True)]
