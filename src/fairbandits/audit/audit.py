@@ -233,7 +233,7 @@ def audit(
         units = map_reduce(opened.split, aggregate, merged, cluster)
     comparisons = compare_all(sums, units, windows, settings)
     if units is not None:
-        comparisons = add_further_analyses(comparisons, opened, (sums, units, windows), settings, cluster)
+        comparisons = add_further_analyses(comparisons, opened, (sums, units), settings, cluster)
     return Audit(
         name=opened.name,
         roles=opened.roles,
@@ -244,7 +244,7 @@ def audit(
         settings=settings,
         comparisons=comparisons,
         has_users=units is not None and units.n_known > 0,
-        checks=check_rows(opened, sums, units),
+        checks=check_rows(opened, sums, units, comparisons),
         fingerprint=opened.fingerprint().sha256,
         date=day,
     )

@@ -12,6 +12,8 @@ from fairbandits.audit.decomposition import ArmEffects, decompose
 from fairbandits.audit.grouped_sums import GroupedSums, RewardSums
 from fairbandits.audit.intervals import GroupMeans, IntervalEstimate
 from fairbandits.audit.results import ArmContribution, Decomposition, GroupResult, MissingRewards
+from fairbandits.audit.settings import AuditSettings
+from fairbandits.fairness import Gap
 
 # The number of arms whose contributions are reported one by one.
 _MAX_ARMS = 10
@@ -146,6 +148,26 @@ def missing_rewards(
         most=groups[int(np.argmax(shares.mean))],
         least=groups[int(np.argmin(shares.mean))],
         gap_bounds=(float(margins.max() if margins.min() > 0.0 else margins.min()), float(differences.max())),
+    )
+
+
+def named_gap(
+    estimate: tuple[float, float, float],
+    sums: GroupedSums,
+    settings: AuditSettings,
+    advantaged: GroupResult,
+    disadvantaged: GroupResult,
+) -> Gap:
+    """Return a gap, given as value and bounds, with the names of its attributes and groups."""
+    value, low, high = estimate
+    return Gap(
+        value,
+        low=low,
+        high=high,
+        confidence=settings.confidence,
+        attribute=" x ".join(sums.attributes),
+        advantaged=advantaged.name,
+        disadvantaged=disadvantaged.name,
     )
 
 

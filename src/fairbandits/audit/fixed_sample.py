@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairbandits.audit.decomposition import decompose, jackknife_error, leave_out_each
-from fairbandits.audit.effects import arm_effects, conclusion, missing_rewards
+from fairbandits.audit.effects import arm_effects, conclusion, missing_rewards, named_gap
 from fairbandits.audit.group_means import GroupMeansOverTime, group_means
 from fairbandits.audit.grouped_sums import GroupedSums, RewardSums
 from fairbandits.audit.intervals import GroupMeans, IntervalEstimate
@@ -20,7 +20,6 @@ from fairbandits.audit.simultaneous import PairwiseGaps
 from fairbandits.audit.unassessed import unassessed_users, worst_case_gap
 from fairbandits.audit.unit_sums import UnitSums
 from fairbandits.audit.windows import Windows
-from fairbandits.fairness import Gap
 from fairbandits.statistics.clusters import ClusterMeans, Floats
 from fairbandits.statistics.fixed_sample import is_large_enough, mean_bounds
 from fairbandits.statistics.multiplicity import divide_error, sidak
@@ -98,6 +97,7 @@ class _FixedSampleComparison:
             analysis.conclusion if analysis is not None else "too small",
             analysis,
             unassessed_users(self.sums, self.means, groups, self.large, self.bounds, self.settings),
+            self.means.shared_users,
         )
 
     def _group(self, number: int) -> GroupResult:
@@ -127,15 +127,7 @@ class _FixedSampleComparison:
         value, low, high = (part * self.span for part in gaps.range())
         disadvantaged, advantaged = large[0], large[-1]
         pair = (disadvantaged, advantaged) if self.settings.lower_is_better else (advantaged, disadvantaged)
-        gap = Gap(
-            value,
-            low=low,
-            high=high,
-            confidence=self.settings.confidence,
-            attribute=" x ".join(self.sums.attributes),
-            advantaged=groups[advantaged].name,
-            disadvantaged=groups[disadvantaged].name,
-        )
+        gap = named_gap((value, low, high), self.sums, self.settings, groups[advantaged], groups[disadvantaged])
         compared = [groups[number] for number in self.large]
         shares = GroupMeans(self.means.missing.mean[self.large], *(b[self.large] for b in self.share_bounds))
         share_gap = PairwiseGaps(self.means.missing, self.large, self.errors["missing"], self.are_shared).range()
@@ -184,6 +176,7 @@ class _FixedSampleComparison:
     def _history(self, groups: list[GroupResult]) -> History:
         n = self.windows.n
         error = sidak(self.errors["windows"], n)
+        pairs = [self._pairs_in_window(window, error / 2.0) for window in range(n)]
         window_means = self.means.windows[:, self.large]
         usable = np.stack([self._is_usable(window_means[window]) for window in range(n)])
         # The intervals of a window's means are drawn; its gap decides. They share the error of the window.
@@ -195,17 +188,16 @@ class _FixedSampleComparison:
             self.windows,
             tuple(groups[number] for number in self.large),
             GroupMeans(means, low, high),
-            tuple(self._window_gap(groups, window, error / 2.0) for window in range(n)),
-            np.stack([self._difference_bounds(window, error / 2.0) for window in range(n)]),
+            tuple(self._window_gap(groups, gaps) for gaps in pairs),
+            np.stack([self._difference_bounds(gaps) for gaps in pairs]),
             self.tolerance,
         )
 
     def _recent(self, groups: list[GroupResult]) -> WindowGap:
         """Return the gap in the most recent window; it is only "fair" if nearly all of its users are compared."""
         window = self.windows.n - 1
-        gap = self._window_gap(groups, window, self.errors["recent"])
-        means: ClusterMeans = self.means.windows[window]
-        compared = self.large[self._is_usable(means[self.large])]
+        pairs = self._pairs_in_window(window, self.errors["recent"])
+        gap, means, compared = self._window_gap(groups, pairs), pairs.means, pairs.large
         users = float(means.users.sum() + self.means.unknown_in_windows[window])
         left_out = 1.0 - float(means.users[compared].sum()) / users if users else 1.0
         is_open = left_out > self.settings.max_unassessed or self._could_be_hidden(window, compared)
@@ -224,23 +216,19 @@ class _FixedSampleComparison:
         means: ClusterMeans = self.means.windows[window]
         return PairwiseGaps(means, self.large[self._is_usable(means[self.large])], error, self.are_shared)
 
-    def _difference_bounds(self, window: int, error: float) -> Floats:
+    def _difference_bounds(self, pairs: PairwiseGaps) -> Floats:
         """Return the lower bounds of the differences between all groups that are compared over the whole log."""
         bounds = np.full((len(self.large), len(self.large)), np.nan)
-        pairs = self._pairs_in_window(window, error)
         if pairs.n_pairs:
             at = np.searchsorted(self.large, pairs.large)
             bounds[np.ix_(at, at)] = np.where(np.eye(len(at), dtype=bool), np.nan, pairs.lower_bounds * self.span)
         return bounds
 
-    def _window_gap(self, groups: list[GroupResult], window: int, error: float) -> WindowGap:
-        means: ClusterMeans = self.means.windows[window]
-        gaps = self._pairs_in_window(window, error)
-        usable = gaps.large
+    def _window_gap(self, groups: list[GroupResult], gaps: PairwiseGaps) -> WindowGap:
         if not gaps.n_pairs:
             return WindowGap(IntervalEstimate(math.nan, math.nan, math.nan), None, None, "too small", math.nan)
         value, low, high = (part * self.span for part in gaps.range())
-        order = usable[np.argsort(means.mean[usable], kind="stable")]
+        order = gaps.large[np.argsort(gaps.means.mean[gaps.large], kind="stable")]
         lowest, highest = groups[order[0]], groups[order[-1]]
         if self.settings.lower_is_better:
             lowest, highest = highest, lowest

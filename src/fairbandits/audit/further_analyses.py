@@ -24,7 +24,6 @@ from fairbandits.audit.selection_rates import selection_rates
 from fairbandits.audit.settings import AuditSettings
 from fairbandits.audit.strata_sums import StrataSums, aggregate_strata
 from fairbandits.audit.unit_sums import UnitSums
-from fairbandits.audit.windows import Windows
 from fairbandits.cluster import map_reduce
 from fairbandits.logs.log import Log
 
@@ -32,7 +31,7 @@ from fairbandits.logs.log import Log
 def add_further_analyses(
     comparisons: Sequence[Comparison],
     log: Log,
-    sums: tuple[LogSums, UnitSums, Windows],
+    sums: tuple[LogSums, UnitSums],
     settings: AuditSettings,
     cluster: Any = None,
 ) -> tuple[Comparison, ...]:
@@ -45,14 +44,14 @@ def add_further_analyses(
     log : Log
         The log. It is read again for adjusted gaps, and for the median of scores if there is no user column.
     sums : tuple
-        The sums of both passes, and the windows.
+        The sums of both passes.
     settings : AuditSettings
         The settings.
     cluster : str or Client, optional
         Where to read the log.
     """
     check_reference(comparisons, settings.reference)
-    log_sums, units, windows = sums
+    log_sums, units = sums
     error = (1.0 - settings.confidence) / len(comparisons)
 
     @cache
@@ -64,7 +63,7 @@ def add_further_analyses(
     for comparison in comparisons:
         grouped = group_by(log_sums, comparison.attributes)
         if settings.impact_ratios:
-            rates = selection_rates(grouped, units, windows, settings.lower_is_better, rows)
+            rates = selection_rates(grouped, units, settings.lower_is_better, rows)
             comparison = replace(comparison, impact=impact_ratios(comparison, rates, error))  # noqa: PLW2901
         chosen = find_reference(comparison, settings.reference)
         reference = None if chosen is None else compare_with_reference(comparison, grouped, chosen)

@@ -70,7 +70,7 @@ def _from_units(
     span = grouped.reward_range[1] - grouped.reward_range[0]
     shards = sums_of_users(grouped, units)
     overall = grouped.overall
-    has_reward = [(each.group < 0)[:, None] & (each.sums[:, :-1, COUNT] > 0) for each in shards]
+    has_reward = [each.sums[each.group < 0, :-1, COUNT] > 0 for each in shards]
     return GroupMeansOverTime(
         cluster_means([(each.whole, each.group) for each in shards], overall.squares[None], span)[0],
         cluster_means([(each.sums, each.group) for each in shards], by_window.squares, span),

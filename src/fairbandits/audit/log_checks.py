@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from fairbandits.audit.group_means import sums_of_users
-from fairbandits.audit.grouped_sums import group_by
 from fairbandits.audit.log_sums import COUNT, MISSING, LogSums
+from fairbandits.audit.results import Comparison
 from fairbandits.audit.unit_sums import UnitSums
 from fairbandits.logs.label_variants import label_variants
 from fairbandits.logs.log import Log
@@ -44,8 +43,8 @@ class LogChecks:
     variants: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
 
-def check_rows(log: Log, sums: LogSums, units: UnitSums | None) -> LogChecks:
-    """Check the rows of a log, given the sums of its first pass and, if there was one, of its second pass."""
+def check_rows(log: Log, sums: LogSums, units: UnitSums | None, comparisons: Sequence[Comparison]) -> LogChecks:
+    """Check the rows of a log, given the sums of its passes (the second one may be None) and its comparisons."""
     in_blocks = sums.by_block[..., [COUNT, MISSING]].sum() if sums.by_block.size else 0.0
     labels = {log.roles.arm: sums.arms, **sums.labels}
     return LogChecks(
@@ -54,14 +53,6 @@ def check_rows(log: Log, sums: LogSums, units: UnitSums | None) -> LogChecks:
         sums.rows - int(in_blocks),
         0 if units is None else units.n_outside,
         0 if units is None or not units.n_known else units.n_unknown,
-        {} if units is None else _shared_users(sums, units),
+        {each.name: each.shared_users for each in comparisons if len(each.attributes) == 1 and each.shared_users},
         tuple((column, found) for column in labels for found in label_variants(labels[column])),
     )
-
-
-def _shared_users(sums: LogSums, units: UnitSums) -> dict[str, int]:
-    counts = {
-        attribute: sum(users.n_shared for users in sums_of_users(group_by(sums, (attribute,)), units))
-        for attribute in sums.labels
-    }
-    return {attribute: n for attribute, n in counts.items() if n}

@@ -132,10 +132,14 @@ class LogSums:
 
     def _block_numbers(self, chunk: Chunk) -> Ints:
         """Return the time block of each decision, -1 if its time is unknown; extend the tables to hold them."""
-        self._resize(self.blocks.covering_chunk(chunk))
-        if self.blocks.unit != "row":
-            self.times.add(chunk.first_row, *as_ticks(chunk.time, self.blocks.unit))
-        return self.blocks.chunk_numbers(chunk)
+        if self.blocks.unit == "row":
+            self._resize(self.blocks.covering(chunk.first_row, chunk.first_row + len(chunk) - 1))
+            return self.blocks.row_numbers(chunk.first_row, len(chunk))
+        ticks, known = as_ticks(chunk.time, self.blocks.unit)
+        of_known = ticks if known is None else ticks[known]
+        self._resize(self.blocks.covering(of_known.min(), of_known.max()) if of_known.size else self.blocks)
+        self.times.add(chunk.first_row, ticks, known)
+        return self.blocks.known_numbers(ticks, known)
 
     def _resize(self, blocks: TimeBlocks) -> None:
         n = len(self._arm_pairs)

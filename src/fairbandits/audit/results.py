@@ -372,6 +372,8 @@ class Comparison:
         The gap; None if there are no two groups to compare.
     unassessed : Unassessed
         The users about whom nothing can be said.
+    shared_users : int
+        The number of users who appear in several groups.
     reference : ReferenceComparison or None
         Differences and ratios to the reference group.
     exposure : Exposure or None
@@ -387,6 +389,7 @@ class Comparison:
     conclusion: str
     analysis: GapAnalysis | None
     unassessed: Unassessed
+    shared_users: int = 0
     reference: ReferenceComparison | None = None
     exposure: Exposure | None = None
     impact: ImpactRatios | None = None

@@ -14,7 +14,6 @@ from fairbandits.audit.group_means import group_means, sums_of_users
 from fairbandits.audit.grouped_sums import GroupedSums
 from fairbandits.audit.row_sample import RowSample
 from fairbandits.audit.unit_sums import UnitSums
-from fairbandits.audit.windows import Windows
 from fairbandits.statistics.clusters import ClusterMeans, row_means
 
 
@@ -65,7 +64,7 @@ def _sums(grouped: GroupedSums) -> Any:
 
 
 def selection_rates(
-    grouped: GroupedSums, units: UnitSums, windows: Windows, lower_is_better: bool, rows: Callable[[], RowSample]
+    grouped: GroupedSums, units: UnitSums, lower_is_better: bool, rows: Callable[[], RowSample]
 ) -> SelectionRates:
     """Compute the selection rates of groups.
 
@@ -73,7 +72,7 @@ def selection_rates(
 
     Parameters
     ----------
-    grouped, units, windows : GroupedSums, UnitSums, Windows
+    grouped, units : GroupedSums, UnitSums
         The sums.
     lower_is_better : bool
         Whether rewards are harms.

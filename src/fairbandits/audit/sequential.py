@@ -10,12 +10,11 @@ import math
 
 import numpy as np
 
-from fairbandits.audit.effects import arm_effects, conclusion, missing_rewards
+from fairbandits.audit.effects import arm_effects, conclusion, missing_rewards, named_gap
 from fairbandits.audit.grouped_sums import GroupedSums
 from fairbandits.audit.intervals import IntervalEstimate, mean_rewards, missing_shares, start_of_final_run
 from fairbandits.audit.results import Comparison, GapAnalysis, GroupResult, Timeline, Unassessed
 from fairbandits.audit.settings import AuditSettings
-from fairbandits.fairness import Gap
 
 
 def compare_sequentially(sums: GroupedSums, settings: AuditSettings, error: float) -> Comparison:
@@ -76,15 +75,7 @@ class _SequentialComparison:
     def _analyse(self, groups: list[GroupResult], large: list[int]) -> GapAnalysis:
         value, low, high = (float(part) for part in self.means.select(self.large).gap())
         disadvantaged, advantaged = large[0], large[-1]
-        gap = Gap(
-            value,
-            low=low,
-            high=high,
-            confidence=self.settings.confidence,
-            attribute=" x ".join(self.sums.attributes),
-            advantaged=groups[advantaged].name,
-            disadvantaged=groups[disadvantaged].name,
-        )
+        gap = named_gap((value, low, high), self.sums, self.settings, groups[advantaged], groups[disadvantaged])
         pair = (disadvantaged, advantaged) if self.settings.lower_is_better else (advantaged, disadvantaged)
         shares = self.shares.select(self.large)
         share_gap = IntervalEstimate(*(float(part) for part in shares.gap()))

@@ -116,22 +116,17 @@ class TimeBlocks:
         edges = np.clip(np.append(indices, indices[-1:] + 1) * width, first, first + n)
         return np.repeat(indices - self.first, np.diff(edges))
 
-    def covering_chunk(self, chunk: Chunk) -> TimeBlocks:
-        """Return the shortest blocks that also cover the known times of a chunk."""
-        if self.unit == "row":
-            return self.covering(chunk.first_row, chunk.first_row + len(chunk) - 1)
-        ticks, known = as_ticks(chunk.time, self.unit)
-        ticks = ticks if known is None else ticks[known]
-        return self.covering(ticks.min(), ticks.max()) if ticks.size else self
-
     def chunk_numbers(self, chunk: Chunk) -> NDArray[np.int64]:
         """Return the block of each decision of a chunk, -1 if its time is unknown."""
         if self.unit == "row":
             return self.row_numbers(chunk.first_row, len(chunk))
-        ticks, known = as_ticks(chunk.time, self.unit)
+        return self.known_numbers(*as_ticks(chunk.time, self.unit))
+
+    def known_numbers(self, ticks: NDArray[Any], known: NDArray[np.bool_] | None) -> NDArray[np.int64]:
+        """Return the block of each time, -1 where it is unknown, given which are known (None if all are)."""
         if known is None:
             return self.numbers(ticks)
-        block = np.full(len(chunk), -1, np.int64)
+        block = np.full(len(ticks), -1, np.int64)
         block[known] = self.numbers(ticks[known])
         return block
 

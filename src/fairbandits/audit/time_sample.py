@@ -1,14 +1,15 @@
-"""A sample of the times of a log, to tell its period from single times that lie far outside of it."""
+"""A sample of the times of a log, to find quantiles in bounded memory."""
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 # The sample has at most twice as many times.
-_SIZE = 1 << 15
+_SIZE = 1 << 16
 _MIN_TIMES = 20
 # Of a thousand times, one at either end may be wrong. They are left out if that makes the period far shorter.
 _OUTSIDE_SHARE = 0.001
@@ -49,15 +50,17 @@ class TimeSample:
 
     def merge(self, other: TimeSample) -> None:
         """Add the sample of another part of the log."""
-        self._step = max(self._step, other._step)
         self._rows += other._rows
         self._ticks += other._ticks
         self._ends += other._ends
+        if self._step != other._step:
+            self._step = max(self._step, other._step)
+            self._select_rows()
         self._thin()
 
     def period(self) -> tuple[Any, Any] | None:
         """Return the period without the times far outside of it; None if there are no such times."""
-        ticks = np.sort(np.concatenate(self._ticks)) if self._ticks else np.empty(0)
+        ticks = self._sorted()
         if len(ticks) < _MIN_TIMES:
             return None
         k = max(1, int(_OUTSIDE_SHARE * len(ticks)))
@@ -66,12 +69,22 @@ class TimeSample:
         whole, period = float(max(self._ends)) - float(min(self._ends)), float(high) - float(low)
         return (low, high) if whole > _MIN_FACTOR * period > 0.0 else None
 
+    def quantile(self, share: float) -> Any:
+        """Return the time before which about a share of the times lie; None if there are no times."""
+        ticks = self._sorted()
+        return ticks[math.floor(share * len(ticks))] if len(ticks) else None
+
+    def _sorted(self) -> NDArray[Any]:
+        return np.sort(np.concatenate(self._ticks)) if self._ticks else np.empty(0)
+
     def _thin(self) -> None:
+        """Keep every second row while there are too many."""
         self._ends = [min(self._ends), max(self._ends)] if self._ends else []
-        while True:
-            kept = [rows % self._step == 0 for rows in self._rows]
-            self._rows = [rows[keep] for rows, keep in zip(self._rows, kept, strict=True)]
-            self._ticks = [ticks[keep] for ticks, keep in zip(self._ticks, kept, strict=True)]
-            if sum(map(len, self._rows)) <= 2 * _SIZE:
-                return
+        while sum(map(len, self._rows)) > 2 * _SIZE:
             self._step *= 2
+            self._select_rows()
+
+    def _select_rows(self) -> None:
+        kept = [rows % self._step == 0 for rows in self._rows]
+        self._rows = [rows[keep] for rows, keep in zip(self._rows, kept, strict=True)]
+        self._ticks = [ticks[keep] for ticks, keep in zip(self._ticks, kept, strict=True)]

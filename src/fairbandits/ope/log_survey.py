@@ -11,15 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairbandits.arms import ArmId
+from fairbandits.audit.time_sample import TimeSample
 from fairbandits.categorical import Label
 from fairbandits.logs.chunk import Chunk
 from fairbandits.logs.errors import LogError
 from fairbandits.logs.log import Log
 from fairbandits.logs.offers import ArmTable
 from fairbandits.ope.group_index import GroupIndex
-
-# The number of times kept to find the time of the split.
-_MAX_TIMES = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -91,7 +89,7 @@ def survey_log(log: Log, train: float, table: ArmTable | None = None) -> LogSurv
     """
     if not 0.0 <= train < 1.0:
         raise ValueError(f"train must be a share of the log, at least 0 and below 1, got {train!r}")
-    rows, n_rewards, total, times = 0, 0, 0.0, _TimeSample()
+    rows, n_rewards, total, times = 0, 0, 0.0, TimeSample()
     arms: list[Label] = []
     labels: dict[str, list[Label]] = {attribute: [] for attribute in log.roles.groups}
     columns = {*log.roles.groups, *([log.roles.time] if log.roles.time and train else [])}
@@ -102,7 +100,8 @@ def survey_log(log: Log, train: float, table: ArmTable | None = None) -> LogSurv
         arms = chunk.arm.labels
         labels |= {attribute: column.labels for attribute, column in chunk.group.items()}
         if chunk.time is not None:
-            times.add(chunk.time)
+            # Neither NaN nor NaT equals itself.
+            times.add(chunk.first_row, chunk.time, chunk.time == chunk.time)
     if not rows:
         raise LogError(f"{log.name}: has no rows; a log has one row per decision")
     split = LogSplit(train, times.quantile(train) if train else None, math.floor(train * rows))
@@ -117,25 +116,3 @@ def _arms_on_offer(log: Log, arms: list[Label], table: ArmTable | None) -> tuple
     if unknown:
         raise LogError(f"{log.name}: arms must be in the catalogue, got {unknown[:5]}")
     return tuple(table.arms)
-
-
-class _TimeSample:
-    """An evenly spaced sample of the times of a log, to find quantiles in bounded memory."""
-
-    def __init__(self) -> None:
-        self._kept: list[NDArray[Any]] = []
-        self._step = 1
-        self._seen = 0
-
-    def add(self, times: NDArray[Any]) -> None:
-        first = -self._seen % self._step
-        self._seen += len(times)
-        self._kept.append(times[first :: self._step])
-        if sum(map(len, self._kept)) > 2 * _MAX_TIMES:
-            self._kept = [np.concatenate(self._kept)[::2]]
-            self._step *= 2
-
-    def quantile(self, share: float) -> Any:
-        known = np.concatenate([*self._kept, np.empty(0, self._kept[0].dtype)]) if self._kept else np.empty(0)
-        known = np.sort(known[known == known])  # noqa: PLR0124 - neither NaN nor NaT equals itself
-        return known[math.floor(share * len(known))] if len(known) else None
