@@ -6,6 +6,7 @@ import pandas as pd
 from fairbandits import LinUCB
 from fairbandits.logs import Log, fit, read_arms
 from fairbandits.ope import evaluate, passes
+from fairbandits.ope.results import ESTIMATOR_NAMES
 from tests.ope.logs import ARMS, make_log
 
 
@@ -22,7 +23,7 @@ def test_no_propensities(frame, trained):
         evaluation, "The log has no propensities, so IPS, SNIPS and doubly robust are not available."
     )
     evaluation = evaluate(bare, trained, uniform=True)
-    assert set(evaluation.policies[0].estimates) == {"replay", "ips", "snips", "direct_method", "doubly_robust"}
+    assert set(evaluation.policies[0].estimates) == set(ESTIMATOR_NAMES)
     assert not warnings_with(evaluation, "no propensities")
     skewed = bare[(bare["arm"] != "algebra") | (np.arange(len(bare)) % 3 == 0)]
     assert warnings_with(
@@ -127,6 +128,6 @@ def test_policies_trained_on_the_evaluation_rows(frame):
 def test_a_reward_model_that_would_be_too_large(frame, trained, monkeypatch):
     monkeypatch.setattr(passes, "_MAX_MODEL_BYTES", 1)
     evaluation = evaluate(frame, trained)
-    assert set(evaluation.policies[0].estimates) == {"replay", "ips", "snips"}
-    assert evaluation.policies[0].preferred_estimator == "snips"
+    assert set(evaluation.policies[0].estimates) == {"likelihood", "replay", "ips", "snips"}
+    assert evaluation.policies[0].preferred_estimator == "likelihood"
     assert warnings_with(evaluation, "so the direct method and doubly robust are left out")
