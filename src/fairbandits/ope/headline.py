@@ -46,6 +46,8 @@ class Headline:
     def __init__(self, units: LogUnits, columns: UnitColumns, max_weight: float, confidence: float) -> None:
         self._units, self._columns = units, columns
         self._max_weight, self._confidence = max_weight, confidence
+        # Values by group and error probability: those of gaps are needed several times.
+        self._values: dict[tuple[int, float], BoundedValue | None] = {}
 
     def result(self, groups: GroupIndex) -> EstimatorResult:
         """Return the values overall and by group, the improvements, and the gaps."""
@@ -70,7 +72,12 @@ class Headline:
         Where the policy chooses arms that the log never shows, nothing is known of their rewards: the lower bound
         counts them as 0 and the upper bound as 1.
         """
-        error = 1.0 - self._confidence if error is None else error
+        key = group, 1.0 - self._confidence if error is None else error
+        if key not in self._values:
+            self._values[key] = self._value(*key)
+        return self._values[key]
+
+    def _value(self, group: int, error: float) -> BoundedValue | None:
         table = self._table(group)
         if not len(table):
             return None
