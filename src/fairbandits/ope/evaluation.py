@@ -33,6 +33,7 @@ def evaluate(
     clip: float | None = None,
     confidence: float = 0.95,
     require_gap: float | None = None,
+    sequential: bool = False,
     reward_range: tuple[float, float] = (0.0, 1.0),
     seed: int = 0,
 ) -> Evaluation:
@@ -77,6 +78,9 @@ def evaluate(
     require_gap : float, optional
         The largest gap that is tolerated; `Evaluation.status` then says whether the gaps of all policies are
         within it.
+    sequential : bool
+        Whether the headline intervals are anytime-valid, for a log that is evaluated again and again while it
+        grows; otherwise they hold for a single evaluation.
     reward_range : tuple of two floats
         The lowest and the highest possible reward. Intervals depend on it where rewards are rare.
     seed : int
@@ -109,6 +113,7 @@ def evaluate(
         clip=clip,
         confidence=confidence,
         require_gap=require_gap,
+        sequential=sequential,
         reward_range=reward_range,
         seed=seed,
     )

@@ -8,14 +8,15 @@ The interval of SNIPS by the effective number of units (as in an audit) covers w
 
 from __future__ import annotations
 
-from itertools import combinations
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fairbandits.ope.group_index import OVERALL, GroupIndex
+from fairbandits.ope.group_index import OVERALL
+from fairbandits.ope.headline_estimates import HeadlineEstimates
 from fairbandits.ope.log_units import LogUnits, UnitColumns
-from fairbandits.ope.results import BoundedValue, EstimatorResult, GroupedValue, PolicyGap
+from fairbandits.ope.results import BoundedValue
 from fairbandits.statistics.clusters import cluster_means
 from fairbandits.statistics.effective_t import StandardError
 from fairbandits.statistics.empirical_likelihood import WeightedUnits, difference_interval, likelihood_interval
@@ -28,7 +29,7 @@ Floats = NDArray[np.float64]
 COLUMNS = ROWS, WEIGHTS, REWARDS, CONTROL, LOGGED, UNSUPPORTED = range(6)
 
 
-class Headline:
+class Headline(HeadlineEstimates):
     """The headline estimates of one policy.
 
     Parameters
@@ -44,38 +45,21 @@ class Headline:
     """
 
     def __init__(self, units: LogUnits, columns: UnitColumns, max_weight: float, confidence: float) -> None:
-        self._units, self._columns = units, columns
-        self._max_weight, self._confidence = max_weight, confidence
+        super().__init__(confidence)
+        self._units, self._columns, self._max_weight = units, columns, max_weight
         # Values by group and error probability: those of gaps are needed several times.
         self._values: dict[tuple[int, float], BoundedValue | None] = {}
 
-    def result(self, groups: GroupIndex) -> EstimatorResult:
-        """Return the values overall and by group, the improvements, and the gaps."""
-        gaps: list[PolicyGap] = []
-        for attribute in groups.attributes:
-            pairs = list(combinations(groups.numbers(attribute).items(), 2))
-            # Bonferroni over all pairs
-            error = (1.0 - self._confidence) / max(len(pairs), 1)
-            for (first, one), (second, two) in pairs:
-                values = self.value(one, error), self.value(two, error)
-                if values[0] is not None and values[1] is not None:
-                    gaps.append(PolicyGap(attribute, first, second, values[0].minus(values[1])))
-        return EstimatorResult(
-            GroupedValue.from_index(groups, self.value),
-            GroupedValue.from_index(groups, self.improvement),
-            tuple(gaps),
-        )
+    def value(self, group: int, error: float) -> BoundedValue | None:
+        """Return the mean reward in a group, from 0 to 1; None without rows."""
+        if (group, error) not in self._values:
+            self._values[group, error] = self._value(group, error)
+        return self._values[group, error]
 
-    def value(self, group: int, error: float | None = None) -> BoundedValue | None:
-        """Return the mean reward in a group, from 0 to 1; None without rows.
-
-        Where the policy chooses arms that the log never shows, nothing is known of their rewards: the lower bound
-        counts them as 0 and the upper bound as 1.
-        """
-        key = group, 1.0 - self._confidence if error is None else error
-        if key not in self._values:
-            self._values[key] = self._value(*key)
-        return self._values[key]
+    def gap(self, first: int, second: int, error: float) -> BoundedValue | None:
+        """Return the mean reward of one group minus that of another; None if one has no rows."""
+        one, two = self.value(first, error), self.value(second, error)
+        return None if one is None or two is None else one.minus(two)
 
     def _value(self, group: int, error: float) -> BoundedValue | None:
         table = self._table(group)
@@ -87,22 +71,8 @@ class Headline:
         value = (lowest.value + highest.value) / 2.0
         return BoundedValue(value, lowest.low, highest.high, 1.0 - error)
 
-    def improvement(self, group: int) -> BoundedValue | None:
-        """Return the mean reward minus that of the logging policy; None without rows."""
-        return self.minus(None, 1.0 - self._confidence, group)
-
-    def minus(self, other: Headline | None, error: float, group: int = OVERALL) -> BoundedValue | None:
-        """Return the mean reward minus that of another policy on the same rows; None without rows.
-
-        Parameters
-        ----------
-        other : Headline or None
-            The other policy; None for the logging policy.
-        error : float
-            The error probability of the interval.
-        group : int
-            The group.
-        """
+    def minus(self, other: Self | None, error: float, group: int = OVERALL) -> BoundedValue | None:
+        """Return the mean reward minus that of another policy, or of the logging policy; None without rows."""
         table = self._table(group)
         if not len(table):
             return None

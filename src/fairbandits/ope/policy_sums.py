@@ -17,11 +17,13 @@ from fairbandits.ope.estimator_sums import EstimatorSums, EstimatorTerms
 from fairbandits.ope.evaluation_setup import EvaluationSetup
 from fairbandits.ope.group_index import OVERALL, GroupIndex
 from fairbandits.ope.headline import COLUMNS, CONTROL, LOGGED, REWARDS, ROWS, UNSUPPORTED, WEIGHTS, Headline
+from fairbandits.ope.headline_estimates import HeadlineEstimates
 from fairbandits.ope.log_rows import LogRows
 from fairbandits.ope.log_summary import LogSummary
 from fairbandits.ope.log_units import Codes, LogUnits, UnitColumns
 from fairbandits.ope.propensity_check import contradiction
 from fairbandits.ope.results import EstimatorResult, GroupedValue, PolicyEvaluation, PolicyGap
+from fairbandits.ope.sequential_headline import SequentialHeadline, SequentialSums
 from fairbandits.ope.value_estimate import ValueEstimate
 
 Floats = NDArray[np.float64]
@@ -62,6 +64,7 @@ class PolicySums:
         self._clip = np.inf if clip is None else clip
         n_groups, n_arms = summary.arm_counts.shape
         self._sums: dict[str, EstimatorSums] = {}
+        self._sequential = SequentialSums(n_groups) if setup.settings.sequential else None
         #: The sum of the policy's probabilities of each arm, by group.
         self.arm_probabilities: Floats = np.zeros((n_groups, n_arms))
         # The sums of features weighted by these probabilities, for the variance of the reward model.
@@ -101,6 +104,8 @@ class PolicySums:
         if rows.propensity is not None:
             columns = self._unit_columns(rows, rows.propensity, probabilities, shown, predictions)
             self._columns.add(unit, columns, len(self._units))
+            if self._sequential is not None:
+                self._sequential.add(columns[:, WEIGHTS], rows.reward, rows.groups)
             self._drift.add(unit, self._drift_columns(rows, columns), len(self._units))
         for name, terms in self._terms(rows, probabilities, predictions).items():
             new = EstimatorSums(len(self._groups), self._mean_reward)
@@ -177,7 +182,8 @@ class PolicySums:
         results = {name: self._result(name, confidence) for name in self._sums}
         headline = self.headline(confidence)
         if headline is not None:
-            results["likelihood"] = headline.result(self._groups)
+            name = "likelihood" if self._sequential is None else "confidence_sequence"
+            results[name] = headline.result(self._groups)
         return PolicyEvaluation(
             title,
             training,
@@ -219,10 +225,12 @@ class PolicySums:
         missing = self.arm_probabilities[group][counts == 0].sum() + self.elsewhere[group]
         return float(missing / rows) if rows else 0.0
 
-    def headline(self, confidence: float) -> Headline | None:
+    def headline(self, confidence: float) -> HeadlineEstimates | None:
         """Return the headline estimates; None without propensities."""
         if "ips" not in self._sums:
             return None
+        if self._sequential is not None:
+            return SequentialHeadline(self._sequential, confidence)
         return Headline(self._units, self._columns, 1.0 / self._summary.min_propensity, confidence)
 
     def _result(self, name: str, confidence: float) -> EstimatorResult:

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from itertools import combinations
 
-from fairbandits.ope.headline import Headline
+from fairbandits.ope.headline_estimates import HeadlineEstimates
 from fairbandits.ope.results import LOGGING_POLICY, PolicyDifference
 
 
-def compare_policies(headlines: Mapping[str, Headline], confidence: float) -> tuple[PolicyDifference, ...]:
+def compare_policies(
+    headlines: Mapping[str, HeadlineEstimates], confidence: float
+) -> tuple[PolicyDifference, ...]:
     """Compare all policies with the logging policy and with each other, by paired differences.
 
     All intervals hold jointly (Bonferroni), so that with probability `confidence` no policy is called better that
@@ -17,7 +19,7 @@ def compare_policies(headlines: Mapping[str, Headline], confidence: float) -> tu
 
     Parameters
     ----------
-    headlines : mapping of str to Headline
+    headlines : mapping of str to HeadlineEstimates
         The policies.
     confidence : float
         The joint confidence of all intervals.

@@ -23,6 +23,7 @@ LOGGING_POLICY = "the log"
 #: The names of the estimators in reports, the preferred one first.
 ESTIMATOR_NAMES: dict[str, str] = {
     "likelihood": "empirical likelihood",
+    "confidence_sequence": "confidence sequence",
     "doubly_robust": "doubly robust",
     "snips": "SNIPS",
     "ips": "IPS",

@@ -1,20 +1,23 @@
 """Anytime-valid headline estimates, for a log that is evaluated again while it grows.
 
 With correct propensities, weight times reward has the policy's value as its conditional expectation in every row,
-whatever happened before; weight times (1 - reward) has 1 minus the value. Both are non-negative, so each has a lower
-confidence sequence by the empirical Bernstein supermartingale (Fan's inequality, as in Howard et al. 2021 and
+whatever happened before; weight times (1 - reward) has 1 minus the value. Both are non-negative, so each has a
+lower confidence sequence by the empirical Bernstein supermartingale (Fan's inequality, as in Howard et al. 2021 and
 Waudby-Smith et al., *Anytime-valid off-policy inference for contextual bandits*, 2022): it needs no bound on the
-weights, and allows for logging policies that learn. The second one gives the upper bound of the value. Arms that the
-log never shows count as 0 in the lower bound and as 1 in the upper one by themselves.
+weights, and allows for logging policies that learn. The second one gives the upper bound of the value. Arms that
+the log never shows count as 0 in the lower bound and as 1 in the upper one by themselves.
 """
 
 from __future__ import annotations
+
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fairbandits.jit import kernel
 from fairbandits.ope.group_index import OVERALL
+from fairbandits.ope.headline_estimates import HeadlineEstimates
 from fairbandits.ope.results import BoundedValue
 from fairbandits.statistics.confidence_sequence import bernstein_boundary
 
@@ -49,7 +52,7 @@ class SequentialSums:
         self.sums += later.sums
 
 
-class SequentialHeadline:
+class SequentialHeadline(HeadlineEstimates):
     """The anytime-valid estimates of one policy.
 
     Parameters
@@ -60,24 +63,19 @@ class SequentialHeadline:
         The confidence of each interval; those of the gaps of an attribute hold jointly.
     """
 
-    method = "confidence sequence"
-
     def __init__(self, sums: SequentialSums, confidence: float) -> None:
-        self._sums, self.confidence = sums.sums, confidence
+        super().__init__(confidence)
+        self._sums = sums.sums
 
-    def value(self, group: int, error: float | None = None) -> BoundedValue | None:
+    def value(self, group: int, error: float) -> BoundedValue | None:
         """Return the mean reward in a group, from 0 to 1; None without rows."""
-        return self._interval(group, (_GAINED, _FORGONE), 1.0 - self.confidence if error is None else error)
+        return self._interval(group, (_GAINED, _FORGONE), error)
 
     def gap(self, first: int, second: int, error: float) -> BoundedValue | None:
         """Return the mean reward of one group minus that of another; None if one has no rows."""
         return _minus(self.value(first, error / 2.0), self.value(second, error / 2.0), error)
 
-    def improvement(self, group: int) -> BoundedValue | None:
-        """Return the mean reward minus that of the logging policy; None without rows."""
-        return self.minus(None, 1.0 - self.confidence, group)
-
-    def minus(self, other: SequentialHeadline | None, error: float, group: int = OVERALL) -> BoundedValue | None:
+    def minus(self, other: Self | None, error: float, group: int = OVERALL) -> BoundedValue | None:
         """Return the mean reward minus that of another policy, or of the logging policy; None without rows."""
         if other is None:
             theirs = self._interval(group, (_LOGGED, _UNREWARDED), error / 2.0)
@@ -93,9 +91,9 @@ class SequentialHeadline:
         mean, complement = gained[_SUM] / count, forgone[_SUM] / count
         # Each side gets half of the error probability.
         radius = bernstein_boundary(np.array([gained[_SQUARES], forgone[_SQUARES]]), error / 2.0) / count
-        low, high = max(mean - radius[0], 0.0), min(1.0 - complement + radius[1], 1.0)
-        # By chance both may exclude everything; the wider of them is then still safe.
-        low, high = min(low, high), max(low, high)
+        bounds = np.clip([mean - radius[0], 1.0 - complement + radius[1]], 0.0, 1.0)
+        # By chance the bounds may cross; all between them is then still safe.
+        low, high = float(bounds.min()), float(bounds.max())
         total = mean + complement
         return BoundedValue(float(np.clip(mean / total if total else 0.5, low, high)), low, high, 1.0 - error)
 
