@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from concurrent.futures import CancelledError, wait
+from collections.abc import Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, wait
 from typing import Any
 
 # Seconds between two looks at the cluster.
@@ -70,21 +71,31 @@ class ClusterWatch:
         return str(self._client.scheduler.address)
 
 
-def gather(client: Any, future: Any) -> Any:
-    """Return the result of a task; raise if it fails, or if the cluster can no longer finish it."""
+def gather(client: Any, futures: Sequence[Any]) -> Iterator[tuple[int, Any]]:
+    """Yield the index and the result of each task, in order of completion.
+
+    Raises the error of a task that fails, and OSError if the cluster can no longer finish the tasks.
+    """
     watch = ClusterWatch(client)
     # Fetching a large result must not be cut short by looks at the cluster, so it goes on in the client's thread.
-    result = asyncio.run_coroutine_threadsafe(client.gather(future, asynchronous=True), client.loop.asyncio_loop)
-    while not wait([result], timeout=INTERVAL).done:
-        failure = watch.failure()
+    pending = {_fetch(client, future): index for index, future in enumerate(futures)}
+    del futures  # so that the cluster can release results that have been fetched
+    while pending:
+        done = wait(pending, timeout=INTERVAL, return_when=FIRST_COMPLETED).done
+        failure = None if done else watch.failure()
         if failure is not None:
             raise failure
-    try:
-        return result.result()
-    except CancelledError:
-        raise watch.scheduler_lost() from None
-    except Exception as error:
-        raise task_error(error) from error.__cause__
+        for result in done:
+            try:
+                yield pending.pop(result), result.result()
+            except CancelledError:
+                raise watch.scheduler_lost() from None
+            except Exception as error:
+                raise task_error(error) from error.__cause__
+
+
+def _fetch(client: Any, future: Any) -> Future[Any]:
+    return asyncio.run_coroutine_threadsafe(client.gather(future, asynchronous=True), client.loop.asyncio_loop)
 
 
 def task_error(error: BaseException) -> BaseException:
