@@ -126,13 +126,12 @@ def evaluate(
     if train is None:
         train = 0.0 if learning or all(candidate.is_trained for candidate in own) else 0.5
     if learning and cluster is not None:
-        raise ValueError(
-            "learning policies see the log from the first row to the last; evaluate without a cluster"
-        )
-    inputs = candidates, settings, train, table, learning
-    with open_passes(
-        opened, cluster, None if learning else checkpoint, progress and not learning, inputs
-    ) as passes:
+        raise ValueError("learning needs the rows of the log one after the other; evaluate without a cluster")
+    if learning:
+        checkpoint, progress = None, False
+    prints = [] if checkpoint is None else [candidate.fingerprint() for candidate in candidates]
+    inputs = prints, settings, train, table
+    with open_passes(opened, cluster, checkpoint, progress, inputs) as passes:
         setup = EvaluationSetup(passes, survey_log(passes, train, table), candidates, settings, table)
         return _evaluate(setup, learning, passes).in_units(reward_range)
 
