@@ -153,9 +153,7 @@ def test_a_changed_log_does_not_resume(path, small_parts, tmp_path, monkeypatch)
 
 def test_policies_that_learn_in_order(path, small_parts, tmp_path):
     policy = LinUCB(model=Model(link="logistic"), random_state=0)
-    with pytest.raises(
-        ValueError, match=r"the order of rewards matters to LinUCB.*; evaluate it without"
-    ):
+    with pytest.raises(ValueError, match=r"the order of rewards matters to LinUCB.*; evaluate it without"):
         evaluate(path, policy, cluster=LOCAL)
     whole = evaluate(path, policy)
     assert_same(evaluate(path, policy, checkpoint=tmp_path / "unfinished").to_dict(), whole.to_dict())

@@ -154,7 +154,7 @@ def _evaluate_fixed(
     """Evaluate policies that do not learn during the evaluation; return their results and warnings."""
     all_sums = second_pass(setup, first, passes)
     results: list[PolicyEvaluation] = []
-    warnings = [*diagnostics.fairness_warnings(setup)]
+    warnings = [*diagnostics.fairness_warnings(setup), *diagnostics.user_warnings(setup, all_sums[0])]
     for candidate, sums in zip(setup.candidates, all_sums, strict=True):
         results.append(sums.evaluation(candidate.title, candidate.state, setup.settings.confidence))
         warnings += diagnostics.policy_warnings(setup, first, results[-1], sums)

@@ -7,6 +7,7 @@ from functools import partial
 
 import numpy as np
 
+from fairbandits.logs.chunk import Chunk
 from fairbandits.logs.errors import LogError
 from fairbandits.logs.log import Log
 from fairbandits.models import NormalEquations
@@ -19,6 +20,8 @@ from fairbandits.ope.log_summary import LogSummary
 from fairbandits.ope.log_units import LogUnits
 from fairbandits.ope.own_policies import PolicyCandidate
 from fairbandits.ope.policy_sums import PolicySums
+from fairbandits.ope.propensities import PropensityColumns
+from fairbandits.ope.propensity_check import PropensityCheck
 from fairbandits.ope.training import PolicyTrainer
 
 _FOLDS = 5
@@ -38,6 +41,8 @@ class FirstPass:
         The sums of the logged rewards.
     model : CrossFittedRidge or None
         The reward model; None if it would be too large.
+    check : PropensityCheck
+        Whether the propensities fit the arms that were chosen, in all rows.
     trainers : list of PolicyTrainer
         The training of untrained policies.
     """
@@ -45,12 +50,14 @@ class FirstPass:
     summary: LogSummary
     logged: EstimatorSums
     model: CrossFittedRidge | None
+    check: PropensityCheck
     trainers: list[PolicyTrainer]
 
     def merge(self, later: FirstPass) -> None:
         """Add the sums of a later part of the log."""
         self.summary.merge(later.summary)
         self.logged.merge(later.logged)
+        self.check.merge(later.check)
         if self.model is not None and later.model is not None:
             self.model.merge(later.model)
         for trainer, other in zip(self.trainers, later.trainers, strict=True):
@@ -120,11 +127,12 @@ def _first_sums(part: Log, setup: EvaluationSetup, with_model: bool) -> FirstPas
     survey = setup.survey
     model = CrossFittedRidge(len(survey.arms), _width(setup), _FOLDS) if with_model else None
     trainers = [PolicyTrainer(candidate, setup) for candidate in _untrained(setup)]
-    sums = EstimatorSums(len(survey.groups), setup.mean_reward)
-    result = FirstPass(LogSummary(survey), sums, model, trainers)
+    logged = EstimatorSums(len(survey.groups), setup.mean_reward)
+    result = FirstPass(LogSummary(survey), logged, model, PropensityCheck(len(survey.arms)), trainers)
     for chunk, rows in setup.read():
         is_evaluation = survey.split.is_evaluation(chunk)
         result.summary.add_chunk(chunk, is_evaluation)
+        _add_to_check(setup, result.check, chunk, rows)
         is_training = ~is_evaluation & ~np.isnan(chunk.reward)
         for trainer in trainers if is_training.any() else ():
             trainer.add(chunk, is_training)
@@ -179,6 +187,18 @@ def _second_sums(part: Log, setup: EvaluationSetup, first: FirstPass) -> SecondP
                 sums.add(batch, candidate.probabilities(batch, setup), shown, predictions, features, unit)
     terms = [each.has_fairness_term if isinstance(each, PolicyCandidate) else None for each in setup.candidates]
     return SecondPass(units, all_sums, None if model is None else model.residuals, terms)
+
+
+def _add_to_check(setup: EvaluationSetup, check: PropensityCheck, chunk: Chunk, rows: LogRows) -> None:
+    """Compare propensities and arms, also in rows without a reward if the log has a column of propensities."""
+    if isinstance(setup.propensities, PropensityColumns):
+        for batch in rows.batches(len(setup.survey.arms)):
+            check.add_all_arms(batch.arm, setup.propensities.all_arms(batch, setup))
+    elif chunk.propensity is not None:
+        numbers = np.arange(chunk.first_row, chunk.first_row + len(chunk))
+        check.add(chunk.arm.recoded(setup.survey.arm_numbers), chunk.propensity, numbers)
+    elif setup.settings.uniform and rows.propensity is not None:
+        check.add(rows.arm, rows.propensity, rows.numbers)
 
 
 def _add_evaluation_rows(setup: EvaluationSetup, result: FirstPass, rows: LogRows) -> None:
