@@ -63,6 +63,7 @@ class Background:
 
 
 COMMANDS = [
+    ["evaluate", "log.parquet", "--policy", "LinUCB"],
     ["fit", "log.parquet"],
     ["audit", "log.parquet"],
     ["compare", "--quick", "--worlds", "3:7", "--policies", "LinUCB"],

@@ -76,8 +76,10 @@ def resumable_map_reduce(
     ----------
     parts : sequence
         The parts: the same whenever the work resumes, whatever the cluster.
-    compute, merge, cluster
+    compute, cluster
         As for `map_reduce`.
+    merge : callable
+        Merges two neighbouring states; it may change the first and return it.
     checkpoint : Checkpoint or None
         The states of finished parts.
     step : str
