@@ -11,7 +11,7 @@ from rich.table import Table
 
 from fairbandits.cli.console import echo, make_folder, new_table, print_table
 from fairbandits.cli.log_options import reads_log
-from fairbandits.cli.options import CatalogueOption, OutOption
+from fairbandits.cli.options import CatalogueOption, ClusterOption, OutOption
 from fairbandits.logs import Log, read_arms
 from fairbandits.ope import Evaluation
 from fairbandits.ope import evaluate as evaluate_policies
@@ -51,6 +51,7 @@ def evaluate(
     clip: Annotated[float | None, typer.Option(help="The maximum importance weight.")] = None,
     confidence: Annotated[float, typer.Option(help="The confidence of the intervals.")] = 0.95,
     seed: Annotated[int, typer.Option(help="The random seed.")] = 0,
+    cluster: ClusterOption = None,
     out: OutOption = Path("results/evaluation"),
 ) -> None:
     """Estimate the value of policies from a log, overall and by group, and the gaps between groups."""
@@ -67,6 +68,9 @@ def evaluate(
         clip=clip,
         confidence=confidence,
         seed=seed,
+        cluster=cluster,
+        checkpoint=out / "unfinished",
+        progress=True,
     )
     seconds = time.perf_counter() - start
     page = evaluation.write(out)

@@ -63,6 +63,13 @@ class LogUnits:
         _, numbers = np.unique(self._index.users[units], return_inverse=True)
         return units, numbers
 
+    def merge(self, other: LogUnits) -> Codes:
+        """Add the units of other rows; return their numbers among ours."""
+        if not len(other):
+            return np.empty(0, np.int32)
+        combinations = self._combination_numbers(np.array(other._groups))
+        return self._index.numbers(other._index.users, combinations[other._index.combinations])
+
     def _combination_numbers(self, groups: Ints) -> Codes:
         distinct, inverse = np.unique(groups, axis=0, return_inverse=True)
         numbers = []
@@ -94,6 +101,11 @@ class UnitColumns:
             longer[: len(self._sums)] = self._sums
             self._sums = longer
         _add_rows(units, columns, self._sums)
+
+    def merge(self, other: UnitColumns, units: Codes, n_units: int) -> None:
+        """Add the sums of other rows, given the numbers of their units."""
+        sums = other._sums[: len(units)]
+        self.add(units[: len(sums)], sums, n_units)
 
     def totals(self, units: Ints, numbers: Ints) -> Floats:
         """Return the sums of some units, added where they have the same number."""
