@@ -137,7 +137,7 @@ class Log:
             The maximum number of rows in a chunk.
         columns : collection of str, optional
             The columns to read in addition to arm and reward; by default all that have a role, except the
-            decision, which is read only if it is named here.
+            decision and the position, which are read only if they are named here.
         """
         check_integer("rows", rows, 1)
         reader = ChunkReader(self.roles, self.kinds, columns, self.encoder() if contexts else None)
