@@ -2,6 +2,21 @@
 
 from fairbandits.ope.evaluation import evaluate
 from fairbandits.ope.results import EstimatorResult, Evaluation, PolicyEvaluation, PolicyGap
+from fairbandits.ope.slate_columns import SlateProbabilities
+from fairbandits.ope.slate_evaluation import evaluate_slates
+from fairbandits.ope.slate_results import SlateEstimate, SlateEvaluation, SlatePolicyEvaluation
 from fairbandits.ope.value_estimate import ValueEstimate
 
-__all__ = ["EstimatorResult", "Evaluation", "PolicyEvaluation", "PolicyGap", "ValueEstimate", "evaluate"]
+__all__ = [
+    "EstimatorResult",
+    "Evaluation",
+    "PolicyEvaluation",
+    "PolicyGap",
+    "SlateEstimate",
+    "SlateEvaluation",
+    "SlatePolicyEvaluation",
+    "SlateProbabilities",
+    "ValueEstimate",
+    "evaluate",
+    "evaluate_slates",
+]

@@ -15,6 +15,7 @@ from fairbandits.report.number_formats import nan_to_none
 from fairbandits.report.page import write_report
 
 T = TypeVar("T")
+U = TypeVar("U")
 
 #: The names of the estimators in reports, the preferred one first.
 ESTIMATOR_NAMES: dict[str, str] = {
@@ -91,6 +92,14 @@ class GroupedValue(Generic[T]):
             for attribute in groups.attributes
         }
         return GroupedValue(value(OVERALL), by_group)
+
+    def map(self, function: Callable[[T], U]) -> GroupedValue[U]:
+        """Return the values of a function of each value."""
+        by_group = {
+            attribute: {label: function(value) for label, value in values.items()}
+            for attribute, values in self.by_group.items()
+        }
+        return GroupedValue(function(self.overall), by_group)
 
     def to_dict(self, convert: Callable[[T], Any]) -> dict[str, Any]:
         """Return JSON values."""

@@ -1,0 +1,172 @@
+"""Estimates of the mean reward of a slate with intervals that hold.
+
+The reward of a slate is a weighted mean of its positions' rewards, times a constant. Each position has importance
+weights of its own, of mean 1. Their mean over the positions, with the same position weights, is a weight of the
+slate: it also has mean 1, and bounds the slate's weighted reward, as a single weight bounds that of a single arm.
+Slates therefore get the intervals of `headline.py`, over users.
+`benchmarks/ope_slate_coverage.py` measures their coverage.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from fairbandits.ope.array_validation import Floats, Ints
+from fairbandits.ope.headline import COLUMNS, CONTROL, LOGGED, REWARDS, ROWS, WEIGHTS, Headline
+from fairbandits.ope.log_units import LogUnits, UnitColumns
+from fairbandits.ope.results import BoundedValue, Estimate, EstimatorResult, GroupedValue
+from fairbandits.ope.slate_log import SlateLog
+from fairbandits.ope.slate_reading import LoggedSlates
+
+
+@dataclass(frozen=True, eq=False)
+class SlateWeights:
+    """The importance weights of slates, and their weighted rewards between 0 and the weight.
+
+    Attributes
+    ----------
+    weight, reward, control : arrays of shape (n_slates,)
+        The weight, the weighted reward, and a variable whose expectation is zero.
+    max_weight : float
+        The largest possible weight.
+    """
+
+    weight: Floats
+    reward: Floats
+    control: Floats
+    max_weight: float
+
+
+class RewardScale:
+    """The rewards of slates in units of the possible range, from 0 to 1.
+
+    Parameters
+    ----------
+    log : SlateLog
+        The slates.
+    reward_range : tuple of two floats
+        The lowest and the highest possible reward of a position. A position that a slate does not have counts
+        with reward 0, so the range must include 0 if slates have different lengths.
+    """
+
+    def __init__(self, log: SlateLog, reward_range: tuple[float, float]) -> None:
+        self._rows, self._low = log.rows, reward_range[0]
+        self._span = reward_range[1] - reward_range[0]
+        weights = log.position_weight[: int(log.rows.length.max())]
+        self._total = float(weights.sum())
+        if not self._total:
+            raise ValueError("position_weight must be positive at some position, got only zeros")
+        if log.rows.length.min() < len(weights) and not reward_range[0] <= 0.0 <= reward_range[1]:
+            low, high = reward_range
+            raise ValueError(
+                f"reward_range must include 0 if slates have different lengths, got {low:g} to {high:g}; "
+                "evaluate the slates of each length by themselves"
+            )
+        self._share = (weights / self._total)[log.rows.position]
+        # The share of the positions that a slate does not have.
+        self._absent = np.maximum(1.0 - log.rows.sum(self._share), 0.0)
+        self._reward = (log.reward - self._low) / self._span
+
+    def slate_rewards(self) -> Floats:
+        """Return the reward of each slate."""
+        return self._rows.sum(self._share * self._reward) + self._absent * self._zero
+
+    def whole(self, weight: Floats, propensity: Floats) -> SlateWeights:
+        """Return weights of whole slates; the logging policy chose each with the given propensity."""
+        reward = weight * self.slate_rewards()
+        return SlateWeights(weight, reward, np.zeros_like(weight), 1.0 / float(propensity.min()))
+
+    def by_position(self, weight: Floats, propensity: Floats) -> SlateWeights:
+        """Return the means over positions of weights that every row has, given in the order of the rows."""
+        rows, position = self._rows, self._rows.position
+        total, weighted = (np.bincount(position, values) for values in (weight, weight * self._reward))
+        mean = np.divide(weighted, total, out=np.zeros_like(total), where=total > 0.0)
+        most = np.zeros(len(total))
+        np.maximum.at(most, position, 1.0 / propensity)
+        share_of_position = np.zeros(len(total))
+        share_of_position[position] = self._share
+        return SlateWeights(
+            rows.sum(self._share * weight) + self._absent,
+            rows.sum(self._share * weight * self._reward) + self._absent * self._zero,
+            # Makes the estimate that of SNIPS at each position, instead of one ratio over all positions.
+            rows.sum(self._share * mean[position] * (weight - 1.0)),
+            float(share_of_position @ most),
+        )
+
+    def restore(self, result: EstimatorResult) -> EstimatorResult:
+        """Return results in the units of the reward."""
+        scale = self._total * self._span
+
+        def value(estimate: Estimate | None) -> BoundedValue | None:
+            return None if estimate is None else _linear(estimate, self._total * self._low, scale)
+
+        def difference(estimate: Estimate | None) -> BoundedValue | None:
+            return None if estimate is None else _linear(estimate, 0.0, scale)
+
+        gaps = tuple(replace(gap, estimate=_linear(gap.estimate, 0.0, scale)) for gap in result.gaps)
+        return EstimatorResult(result.value.map(value), result.improvement.map(difference), gaps)
+
+    @property
+    def _zero(self) -> float:
+        return -self._low / self._span
+
+
+class SlateHeadline:
+    """Estimates from weighted slates, whose units are users, or slates where the user is unknown.
+
+    Parameters
+    ----------
+    slates : LoggedSlates
+        The slates.
+    scale : RewardScale
+        Their rewards.
+    confidence : float
+        The confidence of each interval; those of the gaps of an attribute hold jointly.
+    """
+
+    def __init__(self, slates: LoggedSlates, scale: RewardScale, confidence: float) -> None:
+        self._index, self._scale, self._confidence = slates.index, scale, confidence
+        n = len(slates.groups)
+        self._units = LogUnits(n)
+        self._unit = self._units.numbers(slates.user, np.arange(n), slates.groups)
+        self._logged = scale.slate_rewards()
+
+    def result(self, weights: SlateWeights) -> EstimatorResult:
+        """Return the values overall and by group, the differences from the log, and the gaps."""
+        n = len(weights.weight)
+        table = np.zeros((n, len(COLUMNS)))
+        table[:, ROWS], table[:, LOGGED] = 1.0, self._logged
+        table[:, WEIGHTS], table[:, REWARDS], table[:, CONTROL] = weights.weight, weights.reward, weights.control
+        columns = UnitColumns(len(COLUMNS))
+        columns.add(self._unit, table, len(self._units))
+        headline = Headline(self._units, columns, weights.max_weight, self._confidence)
+        return self._scale.restore(headline.result(self._index))
+
+    def logged(self) -> EstimatorResult:
+        """Return the values of the logging policy, which needs no weights."""
+        one = np.ones_like(self._logged)
+        result = self.result(SlateWeights(one, self._logged, np.zeros_like(one), 1.0))
+        nothing: GroupedValue[Estimate | None] = result.improvement.map(lambda _: None)
+        return replace(result, improvement=nothing)
+
+    def mean_weight_z(self, weights: SlateWeights) -> float:
+        """Return how many standard errors the mean weight is away from 1."""
+        residual = np.bincount(self._unit, weights.weight - 1.0)
+        error = float(np.sqrt(residual @ residual))
+        return float(residual.sum()) / error if error else 0.0
+
+
+def last_in_slate(log: SlateLog, values: Floats) -> Floats:
+    """Return, in all rows of a slate, the value at its last position; rows are in the order that was passed."""
+    rows, order = log.rows, log.order
+    found: Floats = np.empty_like(values)
+    last: Ints = order[rows.start + rows.length - 1]
+    found[order] = np.repeat(values[last], rows.length)
+    return found
+
+
+def _linear(estimate: Estimate, offset: float, scale: float) -> BoundedValue:
+    value, low, high = (offset + scale * each for each in (estimate.value, estimate.low, estimate.high))
+    return BoundedValue(value, low, high, estimate.confidence)
