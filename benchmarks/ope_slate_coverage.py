@@ -22,7 +22,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from fairbandits.ope import EstimatorResult, SlateProbabilities, evaluate_slates, slate_estimators
+from fairbandits.ope import EstimatorResult, SlateProbabilities, ValueEstimate, evaluate_slates, slate_estimators
 from fairbandits.ope.estimator_sums import EstimatorTerms
 from fairbandits.ope.results import Estimate
 from fairbandits.ope.slate_log import SlateLog
@@ -117,15 +117,16 @@ def t_intervals(frame: pd.DataFrame, estimator: str) -> Iterator[tuple[str, Esti
     """Yield the cluster-robust t-interval of SNIPS, overall, by group and for the gap."""
     log = SlateLog(frame["decision"], frame["position"], frame["reward"])
     event = {"standard": "slate", "reward_interaction": "cascade", "independent": "position"}[estimator]
-    columns = (frame[COLUMNS[name][event]].to_numpy() for name in ("new", "log"))
-    terms = getattr(slate_estimators, f"{estimator}_snips")(log, *columns)
+    probabilities = (frame[COLUMNS[name][event]].to_numpy() for name in ("new", "log"))
+    terms = getattr(slate_estimators, f"{estimator}_snips")(log, *probabilities)
     user, sex = (log.per_slate(name, frame[name].to_numpy()) for name in ("user", "sex"))
-    found: dict[str, Estimate | None] = {}
+    found: dict[str, ValueEstimate | None] = {}
     for name in ("overall", *GROUPS):
         members = np.ones(len(sex), bool) if name == "overall" else sex == name
         own = terms.select(members)
         _, number = np.unique(user[members], return_inverse=True)
-        sums = (np.bincount(number, values) for values in (own.numerator, own.denominator, own.weight))
+        columns = own.numerator, own.denominator, own.weight
+        sums = [np.bincount(number, values).astype(np.float64) for values in columns]
         found[name] = EstimatorTerms(*sums).estimate()
         yield name, found[name]
     female, male = (found[name] for name in GROUPS)
@@ -156,9 +157,8 @@ def measure(world: SlateWorld, users: int, logs: int, seed: int = 0) -> Iterator
                         hits[name, method][quantity].append(is_hit)
                         if quantity == "overall":
                             widths[name, method].append(estimate.high - estimate.low)
-    for name, method in hits:
-        found = hits[name, method]
-        cells = (f"{np.mean(found[q]):.1%}" if found[q] else "" for q in QUANTITIES)
+    for (name, method), covered in hits.items():
+        cells = (f"{np.mean(covered[q]):.1%}" if covered[q] else "" for q in QUANTITIES)
         size = f"{np.median(effective[name]):,.0f}"
         width = f"{np.median(widths[name, method]):.4f}"
         yield f"| {SLATE_ESTIMATOR_NAMES[name]} | {method} | {size} | {' | '.join(cells)} | {width} |"
@@ -170,7 +170,7 @@ def main() -> None:
     parser.add_argument("--logs", type=int, default=200)
     parser.add_argument("--users", type=int, nargs="+", default=[60, 300])
     arguments = parser.parse_args()
-    for n_positions, rate, is_cascade in itertools.product((3, 5), (0.3, 0.02), (False, True)):
+    for (n_positions, is_cascade), rate in itertools.product(((3, False), (5, True)), (0.3, 0.02)):
         world = SlateWorld(n_positions, rate, is_cascade)
         for users in arguments.users:
             kind = "cascade" if is_cascade else "independent clicks"

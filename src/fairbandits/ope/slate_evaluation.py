@@ -143,11 +143,11 @@ class _PolicyEvaluator:
         slates, log = self._slates, self._slates.log
         pi, p = (self._probabilities(each, event) for each in (policy, self._propensity))
         plain, normalised = ips(log, pi, p), snips(log, pi, p)
-        row_weight, propensity = log.weights(pi, p), p[log.order]
+        row_weight = log.weights(pi, p)
         if event == "slate":
-            weights = self._scale.whole(row_weight[log.rows.start], propensity[log.rows.start])
+            weights = self._scale.whole(row_weight[log.rows.start])
         else:
-            weights = self._scale.by_position(row_weight, propensity)
+            weights = self._scale.by_position(row_weight)
 
         def of(function: Callable[[Any], float]) -> GroupedValue[float]:
             return GroupedValue.from_index(slates.index, lambda group: function(slates.members(group)))

@@ -30,7 +30,7 @@ class SlateWeights:
     weight, reward, control : arrays of shape (n_slates,)
         The weight, the weighted reward, and a variable whose expectation is zero.
     max_weight : float
-        The largest possible weight.
+        The largest weight.
     """
 
     weight: Floats
@@ -73,26 +73,22 @@ class RewardScale:
         """Return the reward of each slate."""
         return self._rows.sum(self._share * self._reward) + self._absent * self._zero
 
-    def whole(self, weight: Floats, propensity: Floats) -> SlateWeights:
-        """Return weights of whole slates; the logging policy chose each with the given propensity."""
-        reward = weight * self.slate_rewards()
-        return SlateWeights(weight, reward, np.zeros_like(weight), 1.0 / float(propensity.min()))
+    def whole(self, weight: Floats) -> SlateWeights:
+        """Return weights of whole slates."""
+        return SlateWeights(weight, weight * self.slate_rewards(), np.zeros_like(weight), _largest(weight))
 
-    def by_position(self, weight: Floats, propensity: Floats) -> SlateWeights:
+    def by_position(self, weight: Floats) -> SlateWeights:
         """Return the means over positions of weights that every row has, given in the order of the rows."""
         rows, position = self._rows, self._rows.position
         total, weighted = (np.bincount(position, values) for values in (weight, weight * self._reward))
         mean = np.divide(weighted, total, out=np.zeros_like(total), where=total > 0.0)
-        most = np.zeros(len(total))
-        np.maximum.at(most, position, 1.0 / propensity)
-        share_of_position = np.zeros(len(total))
-        share_of_position[position] = self._share
+        slate_weight = rows.sum(self._share * weight) + self._absent
         return SlateWeights(
-            rows.sum(self._share * weight) + self._absent,
+            slate_weight,
             rows.sum(self._share * weight * self._reward) + self._absent * self._zero,
             # Makes the estimate that of SNIPS at each position, instead of one ratio over all positions.
             rows.sum(self._share * mean[position] * (weight - 1.0)),
-            float(share_of_position @ most),
+            _largest(slate_weight),
         )
 
     def restore(self, result: EstimatorResult) -> EstimatorResult:
@@ -165,6 +161,12 @@ def last_in_slate(log: SlateLog, values: Floats) -> Floats:
     last: Ints = order[rows.start + rows.length - 1]
     found[order] = np.repeat(values[last], rows.length)
     return found
+
+
+def _largest(weight: Floats) -> float:
+    # Which slates the policy would show besides the logged ones is not known. One over the smallest propensity
+    # would bound all weights, but makes intervals up to five times as wide as those that cover.
+    return max(float(weight.max()), 1.0)
 
 
 def _linear(estimate: Estimate, offset: float, scale: float) -> BoundedValue:

@@ -151,7 +151,7 @@ class _Rows:
         self.last = chunk
         low, high = self._range
         rule = f"reward must be between {low:g} and {high:g}"
-        remedy = "; set reward_range=(lowest, highest) (--reward-range)"
+        remedy = "; set reward_range=(lowest, highest)"
         self._refuse((chunk.reward < low) | (chunk.reward > high), chunk, self._roles.reward, rule, remedy)
         columns: dict[str, Any] = {"reward": chunk.reward, "position": chunk.position, "user": chunk.user}
         columns |= {name: column.codes for name, column in chunk.group.items()}
