@@ -91,9 +91,15 @@ class RewardScale:
             _largest(slate_weight),
         )
 
-    def restore(self, result: EstimatorResult) -> EstimatorResult:
-        """Return results in the units of the reward."""
-        scale = self._total * self._span
+    def largest_reward(self, weights: SlateWeights) -> float:
+        """Return the largest slate reward, logged or relative to its weight, at least that of one position."""
+        is_positive = weights.weight > 0.0
+        relative = weights.reward[is_positive] / weights.weight[is_positive]
+        return float(max(relative.max(initial=0.0), self.slate_rewards().max(), self._share.max()))
+
+    def restore(self, result: EstimatorResult, unit: float) -> EstimatorResult:
+        """Return results in the units of the reward, from results in a unit of this scale."""
+        scale = self._total * self._span * unit
 
         def value(estimate: Estimate | None) -> BoundedValue | None:
             return None if estimate is None else _linear(estimate, self._total * self._low, scale)
@@ -131,14 +137,17 @@ class SlateHeadline:
 
     def result(self, weights: SlateWeights) -> EstimatorResult:
         """Return the values overall and by group, the differences from the log, and the gaps."""
-        n = len(weights.weight)
-        table = np.zeros((n, len(COLUMNS)))
-        table[:, ROWS], table[:, LOGGED] = 1.0, self._logged
-        table[:, WEIGHTS], table[:, REWARDS], table[:, CONTROL] = weights.weight, weights.reward, weights.control
+        # Slates that were not observed count with the largest reward that was: all positions rewarded is possible,
+        # but where rewards are rare it makes intervals two to three times as wide as those that cover.
+        unit = self._scale.largest_reward(weights)
+        table = np.zeros((len(weights.weight), len(COLUMNS)))
+        table[:, ROWS], table[:, WEIGHTS] = 1.0, weights.weight
+        table[:, REWARDS], table[:, LOGGED] = weights.reward / unit, self._logged / unit
+        table[:, CONTROL] = weights.control
         columns = UnitColumns(len(COLUMNS))
         columns.add(self._unit, table, len(self._units))
         headline = Headline(self._units, columns, weights.max_weight, self._confidence)
-        return self._scale.restore(headline.result(self._index))
+        return self._scale.restore(headline.result(self._index), unit)
 
     def logged(self) -> EstimatorResult:
         """Return the values of the logging policy, which needs no weights."""

@@ -20,8 +20,8 @@ _NOTES = (
     "slates of the logging policy, each weighted by how much more likely it is under the policy.",
     "The whole-slate estimator compares the probabilities of whole slates and assumes nothing about users. Reward "
     "interaction compares those of the arms from the first position to each one, and is valid if a reward does "
-    "not depend on the arms below. The independent estimator compares those of the arm at each position, and is valid "
-    "if a reward does not depend on other arms. A stronger assumption makes more slates count.",
+    "not depend on the arms below. The independent estimator compares those of the arm at each position, and is "
+    "valid if a reward does not depend on other arms. A stronger assumption makes more slates count.",
     "The preferred estimator is that with the weakest assumption and at least 100 effective slates.",
     "Each interval holds by itself (empirical likelihood, joined with the exact interval for the effective number "
     "of units), except that those of the gaps between more than two groups hold jointly. IPS and SNIPS are the "

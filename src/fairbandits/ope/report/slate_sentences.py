@@ -48,8 +48,8 @@ class SlateSentences:
         name, result = policy.preferred_estimator, policy.preferred
         if result.value.overall is not None:
             logged = self.estimate(self._evaluation.logged.value.overall)
-            value = self.estimate(result.value.overall)
-            yield f"{policy.title}: estimated reward per slate {value}; in the log, {logged}.{self._change(result)}"
+            value = f"estimated reward per slate {self.estimate(result.value.overall)}"
+            yield f"{policy.title}: {value}; in the log, {logged}.{self._change(result)}"
         for attribute in result.value.by_group:
             gap, worst = result.largest_gap(attribute), worst_off(result, attribute)
             if gap is not None and worst is not None:
