@@ -120,9 +120,9 @@ def test_slates(capsys):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["LinUCB"], "--policy must name columns of the log for some of position, cascade, slate, as in title("),
-        (["new(arm=q_slate)"], "as in title(cascade=COLUMN,position=COLUMN), got new(arm=q_slate)"),
-        (["new(slate=q_slate)", "--slates", "p"], "--slates"),
+        (["LinUCB"], "--policy must be TITLE(cascade=COLUMN,position=COLUMN) with --slates, got 'LinUCB'"),
+        (["new(arm=q_slate)"], "--policy must name columns for some of position, cascade, slate, as in "),
+        (["new(slate=q_slate)", "--slates", "p"], "as in cascade=COLUMN,position=COLUMN, got 'p'"),
         (["a(cascade=q_cascade),a(position=q_position)"], "policies must differ, got a twice"),
         (["new(cascade=q_cascade)", "--clip", "5"], "--slates must not be combined with --catalogue, --train"),
     ],

@@ -13,9 +13,10 @@ from fairbandits.ope import SlateEvaluation, SlatePolicyEvaluation, SlateProbabi
 from fairbandits.ope import evaluate_slates as evaluate_policies
 from fairbandits.ope.report.slate_sentences import SlateSentences
 from fairbandits.ope.slate_results import SLATE_ESTIMATOR_NAMES
-from fairbandits.registry import parse_call
+from fairbandits.registry import split_list
 
 _EVENTS = ("position", "cascade", "slate")
+_EXAMPLE = "cascade=COLUMN,position=COLUMN"
 
 
 def evaluate_slates(log: Log, columns: str, policies: Sequence[str], confidence: float, out: Path) -> None:
@@ -34,8 +35,8 @@ def evaluate_slates(log: Log, columns: str, policies: Sequence[str], confidence:
     out : Path
         The folder to write to.
     """
-    propensity = _parse_columns("--slates", f"log({columns})")[1]
-    parsed = [_parse_columns("--policy", policy) for policy in policies]
+    propensity = _parse_columns("--slates", columns)
+    parsed = [_parse_policy(policy) for policy in policies]
     for title, _ in parsed:
         if [each for each, _ in parsed].count(title) > 1:
             raise ValueError(f"policies must differ, got {title} twice")
@@ -46,16 +47,22 @@ def evaluate_slates(log: Log, columns: str, policies: Sequence[str], confidence:
     echo(f"written: {page} and {page.with_suffix('.json').name}")
 
 
-def _parse_columns(option: str, text: str) -> tuple[str, SlateProbabilities]:
-    title, columns = parse_call(text)
-    if not columns or not columns.keys() <= set(_EVENTS):
-        example = "cascade=COLUMN,position=COLUMN"
-        wanted = example if option == "--slates" else f"title({example})"
+def _parse_policy(text: str) -> tuple[str, SlateProbabilities]:
+    title, bracket, rest = text.partition("(")
+    if not (title.strip() and bracket and rest.endswith(")")):
+        raise ValueError(f"--policy must be TITLE({_EXAMPLE}) with --slates, got {text!r}")
+    return title.strip(), _parse_columns("--policy", rest[:-1])
+
+
+def _parse_columns(option: str, text: str) -> SlateProbabilities:
+    # Column names may have any characters but commas and brackets.
+    pairs = [pair.partition("=") for pair in split_list(text)]
+    columns = {event.strip(): column.strip() for event, _, column in pairs}
+    if not (columns.keys() <= set(_EVENTS) and all(columns.values())):
         raise ValueError(
-            f"{option} must name columns of the log for some of {', '.join(_EVENTS)}, as in {wanted}, got "
-            f"{text.removeprefix('log(').removesuffix(')') if option == '--slates' else text}"
+            f"{option} must name columns for some of {', '.join(_EVENTS)}, as in {_EXAMPLE}, got {text!r}"
         )
-    return title, SlateProbabilities(**{event: str(column) for event, column in columns.items()})
+    return SlateProbabilities(**columns)
 
 
 def _print_evaluation(evaluation: SlateEvaluation) -> None:
