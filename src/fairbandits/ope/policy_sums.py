@@ -9,14 +9,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairbandits.logs.encoder import Features
-from fairbandits.ope import estimators
+from fairbandits.ope import drift_check, estimators
+from fairbandits.ope.candidates import ArmProbabilities
 from fairbandits.ope.cross_fitting import CrossFittedRidge, rows_by_value
+from fairbandits.ope.drift_check import Drift, find_drift
 from fairbandits.ope.estimator_sums import EstimatorSums, EstimatorTerms
+from fairbandits.ope.evaluation_setup import EvaluationSetup
 from fairbandits.ope.group_index import OVERALL, GroupIndex
-from fairbandits.ope.headline import COLUMNS, Headline
+from fairbandits.ope.headline import COLUMNS, CONTROL, LOGGED, REWARDS, ROWS, UNSUPPORTED, WEIGHTS, Headline
 from fairbandits.ope.log_rows import LogRows
 from fairbandits.ope.log_summary import LogSummary
 from fairbandits.ope.log_units import Codes, LogUnits, UnitColumns
+from fairbandits.ope.propensity_check import contradiction
 from fairbandits.ope.results import EstimatorResult, GroupedValue, PolicyEvaluation, PolicyGap
 from fairbandits.ope.value_estimate import ValueEstimate
 
@@ -26,6 +30,8 @@ ExtraVariance = Callable[[int, int | None], float]
 
 #: Below this effective sample size there is no estimate.
 MIN_EFFECTIVE_ROWS = 30
+# Probabilities that add up to 1 but for less than this leave nothing to others.
+_ROUNDING = 1e-6
 
 
 class PolicySums:
@@ -33,20 +39,25 @@ class PolicySums:
 
     Parameters
     ----------
+    setup : EvaluationSetup
+        The log and the settings.
     summary : LogSummary
         Counts over the evaluation rows.
     model : CrossFittedRidge or None
         The reward model.
-    clip : float, optional
-        The maximum importance weight.
     units : LogUnits
         The units of the log.
     """
 
     def __init__(
-        self, summary: LogSummary, model: CrossFittedRidge | None, clip: float | None, units: LogUnits
+        self, setup: EvaluationSetup, summary: LogSummary, model: CrossFittedRidge | None, units: LogUnits
     ) -> None:
+        clip = setup.settings.clip
+        self._mean_reward = setup.mean_reward
         self._units, self._columns = units, UnitColumns(len(COLUMNS))
+        self._drift = UnitColumns(len(drift_check.COLUMNS))
+        first_row = setup.survey.split.row if setup.survey.split.train_share else 0
+        self._middle = (first_row + setup.survey.rows) // 2
         self._summary, self._groups, self._model = summary, summary.survey.groups, model
         self._clip = np.inf if clip is None else clip
         n_groups, n_arms = summary.arm_counts.shape
@@ -55,15 +66,17 @@ class PolicySums:
         self.arm_probabilities: Floats = np.zeros((n_groups, n_arms))
         # The sums of features weighted by these probabilities, for the variance of the reward model.
         self._feature_sums: Floats = np.zeros((n_groups, n_arms, model.width if model else 0))
+        #: The sum of the policy's probabilities of arms that are not in the log, by group.
+        self.elsewhere: Floats = np.zeros(n_groups)
+        self.max_weight = 0.0
         self.n_clipped = 0
         self.clipped_weight = 0.0
-        #: Whether a fairness term depends on the groups' rewards; None if it is not known yet.
-        self.has_fairness_term: bool | None = None
 
     def add(
         self,
         rows: LogRows,
-        probabilities: Floats,
+        probabilities: ArmProbabilities,
+        shown: Floats | None,
         predictions: Floats | None,
         features: Features | None,
         unit: Codes,
@@ -74,8 +87,10 @@ class PolicySums:
         ----------
         rows : LogRows
             The rows.
-        probabilities : array of shape (n_rows, n_arms)
-            The probability with which the policy would choose each arm.
+        probabilities : ArmProbabilities
+            The probabilities with which the policy would choose arms.
+        shown : array of shape (n_rows, n_arms) or None
+            The propensities of all arms.
         predictions : array of shape (n_rows, n_arms) or None
             The predictions of the reward model.
         features : array or scipy sparse of shape (n_rows, width), or None
@@ -84,53 +99,73 @@ class PolicySums:
             The unit of each row.
         """
         if rows.propensity is not None:
-            self._columns.add(
-                unit, self._unit_columns(rows, rows.propensity, probabilities, predictions), len(self._units)
-            )
+            columns = self._unit_columns(rows, rows.propensity, probabilities, shown, predictions)
+            self._columns.add(unit, columns, len(self._units))
+            self._drift.add(unit, self._drift_columns(rows, columns), len(self._units))
         for name, terms in self._terms(rows, probabilities, predictions).items():
-            new = EstimatorSums(len(self._groups), self._summary.survey.mean_reward)
+            new = EstimatorSums(len(self._groups), self._mean_reward)
             self._sums.setdefault(name, new).add(terms, rows.reward, rows.groups)
+        if probabilities.all_arms is not None:
+            self._add_arms(rows, probabilities.all_arms, features)
+
+    def _add_arms(self, rows: LogRows, probabilities: Floats, features: Features | None) -> None:
+        elsewhere = _remainder(probabilities)
         for column in rows.groups.T:
             for group, members in rows_by_value(column):
                 if group >= 0:
                     self.arm_probabilities[group] += probabilities[members].sum(axis=0)
+                    self.elsewhere[group] += elsewhere[members].sum()
                     if features is not None:
                         self._feature_sums[group] += probabilities[members].T @ features[members]
 
     def _terms(
-        self, rows: LogRows, probabilities: Floats, predictions: Floats | None
+        self, rows: LogRows, probabilities: ArmProbabilities, predictions: Floats | None
     ) -> dict[str, EstimatorTerms]:
-        chosen = np.arange(len(rows)), rows.arm
-        w = None if rows.propensity is None else self._weights(probabilities[chosen], rows.propensity)
-        terms = {"replay": estimators.replay(probabilities[chosen], rows.reward)}
+        w = None if rows.propensity is None else self._weights(probabilities.logged, rows.propensity)
+        terms = {"replay": estimators.replay(probabilities.logged, rows.reward)}
         if w is not None:
             terms["ips"] = estimators.ips_terms(w, rows.reward)
             terms["snips"] = estimators.snips_terms(w, rows.reward)
-        if predictions is not None:
-            direct = terms["direct_method"] = estimators.direct_method(probabilities, predictions)
+        if predictions is not None and probabilities.all_arms is not None:
+            direct = terms["direct_method"] = estimators.direct_method(probabilities.all_arms, predictions)
             if w is not None:
-                residual = rows.reward - predictions[chosen]
+                residual = rows.reward - predictions[np.arange(len(rows)), rows.arm]
                 terms["doubly_robust"] = estimators.doubly_robust_terms(direct, w, residual)
         return terms
 
     def _unit_columns(
-        self, rows: LogRows, propensity: Floats, probabilities: Floats, predictions: Floats | None
+        self,
+        rows: LogRows,
+        propensity: Floats,
+        probabilities: ArmProbabilities,
+        shown: Floats | None,
+        predictions: Floats | None,
     ) -> Floats:
         """Return the variables of the headline for each row."""
         # Not clipped: only then is the mean weight 1.
-        weight = estimators.importance_weights(probabilities[np.arange(len(rows)), rows.arm], propensity)
-        weighted = weight * rows.reward
-        control = np.zeros(len(rows))
-        if predictions is not None:
-            # Of the doubly robust terms, all but the weighted reward: zero in expectation.
-            chosen = predictions[np.arange(len(rows)), rows.arm]
-            control = weight * chosen - np.einsum("ij,ij->i", probabilities, predictions)
-        unsupported = probabilities[:, self.arm_counts[OVERALL] == 0].sum(axis=1)
-        return np.column_stack([np.ones(len(rows)), weight, weighted, control, rows.reward, unsupported])
+        weight = estimators.importance_weights(probabilities.logged, propensity)
+        columns = np.zeros((len(rows), len(COLUMNS)))
+        columns[:, ROWS], columns[:, WEIGHTS], columns[:, LOGGED] = 1.0, weight, rows.reward
+        columns[:, REWARDS] = weight * rows.reward
+        if (matrix := probabilities.all_arms) is not None:
+            is_shown = self.arm_counts[OVERALL] > 0 if shown is None else shown > 0.0
+            supported = np.where(is_shown, matrix, 0.0)
+            columns[:, UNSUPPORTED] = _remainder(supported)
+            if predictions is not None:
+                # Of the doubly robust terms, all but the weighted reward: zero in expectation.
+                chosen = predictions[np.arange(len(rows)), rows.arm]
+                columns[:, CONTROL] = weight * chosen - np.einsum("ij,ij->i", supported, predictions)
+        return columns
+
+    def _drift_columns(self, rows: LogRows, columns: Floats) -> Floats:
+        """Return the variables by which the halves of the log are compared."""
+        both = np.column_stack([columns[:, ROWS], columns[:, REWARDS] - columns[:, CONTROL]])
+        return np.hstack([both, both * (rows.numbers >= self._middle)[:, None]])
 
     def _weights(self, probability: Floats, propensity: Floats) -> Floats:
         """Return the clipped importance weights, and record how much was clipped."""
         full = estimators.importance_weights(probability, propensity)
+        self.max_weight = max(self.max_weight, float(full.max(initial=0.0)))
         w = np.minimum(full, self._clip)
         self.n_clipped += int((full > w).sum())
         self.clipped_weight += float((full - w).sum())
@@ -153,15 +188,32 @@ class PolicySums:
         """The number of times each arm was logged, by group."""
         return self._summary.arm_counts
 
-    def mean_weight(self, group: int) -> tuple[float, float]:
-        """Return the mean importance weight of a group, and its standard error."""
-        return self._sums["ips"].mean_weight(group), self._sums["ips"].mean_weight_error(group)
+    def mean_weight(self, group: int) -> float:
+        """Return the mean importance weight of a group."""
+        return self._sums["ips"].mean_weight(group)
+
+    def drift(self) -> Drift | None:
+        """Return the change of the policy's value from the earlier to the later half of the log."""
+        return find_drift(self._drift.totals(*self._units.members(OVERALL)))
+
+    def weight_p_value(self, group: int = OVERALL) -> float:
+        """Return the p-value of the mean weight against its expectation; NaN if there are too few rows."""
+        count, weight, square = self._sums["ips"].weight_sums(group)
+        expected = count * (1.0 - self.unsupported(group))
+        tested = (np.array([value]) for value in (count, weight, square, expected, self.max_weight))
+        return float(contradiction(*tested)[0])
+
+    def largest_share(self) -> float:
+        """Return the largest share of the rows that one unit has."""
+        rows = self._columns.totals(*self._units.members(OVERALL))[:, ROWS]
+        return float(rows.max() / rows.sum()) if rows.size else 0.0
 
     def unsupported(self, group: int = OVERALL) -> float:
         """Return the probability with which the policy chooses arms that the log never shows to the group."""
         counts = self.arm_counts[group]
         rows = counts.sum()
-        return float(self.arm_probabilities[group][counts == 0].sum() / rows) if rows else 0.0
+        missing = self.arm_probabilities[group][counts == 0].sum() + self.elsewhere[group]
+        return float(missing / rows) if rows else 0.0
 
     def _headline(self, confidence: float) -> dict[str, EstimatorResult]:
         if "ips" not in self._sums:
@@ -181,6 +233,12 @@ class PolicySums:
             return model.variance(means[first] if second is None else means[first] - means[second])
 
         return variance
+
+
+def _remainder(probabilities: Floats) -> Floats:
+    """Return what the probabilities of each row lack to 1, apart from rounding."""
+    missing: Floats = 1.0 - probabilities.sum(axis=1)
+    return np.where(missing > _ROUNDING, missing, 0.0)
 
 
 def estimator_result(

@@ -16,7 +16,7 @@ import numpy as np
 from fairbandits.ope.array_validation import Floats, Ints
 from fairbandits.ope.headline import COLUMNS, CONTROL, LOGGED, REWARDS, ROWS, WEIGHTS, Headline
 from fairbandits.ope.log_units import LogUnits, UnitColumns
-from fairbandits.ope.results import BoundedValue, Estimate, EstimatorResult, GroupedValue
+from fairbandits.ope.results import Estimate, EstimatorResult, GroupedValue
 from fairbandits.ope.slate_log import SlateLog
 from fairbandits.ope.slate_reading import LoggedSlates
 
@@ -99,16 +99,8 @@ class RewardScale:
 
     def restore(self, result: EstimatorResult, unit: float) -> EstimatorResult:
         """Return results in the units of the reward, from results in a unit of this scale."""
-        scale = self._total * self._span * unit
-
-        def value(estimate: Estimate | None) -> BoundedValue | None:
-            return None if estimate is None else _linear(estimate, self._total * self._low, scale)
-
-        def difference(estimate: Estimate | None) -> BoundedValue | None:
-            return None if estimate is None else _linear(estimate, 0.0, scale)
-
-        gaps = tuple(replace(gap, estimate=_linear(gap.estimate, 0.0, scale)) for gap in result.gaps)
-        return EstimatorResult(result.value.map(value), result.improvement.map(difference), gaps)
+        lowest = self._total * self._low
+        return result.rescaled((lowest, lowest + self._total * self._span * unit))
 
     @property
     def _zero(self) -> float:
@@ -176,8 +168,3 @@ def _largest(weight: Floats) -> float:
     # Which slates the policy would show besides the logged ones is not known. One over the smallest propensity
     # would bound all weights, but makes intervals up to five times as wide as those that cover.
     return max(float(weight.max()), 1.0)
-
-
-def _linear(estimate: Estimate, offset: float, scale: float) -> BoundedValue:
-    value, low, high = (offset + scale * each for each in (estimate.value, estimate.low, estimate.high))
-    return BoundedValue(value, low, high, estimate.confidence)

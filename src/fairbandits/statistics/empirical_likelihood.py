@@ -15,6 +15,7 @@ upper bound is that of the binomial distribution, and for many rewards both agre
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -29,9 +30,11 @@ Floats = NDArray[np.float64]
 _UNOBSERVED = 1e-3
 # Below this, the likelihood of such a row is taken for negative.
 _BARRIER = 1e-6
-_MAX_STEPS = 60
-_PRECISION = 1e-7
-_TOLERANCE = 1e-9
+_MAX_STEPS, _TOLERANCE, _SHORTEST = 60, 1e-7, 1e-9
+# The relative precision of a bound's distance from the estimate, and the absolute precision of a bound.
+_PRECISION, _RESOLUTION = 1e-3, 1e-9
+# A value at which the likelihood has dropped by so many times the allowed drop is outside for sure.
+_FAR = 9.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,59 +145,85 @@ class _Profile:
         self._values = np.concatenate([values, [value for value, _ in unobserved]])
         self._count = np.concatenate([np.ones(n), np.full(extra, _UNOBSERVED)])
         self._edge = np.concatenate([np.full(n, 1.0 / n), np.full(extra, _BARRIER)])
+        scale = np.sqrt((moments**2).mean(axis=0))
         further = np.zeros((extra, moments.shape[1]))
         further[:, 0] = [weight - 1.0 for _, weight in unobserved]
         columns = np.vstack([moments, further])
-        scale = np.sqrt((columns**2).mean(axis=0))
-        # A control that is always zero tells nothing. The others are scaled, so that Newton steps behave well.
+        # A moment that is always zero tells nothing. The others are scaled, so that Newton steps behave well.
         self._columns = columns[:, scale > 0.0] / scale[scale > 0.0]
-        self._fitted, multiplier = self._maximum(self._columns, np.zeros(self._columns.shape[1]))
-        z = 1.0 + self._columns @ multiplier
+        self._fitted, self._multiplier = self._maximum(self._columns, np.zeros(self._columns.shape[1]), np.inf)
+        z = 1.0 + self._columns @ self._multiplier
         shares = self._count * np.where(z >= self._edge, 1.0 / np.maximum(z, self._edge), 2.0 / self._edge)
         self.value = float(np.clip(shares @ self._values / (shares @ self._rows), *bounds))
 
     def bound(self, end: float, drop: float) -> float:
-        """Return the value between the estimate and an end at which the log-likelihood has dropped so much."""
-        multiplier = np.zeros(1 + self._columns.shape[1])
+        """Return the value between the estimate and an end at which the log-likelihood has dropped so much.
 
-        def excess(value: float) -> float:
-            nonlocal multiplier
-            moments = np.column_stack([self._values - value * self._rows, self._columns])
-            found, multiplier = self._maximum(moments, multiplier)
-            return found - self._fitted - drop
-
-        if excess(end) <= 0.0:
-            return end
-        multiplier = np.zeros_like(multiplier)
-        inside, outside = self.value, end
-        # Bisection, because near the end the likelihood is steep. The result is the bound on the safe side.
-        while abs(outside - inside) > _PRECISION:
-            middle = (inside + outside) / 2.0
-            if excess(middle) <= 0.0:
-                inside = middle
+        The root of the drop is nearly linear in the value, so the secant method needs few steps. Where it is not,
+        because the likelihood is steep near the end, bisection helps.
+        """
+        # The result is slightly outside rather than inside.
+        goal = math.sqrt(drop) * (1.0 + _PRECISION)
+        inside, outside = (self.value, 0.0), (end, math.inf)
+        start = np.concatenate([[0.0], self._multiplier])
+        trial = self.value + math.copysign(self._radius(drop), end - self.value)
+        while True:
+            trial = trial if abs(trial - self.value) < abs(end - self.value) else end
+            root, multiplier = self._drop_root(trial, start, drop)
+            if abs(root / goal - 1.0) < _PRECISION or (trial == end and root <= goal):
+                return trial
+            if root < goal:
+                inside, start = (trial, root), multiplier
             else:
-                outside = middle
-        return outside
+                outside = (trial, root)
+            if abs(outside[0] - inside[0]) < _RESOLUTION:
+                return outside[0]
+            further = trial + (trial - self.value) * min(1.1 * goal / max(root, 1e-9) - 1.0, 1.0)
+            trial = _between(inside, outside, goal) if math.isfinite(outside[1]) else further
 
-    def _maximum(self, moments: Floats, start: Floats) -> tuple[float, Floats]:
-        """Return the maximum over multipliers of the sum of `log(1 + moments . multiplier)`, and where it is."""
+    def _radius(self, drop: float) -> float:
+        """Return the distance to the bound if the estimate were normal: a multiple of its standard error."""
+        residual = self._values - self.value * self._rows
+        residual = residual - self._columns @ np.linalg.lstsq(self._columns, residual, rcond=None)[0]
+        total = float(self._count @ self._rows)
+        return max(math.sqrt(2.0 * drop * float(self._count @ residual**2)), drop) / total
+
+    def _drop_root(self, value: float, start: Floats, drop: float) -> tuple[float, Floats]:
+        """Return the root of the drop of the log-likelihood at a value, and the multipliers."""
+        moments = np.column_stack([self._values - value * self._rows, self._columns])
+        found, multiplier = self._maximum(moments, start, self._fitted + _FAR * drop)
+        return math.sqrt(max(found - self._fitted, 0.0)), multiplier
+
+    def _maximum(self, moments: Floats, start: Floats, enough: float) -> tuple[float, Floats]:
+        """Return the maximum over multipliers of the sum of `log(1 + moments . multiplier)`, and where it is.
+
+        The search ends early where the sum is large enough.
+        """
         multiplier = start
         found, gradient, hessian = _derivatives(moments, self._count, self._edge, multiplier)
         for _ in range(_MAX_STEPS if multiplier.size else 0):
             ridge = 1e-12 * np.trace(hessian) * np.eye(multiplier.size)
             step = np.linalg.solve(hessian + ridge, gradient)
             decrement = float(gradient @ step)
-            if decrement < _TOLERANCE:
+            if decrement < _TOLERANCE or found > enough:
                 break
             length = 1.0
             while True:
                 trial = multiplier + length * step
                 new = _derivatives(moments, self._count, self._edge, trial)
-                if new[0] >= found + 1e-4 * length * decrement or length < _TOLERANCE:
+                if new[0] >= found + 1e-4 * length * decrement or length < _SHORTEST:
                     break
                 length /= 2.0
             multiplier, (found, gradient, hessian) = trial, new
         return found, multiplier
+
+
+def _between(inside: tuple[float, float], outside: tuple[float, float], goal: float) -> float:
+    """Return a value between two: by the secant, unless it is close to an end."""
+    share = (goal - inside[1]) / (outside[1] - inside[1])
+    # A steep likelihood puts all secants on one side.
+    share = share if 0.1 < share < 0.9 or outside[1] < 1.5 * goal else 0.5
+    return inside[0] + share * (outside[0] - inside[0])
 
 
 @kernel()
