@@ -6,7 +6,6 @@ kind, and so the true value of the candidate is a weighted sum over kinds and ar
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -22,6 +21,8 @@ Ints = NDArray[np.int64]
 
 #: The prefix of the columns with the candidate's probabilities of arms.
 PREFIX = "pi_"
+#: The worlds in which the candidate plays an arm that the log never shows, to anybody or to a group.
+WITHOUT_OVERLAP = ("an arm never shown", "an arm never shown to a group")
 # A learning policy is updated after so many rows.
 _BATCH = 50
 
@@ -62,33 +63,32 @@ class World:
     is_learning: bool = False
 
     @property
-    def n_groups(self) -> int:
-        """The number of groups."""
-        return int(self.group.max()) + 1
+    def groups(self) -> list[str]:
+        """The names of the groups: a, b, ..."""
+        return [chr(ord("a") + group) for group in range(int(self.group.max()) + 1)]
+
+    @property
+    def pairs(self) -> list[str]:
+        """The names of the gaps."""
+        return [f"{first} - {second}" for first, second in combinations(self.groups, 2)]
 
     def truth(self) -> dict[str, float]:
         """Return the true value of the candidate overall and in each group, and the gaps."""
         by_kind = (self.candidate * self.mean).sum(axis=1)
         values = {"value": float(np.average(by_kind, weights=self.shares))}
-        for group in range(self.n_groups):
-            of_group = self.group == group
-            values[name(group)] = float(np.average(by_kind[of_group], weights=self.shares[of_group]))
-        for first, second in self.pairs():
-            values[f"{name(first)} - {name(second)}"] = values[name(first)] - values[name(second)]
-        return values
-
-    def pairs(self) -> Iterator[tuple[int, int]]:
-        """Return all pairs of groups."""
-        return combinations(range(self.n_groups), 2)
-
-    def effective_share(self) -> float:
-        """Return the effective sample size per row: one over the mean squared weight."""
-        with np.errstate(invalid="ignore"):
-            squares = np.nan_to_num(self.candidate**2 / self.logging).sum(axis=1)
-        return 1.0 / float(np.average(squares, weights=self.shares))
+        for number, group in enumerate(self.groups):
+            of_group = self.group == number
+            values[group] = float(np.average(by_kind[of_group], weights=self.shares[of_group]))
+        return values | {
+            f"{first} - {second}": values[first] - values[second] for first, second in combinations(self.groups, 2)
+        }
 
     def draw(self, rng: np.random.Generator) -> pd.DataFrame:
         """Draw a log, with the candidate's probabilities in columns."""
+        return self.draw_with_kinds(rng)[0]
+
+    def draw_with_kinds(self, rng: np.random.Generator) -> tuple[pd.DataFrame, Ints]:
+        """Draw a log, and the kind of the user of each row."""
         user = np.repeat(np.arange(self.rows // self.visits), self.visits)
         kind = rng.choice(len(self.shares), user.max() + 1, p=self.shares)[user]
         factor = (1.0 + self.spread * rng.choice([-1.0, 1.0], user.max() + 1))[user]
@@ -96,20 +96,15 @@ class World:
         draw = _draw_learning if self.is_learning else _draw_fixed
         arm, reward, propensity = draw(kind, means, self.logging, rng)
         columns: dict[str, Any] = {"arm": arm, "reward": reward, "propensity": propensity}
-        columns["group"] = np.array([name(group) for group in range(self.n_groups)])[self.group[kind]]
+        columns["group"] = np.array(self.groups)[self.group[kind]]
         columns |= {f"x_{i}": column for i, column in enumerate(self.features[kind].T)}
         columns |= {f"{PREFIX}{i}": column for i, column in enumerate(self.candidate[kind].T)}
-        return pd.DataFrame(columns | ({"user": user} if self.visits > 1 else {}))
+        return pd.DataFrame(columns | ({"user": user} if self.visits > 1 else {})), kind
 
     def roles(self) -> Roles:
         """Return the roles of the columns of a log."""
         context = tuple(f"x_{i}" for i in range(self.features.shape[1]))
-        return Roles("arm", "reward", ("group",), "propensity", context, "user" if self.visits > 1 else None)
-
-
-def name(group: int) -> str:
-    """Return the name of a group: a, b, ..."""
-    return chr(ord("a") + group)
+        return Roles("arm", "reward", ("group",), "propensity", context, user="user" if self.visits > 1 else None)
 
 
 def _draw_fixed(kind: Ints, means: Floats, logging: Floats, rng: np.random.Generator) -> tuple[Any, Any, Any]:
@@ -152,12 +147,9 @@ def worlds() -> dict[str, World]:
         "groups of 50 to 5,000 rows": _few_arms(6_250, (0.8, 0.16, 0.032, 0.008)),
         "a learning policy": _few_arms(5_000, (0.8, 0.2), is_learning=True),
         "hardly any success": _rare(2_000, rate=0.0005),
-        NO_OVERLAP: _without_arm(_few_arms(3_000, (0.9, 0.1))),
-        NO_OVERLAP_IN_GROUP: _without_arm(_few_arms(3_000, (0.7, 0.3)), group=1),
+        WITHOUT_OVERLAP[0]: _without_arm(_few_arms(3_000, (0.9, 0.1))),
+        WITHOUT_OVERLAP[1]: _without_arm(_few_arms(3_000, (0.7, 0.3)), group=1),
     }
-
-
-NO_OVERLAP, NO_OVERLAP_IN_GROUP = "an arm never shown", "an arm never shown to a group"
 
 
 def _few_arms(rows: int, sizes: tuple[float, ...], **options: Any) -> World:
@@ -202,7 +194,7 @@ def _heavy(rows: int) -> World:
 
 
 def _without_arm(world: World, group: int | None = None) -> World:
-    """Return the world with an arm that the log never shows, or never to a group, and the candidate often plays."""
+    """Return the world with an arm that the candidate often plays and the log never shows, or not to a group."""
     logging, candidate = world.logging.copy(), world.candidate.copy()
     of_group = np.ones(len(logging), bool) if group is None else world.group == group
     logging[of_group, 3] = 0.0

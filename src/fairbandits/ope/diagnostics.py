@@ -130,8 +130,8 @@ def _propensity_warnings(setup: EvaluationSetup, first: FirstPass, learning: boo
         arm = "all arms together" if mismatch.arm is None else repr(setup.survey.arms[mismatch.arm])
         yield (
             f"The propensities do not fit the log: {arm} was chosen in {mismatch.share:.1%} of the rows, where "
-            f"the propensities say {mismatch.expected:.1%}. They are not those with which arms were chosen, or arms "
-            "were not on offer throughout; estimates that use them are not valid."
+            f"the propensities say {mismatch.expected:.1%}. They are not those with which arms were chosen, or "
+            "arms were not on offer throughout; estimates that use them are not valid."
         )
     if summary.n_small_propensities:
         yield (

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from fairbandits.statistics.effective_t import StandardError
+
 Floats = NDArray[np.float64]
 
 #: The probability that a stationary log is taken for a drifting one.
@@ -50,12 +52,7 @@ def find_drift(table: Floats) -> Drift | None:
     earlier, later = earlier_terms.sum() / earlier_rows.sum(), later_terms.sum() / later_rows.sum()
     influence = (later_terms - later * later_rows) / later_rows.sum()
     influence -= (earlier_terms - earlier * earlier_rows) / earlier_rows.sum()
-    squares = influence**2
-    fourth = float((squares**2).sum())
-    effective = float(squares.sum()) ** 2 / fourth if fourth else 0.0
-    if effective < _MIN_UNITS:
+    error = StandardError.of_influences(influence)
+    if error.effective_units < _MIN_UNITS:
         return None
-    from scipy.special import stdtr  # noqa: PLC0415 - slow to import
-
-    t = abs(later - earlier) / float(np.sqrt(squares.sum()))
-    return Drift(float(earlier), float(later), 2.0 * float(stdtr(effective - 1.0, -t)))
+    return Drift(float(earlier), float(later), error.p_value(float(later - earlier)))

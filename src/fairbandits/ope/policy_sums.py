@@ -174,10 +174,14 @@ class PolicySums:
     def evaluation(self, title: str, training: str, confidence: float) -> PolicyEvaluation:
         """Return the results."""
         weighted = self._sums.get("ips", self._sums["replay"])
+        results = {name: self._result(name, confidence) for name in self._sums}
+        headline = self.headline(confidence)
+        if headline is not None:
+            results["likelihood"] = headline.result(self._groups)
         return PolicyEvaluation(
             title,
             training,
-            {**self._headline(confidence), **{name: self._result(name, confidence) for name in self._sums}},
+            results,
             GroupedValue.from_index(self._groups, weighted.effective_rows),
             GroupedValue.from_index(self._groups, weighted.mean_weight) if "ips" in self._sums else None,
             GroupedValue.from_index(self._groups, self.unsupported),
@@ -215,11 +219,11 @@ class PolicySums:
         missing = self.arm_probabilities[group][counts == 0].sum() + self.elsewhere[group]
         return float(missing / rows) if rows else 0.0
 
-    def _headline(self, confidence: float) -> dict[str, EstimatorResult]:
+    def headline(self, confidence: float) -> Headline | None:
+        """Return the headline estimates; None without propensities."""
         if "ips" not in self._sums:
-            return {}
-        top = 1.0 / self._summary.min_propensity
-        return {"likelihood": Headline(self._units, self._columns, top, confidence).result(self._groups)}
+            return None
+        return Headline(self._units, self._columns, 1.0 / self._summary.min_propensity, confidence)
 
     def _result(self, name: str, confidence: float) -> EstimatorResult:
         extra = self._model_variance(self._model) if name == "direct_method" and self._model is not None else None
