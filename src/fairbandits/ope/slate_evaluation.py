@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from fairbandits.fairness.group_rewards import as_range
@@ -16,16 +15,15 @@ from fairbandits.ope.array_validation import Floats
 from fairbandits.ope.estimator_sums import EstimatorTerms
 from fairbandits.ope.results import GroupedValue
 from fairbandits.ope.slate_columns import SlateProbabilities, check_columns
-from fairbandits.ope.slate_headline import RewardScale, SlateHeadline, SlateWeights, last_in_slate
+from fairbandits.ope.slate_headline import RewardScale, SlateHeadline, last_in_slate
 from fairbandits.ope.slate_reading import SLATE_NUMBER, LoggedSlates, read_slates
 from fairbandits.ope.slate_results import (
-    MIN_EFFECTIVE_SLATES,
     SLATE_ESTIMATOR_NAMES,
     SlateEstimate,
     SlateEvaluation,
     SlatePolicyEvaluation,
 )
-from fairbandits.report.phrases import percent
+from fairbandits.ope.slate_warnings import log_warnings, weight_warnings
 from fairbandits.statistics.empirical_likelihood import kish
 
 _Terms = Callable[[Any, ArrayLike, ArrayLike], EstimatorTerms]
@@ -39,8 +37,6 @@ _ESTIMATORS: dict[str, tuple[str, _Terms, _Terms]] = {
     ),
     "independent": ("position", slate_estimators.independent_ips, slate_estimators.independent_snips),
 }
-# A mean weight that is so many standard errors away from 1 is not chance.
-_MAX_Z = 4.0
 
 
 def evaluate_slates(
@@ -115,7 +111,7 @@ def evaluate_slates(
         missing_rewards=missing,
         logged=evaluator.headline.logged(),
         policies=results,
-        warnings=(*_log_warnings(slates, missing.overall), *evaluator.warnings),
+        warnings=(*log_warnings(slates, missing.overall), *evaluator.warnings),
     )
 
 
@@ -153,7 +149,7 @@ class _PolicyEvaluator:
             return GroupedValue.from_index(slates.index, lambda group: function(slates.members(group)))
 
         effective = of(lambda members: kish(weights.weight[members]))
-        self.warnings += self._weight_warnings(where, weights, effective.overall)
+        self.warnings += weight_warnings(where, self.headline, weights, effective.overall)
         return SlateEstimate(
             self.headline.result(weights),
             of(lambda members: plain.select(members).value()),
@@ -169,18 +165,6 @@ class _PolicyEvaluator:
             return last_in_slate(self._slates.log, values)
         return values
 
-    def _weight_warnings(self, where: str, weights: SlateWeights, effective: float) -> Iterator[str]:
-        if effective < MIN_EFFECTIVE_SLATES:
-            yield (
-                f"{where}: the estimate rests on {effective:,.0f} effective slates of {len(weights.weight):,}; "
-                "do not base decisions on it."
-            )
-        elif abs(self.headline.mean_weight_z(weights)) > _MAX_Z:
-            yield (
-                f"{where}: the mean importance weight is {weights.weight.mean():.2f} and should be 1. The "
-                "probabilities are wrong, or the policy shows slates that the logging policy never shows."
-            )
-
 
 def _missing_rewards(slates: LoggedSlates) -> GroupedValue[float]:
     def share(group: int) -> float:
@@ -188,16 +172,3 @@ def _missing_rewards(slates: LoggedSlates) -> GroupedValue[float]:
         return float(1.0 - known / total) if total else 0.0
 
     return GroupedValue.from_index(slates.index, share)
-
-
-def _log_warnings(slates: LoggedSlates, missing: float) -> Iterator[str]:
-    if slates.user is None:
-        yield "The log has no users (--user): the intervals hold if slates do not depend on each other."
-    if missing:
-        yield (
-            f"{percent(missing)} of the slates lack a reward at a position and are left out; the estimates are "
-            "biased if rewards are not missing at random."
-        )
-    unknown = float(np.mean(slates.groups < 0)) if slates.groups.shape[1] > 1 else 0.0
-    if unknown:
-        yield "Slates of users of unknown group count overall and in no group."

@@ -135,7 +135,7 @@ class SlateHeadline:
         table = np.zeros((len(weights.weight), len(COLUMNS)))
         table[:, ROWS], table[:, WEIGHTS] = 1.0, weights.weight
         table[:, REWARDS], table[:, LOGGED] = weights.reward / unit, self._logged / unit
-        table[:, CONTROL] = weights.control
+        table[:, CONTROL] = weights.control / unit
         columns = UnitColumns(len(COLUMNS))
         columns.add(self._unit, table, len(self._units))
         headline = Headline(self._units, columns, weights.max_weight, self._confidence)
