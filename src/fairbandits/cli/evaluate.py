@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
+from fairbandits.cli import evaluate_slates
 from fairbandits.cli.console import echo, make_folder, new_table, print_table
 from fairbandits.cli.log_options import reads_log
 from fairbandits.cli.options import CatalogueOption, ClusterOption, OutOption
@@ -28,10 +29,19 @@ def evaluate(
         list[str],
         typer.Option(
             help="A policy: Name, Name(parameter=value,...), module:Class(...), or a file that one was saved to. "
-            "Repeatable or comma-separated.",
+            "With --slates: TITLE(cascade=COLUMN,position=COLUMN,slate=COLUMN). Repeatable or comma-separated.",
             show_default=False,
         ),
     ],
+    slates: Annotated[
+        str | None,
+        typer.Option(
+            help="Evaluate slates with a reward per position; the columns with the probabilities of the logging "
+            "policy for slates, their first arms, or single positions: some of slate=, cascade=, position=.",
+            metavar="cascade=COLUMN,...",
+            show_default=False,
+        ),
+    ] = None,
     catalogue: CatalogueOption = None,
     train: Annotated[
         float | None,
@@ -55,12 +65,20 @@ def evaluate(
     out: OutOption = Path("results/evaluation"),
 ) -> None:
     """Estimate the value of policies from a log, overall and by group, and the gaps between groups."""
+    policies = [text for texts in policy for text in split_list(texts)]
+    if slates is not None:
+        if catalogue is not None or train is not None or learning or uniform or clip is not None:
+            raise ValueError(
+                "--slates must not be combined with --catalogue, --train, --learning, --uniform or --clip"
+            )
+        evaluate_slates.evaluate_slates(log, slates, policies, confidence, out)
+        return
     figure_style.require_matplotlib()
     make_folder(out)
     start = time.perf_counter()
     evaluation = evaluate_policies(
         log,
-        [text for texts in policy for text in split_list(texts)],
+        policies,
         table=None if catalogue is None else read_arms(catalogue, log),
         train=train,
         learning=learning,
