@@ -55,8 +55,10 @@ class Checkpoint:
     ) -> None:
         if error is None:
             shutil.rmtree(self._folder)
-            with suppress(OSError):  # it has other files
-                self._parent.rmdir()
+        # Folders with files stay: states to resume from, or files of others.
+        for folder in (self._folder, self._parent):
+            with suppress(OSError):
+                folder.rmdir()
 
     def has(self, step: str, part: int) -> bool:
         """Whether the state of a part is stored."""

@@ -230,4 +230,5 @@ def _evaluation(setup: EvaluationSetup, first: FirstPass, results: _Results) -> 
         warnings=tuple(results.warnings),
         require_gap=setup.settings.require_gap,
         sequential=setup.settings.sequential,
+        has_users=setup.log.roles.user is not None,
     )
