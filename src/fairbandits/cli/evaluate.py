@@ -62,7 +62,7 @@ def evaluate(
     propensities: Annotated[
         str | None,
         typer.Option(
-            help="The propensities of all arms: the beginning of the names of their columns, which end with the arm.",
+            help="The propensities of all arms: the prefix of their columns, whose names end with the arm.",
             metavar="PREFIX",
         ),
     ] = None,
@@ -79,8 +79,8 @@ def evaluate(
     require_gap: Annotated[
         float | None,
         typer.Option(
-            help="The largest gap that is tolerated; the exit status is then 0 if all policies are within it, 1 if "
-            "one is beyond it, 3 if the log cannot tell."
+            help="The largest gap that is tolerated; the exit status is then 0 if all policies are within it, 1 "
+            "if one is beyond it, 3 if the log cannot tell."
         ),
     ] = None,
     sequential: Annotated[

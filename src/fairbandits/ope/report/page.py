@@ -26,8 +26,8 @@ _NOTES = (
     "logged rewards correct its predictions. SNIPS and IPS (self-normalised and plain inverse propensity scoring) "
     "use the logged rewards alone. The direct method uses the reward model alone, and its interval does not "
     "account for a misspecified model. Replay is valid only if the logging policy was uniform. If estimators "
-    "contradict each other beyond their intervals, the propensities or the reward model are wrong. Their intervals "
-    "(Student's t with a correction for skewness) treat rows as independent.",
+    "contradict each other beyond their intervals, the propensities or the reward model are wrong. Their "
+    "intervals (Student's t with a correction for skewness) treat rows as independent.",
     "Each interval holds by itself, except that those of the gaps between more than two groups hold jointly, and "
     "so do those of the differences between policies.",
     "Policies trained on the earlier part of the log were evaluated on the rest of it, without further learning.",
