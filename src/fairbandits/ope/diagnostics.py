@@ -14,7 +14,7 @@ from fairbandits.ope.own_policies import PolicyCandidate
 from fairbandits.ope.passes import FirstPass
 from fairbandits.ope.policy_sums import MIN_EFFECTIVE_ROWS, PolicySums
 from fairbandits.ope.propensity_check import LEVEL
-from fairbandits.ope.results import PolicyEvaluation
+from fairbandits.ope.results import ESTIMATOR_NAMES, HEADLINES, PolicyEvaluation
 from fairbandits.report.phrases import describe_users, percent
 
 # Below this effective sample size, intervals cover less than their nominal confidence.
@@ -99,15 +99,18 @@ def sample_size_warnings(result: PolicyEvaluation) -> Iterator[str]:
         sizes += [(f"{attribute} {label}", rows) for label, rows in groups.items()]
     none = [f"{name} {rows:,.0f}" for name, rows in sizes if rows < MIN_EFFECTIVE_ROWS]
     few = [f"{name} {rows:,.0f}" for name, rows in sizes if MIN_EFFECTIVE_ROWS <= rows < _FEW_ROWS]
+    # The headline's intervals hold at any size.
+    others = [name for name in ESTIMATOR_NAMES if name in result.estimates and name not in HEADLINES]
+    which = ", ".join(ESTIMATOR_NAMES[name] for name in others)
     if none:
         yield (
-            f"{result.title}: no estimate is given for fewer than {MIN_EFFECTIVE_ROWS} effective rows: "
-            f"{', '.join(none)}."
+            f"{result.title}: fewer than {MIN_EFFECTIVE_ROWS} effective rows: {', '.join(none)}. There is no "
+            f"estimate by {which}."
         )
     if few:
         yield (
-            f"{result.title}: there are few effective rows: {', '.join(few)}. Below {_FEW_ROWS} the intervals are "
-            "too narrow; do not base decisions on them."
+            f"{result.title}: fewer than {_FEW_ROWS} effective rows: {', '.join(few)}. The intervals of {which} "
+            "are too narrow there."
         )
 
 
@@ -160,7 +163,7 @@ def _missing_reward_warnings(setup: EvaluationSetup, summary: LogSummary) -> Ite
 
 
 def _support_warnings(setup: EvaluationSetup, result: PolicyEvaluation, sums: PolicySums) -> Iterator[str]:
-    for users, group in _user_groups(setup):
+    for users, group in _user_groups(setup) if sums.knows_all_arms else ():
         share = sums.unsupported(group)
         # A warning about all users covers their groups.
         if share < _UNSUPPORTED_SHARE or (group != OVERALL and sums.unsupported(OVERALL) >= _UNSUPPORTED_SHARE):
@@ -170,8 +173,8 @@ def _support_warnings(setup: EvaluationSetup, result: PolicyEvaluation, sums: Po
         examples = ", ".join(arms[:3]) + (", ..." if len(arms) > 3 else "")
         yield (
             f"{result.title} would choose arms that the log never shows to {users} in {share:.1%} of the rows "
-            f"({examples}), so their value is not identified. IPS counts these rows as zero, SNIPS leaves "
-            "them out, and the direct method and doubly robust extrapolate."
+            f"({examples}), so their value is not identified. The headline counts it as unknown, IPS as zero; "
+            "SNIPS leaves these rows out, and the direct method and doubly robust extrapolate."
         )
 
 
@@ -179,13 +182,21 @@ def _weight_warnings(setup: EvaluationSetup, result: PolicyEvaluation, sums: Pol
     groups = list(_user_groups(setup))
     # Bonferroni over all groups of all policies
     level = LEVEL / (len(groups) * len(setup.candidates))
+    reason = (
+        "The propensities are not those of the logging policy, or the probabilities not those of this policy, so "
+        "its estimates are not valid."
+    )
+    if not sums.knows_all_arms:
+        reason = (
+            "The policy chooses arms that the log never shows, whose rewards are counted as unknown; or the "
+            "propensities or the probabilities are wrong, and its estimates are not valid."
+        )
     for users, group in groups:
         if sums.weight_p_value(group) < level:
-            expected = 1.0 - sums.unsupported(group)
+            expected = sums.expected_weight(group)
             yield (
                 f"{result.title}: the mean weight of {users} is {sums.mean_weight(group):.3f}, but {expected:.3f} "
-                "is expected. The propensities are not those of the logging policy, or the probabilities not "
-                "those of this policy, so its estimates are not valid."
+                f"is expected. {reason}"
             )
             return
 

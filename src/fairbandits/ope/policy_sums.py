@@ -22,7 +22,7 @@ from fairbandits.ope.headline_estimates import HeadlineEstimates
 from fairbandits.ope.log_rows import LogRows
 from fairbandits.ope.log_summary import LogSummary
 from fairbandits.ope.log_units import Codes, LogUnits, UnitColumns
-from fairbandits.ope.propensity_check import contradiction
+from fairbandits.ope.propensity_check import LEVEL, contradiction
 from fairbandits.ope.results import EstimatorResult, GroupedValue, PolicyEvaluation, PolicyGap
 from fairbandits.ope.sequential_headline import SequentialHeadline, SequentialSums
 from fairbandits.ope.value_estimate import ValueEstimate
@@ -72,6 +72,8 @@ class PolicySums:
         self._feature_sums: Floats = np.zeros((n_groups, n_arms, model.width if model else 0))
         #: The sum of the policy's probabilities of arms that are not in the log, by group.
         self.elsewhere: Floats = np.zeros(n_groups)
+        #: Whether the policy's probabilities of all arms are known, not only those of the logged ones.
+        self.knows_all_arms = True
         self.max_weight = 0.0
         self.n_clipped = 0
         self.clipped_weight = 0.0
@@ -111,6 +113,7 @@ class PolicySums:
         for name, terms in self._terms(rows, probabilities, predictions).items():
             new = EstimatorSums(len(self._groups), self._mean_reward)
             self._sums.setdefault(name, new).add(terms, rows.reward, rows.groups)
+        self.knows_all_arms = probabilities.all_arms is not None
         if probabilities.all_arms is not None:
             self._add_arms(rows, probabilities.all_arms, features)
 
@@ -126,6 +129,7 @@ class PolicySums:
         self.arm_probabilities += other.arm_probabilities
         self._feature_sums += other._feature_sums
         self.elsewhere += other.elsewhere
+        self.knows_all_arms &= other.knows_all_arms
         self.max_weight = max(self.max_weight, other.max_weight)
         self.n_clipped += other.n_clipped
         self.clipped_weight += other.clipped_weight
@@ -234,9 +238,13 @@ class PolicySums:
     def weight_p_value(self, group: int = OVERALL) -> float:
         """Return the p-value of the mean weight against its expectation; NaN if there are too few rows."""
         count, weight, square = self._sums["ips"].weight_sums(group)
-        expected = count * (1.0 - self.unsupported(group))
+        expected = count * self.expected_weight(group)
         tested = (np.array([value]) for value in (count, weight, square, expected, self.max_weight))
         return float(contradiction(*tested)[0])
+
+    def expected_weight(self, group: int = OVERALL) -> float:
+        """Return the mean weight that correct propensities and probabilities have in expectation."""
+        return 1.0 - self.unsupported(group) if self.knows_all_arms else 1.0
 
     def largest_share(self) -> float:
         """Return the largest share of the rows that one unit has."""
@@ -245,10 +253,22 @@ class PolicySums:
 
     def unsupported(self, group: int = OVERALL) -> float:
         """Return the probability with which the policy chooses arms that the log never shows to the group."""
+        if not self.knows_all_arms:
+            return self._missing_weight()
         counts = self.arm_counts[group]
         rows = counts.sum()
         missing = self.arm_probabilities[group][counts == 0].sum() + self.elsewhere[group]
         return float(missing / rows) if rows else 0.0
+
+    def _missing_weight(self) -> float:
+        """Return by how much the mean weight is below 1, if that is not chance.
+
+        If the probabilities of all arms are unknown, this is how much of the policy the log does not show.
+        """
+        if "ips" not in self._sums:
+            return 0.0
+        mean = self.mean_weight(OVERALL)
+        return 1.0 - mean if mean < 1.0 and self.weight_p_value() < LEVEL else 0.0
 
     def headline(self, confidence: float) -> HeadlineEstimates | None:
         """Return the headline estimates; None without propensities."""
@@ -256,6 +276,8 @@ class PolicySums:
             return None
         if self._sequential is not None:
             return SequentialHeadline(self._sequential, confidence)
+        if not self.knows_all_arms:
+            self._columns.set_multiple(UNSUPPORTED, ROWS, self.unsupported())
         return Headline(self._units, self._columns, 1.0 / self._summary.min_propensity, confidence)
 
     def _result(self, name: str, confidence: float) -> EstimatorResult:

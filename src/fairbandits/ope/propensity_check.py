@@ -109,7 +109,8 @@ class PropensityCheck:
 
     def _between(self) -> tuple[Floats, Floats, list[int]]:
         """Return the sums of each arm between its appearances, its largest weight, and its number."""
-        inner = self._sums[:, _COUNT] > 2
+        # Given its first and its last appearance, an arm of two rows has none between them by chance.
+        inner = self._sums[:, _COUNT] >= 2
         table = np.zeros((int(inner.sum()), 4))
         table[:, :_EXPECTED] = self._sums[inner]
         table[:, _COUNT] -= 2.0

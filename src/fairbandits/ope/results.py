@@ -30,6 +30,8 @@ ESTIMATOR_NAMES: dict[str, str] = {
     "direct_method": "direct method",
     "replay": "replay",
 }
+#: The estimators whose intervals hold whatever the effective sample size.
+HEADLINES = ("likelihood", "confidence_sequence")
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from fairbandits.ope.gap_verdict import Conclusion, gap_conclusion
 from fairbandits.ope.results import (
     ESTIMATOR_NAMES,
+    HEADLINES,
     LOGGING_POLICY,
     Estimate,
     EstimatorResult,
@@ -89,11 +90,8 @@ class EvaluationSentences:
         ]
         also = f" Other estimators: {', '.join(others)}." if others else ""
         units = "users" if self._evaluation.has_users else "rows, because the log does not say who the users are"
-        kind = {
-            "likelihood": f" Intervals hold over {units}.",
-            "confidence_sequence": " Intervals hold at any time.",
-        }
-        interval = kind.get(preferred, "")
+        hold = "at any time" if self._evaluation.sequential else f"over {units}"
+        interval = f" Intervals hold {hold}." if preferred in HEADLINES else ""
         return f"Evaluated {policy.training}. Estimator: {ESTIMATOR_NAMES[preferred]}.{interval}{also}"
 
     def _gaps(self, policy: PolicyEvaluation) -> Iterator[str]:
