@@ -9,14 +9,14 @@ rows that were not observed: of the largest possible weight, rewarded or not. Th
 rewards or large weights are rare.
 
 "Not much less likely" is usually taken from the chi-squared distribution, which holds for many observed rewards.
-Here it is taken from the exact Poisson interval for the effective number of rewarded units: without any reward the
-upper bound is that of the binomial distribution, and for many rewards both agree.
+Here it is taken from the mid-P Poisson interval for the effective number of rewarded units: without any reward the
+upper bound is close to that of the binomial distribution, and for many rewards both agree.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -33,6 +33,8 @@ _BARRIER = 1e-6
 _MAX_STEPS, _TOLERANCE, _SHORTEST = 60, 1e-7, 1e-9
 # The relative precision of a bound's distance from the estimate, and the absolute precision of a bound.
 _PRECISION, _RESOLUTION = 1e-3, 1e-9
+# Fewer effective rewards are none.
+_NONE = 1e-3
 # A value at which the likelihood has dropped by so many times the allowed drop is outside for sure.
 _FAR = 9.0
 
@@ -80,10 +82,9 @@ def likelihood_interval(units: WeightedUnits, error: float) -> tuple[float, floa
     >>> one = np.ones(100)
     >>> _, low, high = likelihood_interval(WeightedUnits(one, one, 0.0 * one, np.empty((100, 0)), 1.0), 0.05)
     >>> low, round(high, 3)
-    (0.0, 0.036)
+    (0.0, 0.03)
     """
-    # The effective numbers of rewarded units, and of what they could have been rewarded in addition.
-    successes, failures = kish(units.rewards), kish(units.weights - units.rewards)
+    successes, failures = _effective_rewards(units)
     low = max(_lower_drop(successes, error), _upper_drop(failures, error))
     high = max(_upper_drop(successes, error), _lower_drop(failures, error))
     top = units.max_weight
@@ -105,7 +106,7 @@ def improvement_interval(units: WeightedUnits, logged: Floats, error: float) -> 
     error : float
         The error probability.
     """
-    rewarded = min(kish(units.rewards), kish(logged))
+    rewarded = min(_effective_rewards(units)[0], kish(logged))
     low, high = _lower_drop(rewarded, error), _upper_drop(rewarded, error)
     top = units.max_weight
     moments = np.column_stack([units.weights - units.rows, units.controls])
@@ -113,6 +114,18 @@ def improvement_interval(units: WeightedUnits, logged: Floats, error: float) -> 
     profile = _Profile(units.rows, units.rewards - logged, moments, unobserved, (-1.0, 1.0))
     drop = max(low, high)
     return profile.value, profile.bound(-1.0, drop), profile.bound(1.0, drop)
+
+
+def _effective_rewards(units: WeightedUnits) -> tuple[float, float]:
+    """Return the effective numbers of rewarded units, and of what they could have been rewarded in addition.
+
+    They are at most the shares of the effective number of units: many rewards with small weights say nothing about
+    the units with large weights.
+    """
+    total, size = float(units.weights.sum()), kish(units.weights)
+    value = float(units.rewards.sum()) / total if total else 0.0
+    successes, failures = kish(units.rewards), kish(units.weights - units.rewards)
+    return min(successes, value * size), min(failures, (1.0 - value) * size)
 
 
 class _Profile:
@@ -254,17 +267,31 @@ def _derivatives(moments: Floats, count: Floats, edge: Floats, multiplier: Float
 
 
 def _upper_drop(count: float, error: float) -> float:
-    """Return how much the Poisson log-likelihood drops from its maximum to the exact upper bound."""
-    from scipy.special import gammaincinv  # noqa: PLC0415 - slow to import
+    """Return how much the Poisson log-likelihood drops from its maximum to the mid-P upper bound."""
+    from scipy.special import gammaincc, gammaincinv  # noqa: PLC0415 - slow to import
 
-    return _drop(count, float(gammaincinv(count + 1.0, 1.0 - error / 2.0)))
+    if count < _NONE:
+        return math.log(1.0 / error)
+    low, high = gammaincinv(count, 1.0 - error / 2.0), gammaincinv(count + 1.0, 1.0 - error / 2.0)
+    return _drop(
+        count, _root(lambda mean: gammaincc(count, mean) + gammaincc(count + 1.0, mean) - error, low, high)
+    )
 
 
 def _lower_drop(count: float, error: float) -> float:
-    """Return the same for the exact lower bound."""
-    from scipy.special import gammaincinv  # noqa: PLC0415 - slow to import
+    """Return the same for the mid-P lower bound."""
+    from scipy.special import gammainc, gammaincinv  # noqa: PLC0415 - slow to import
 
-    return _drop(count, float(gammaincinv(count, error / 2.0))) if count else float(np.log(2.0 / error))
+    if count < _NONE:
+        return math.log(1.0 / error)
+    low, high = gammaincinv(count, error / 2.0), gammaincinv(count + 1.0, error / 2.0)
+    return _drop(count, _root(lambda mean: gammainc(count, mean) + gammainc(count + 1.0, mean) - error, low, high))
+
+
+def _root(function: Callable[[float], float], low: float, high: float) -> float:
+    from scipy.optimize import brentq  # noqa: PLC0415 - slow to import
+
+    return float(brentq(function, low, high))
 
 
 def _drop(count: float, bound: float) -> float:
