@@ -9,7 +9,7 @@ from scipy.stats import binomtest, chi2, norm
 
 from fairbandits.statistics.empirical_likelihood import (
     WeightedUnits,
-    improvement_interval,
+    difference_interval,
     likelihood_interval,
 )
 
@@ -112,7 +112,7 @@ def test_improvements_are_paired():
     weight = np.where(rng.random(n) < 0.1, rng.choice([0.0, 2.0], n), 1.0)
     reward = (rng.random(n) < 0.5) * 1.0
     units = units_of(weight, reward)
-    value, low, high = improvement_interval(units, reward, 0.05)
+    value, low, high = difference_interval(units, units_of(np.ones(n), reward), 0.05)
     _, alone_low, alone_high = likelihood_interval(units, 0.05)
     terms = (weight - 1.0) * reward
     slope = np.cov(terms, weight)[0, 1] / weight.var(ddof=1)
@@ -120,3 +120,8 @@ def test_improvements_are_paired():
     assert value == pytest.approx(residual.mean(), abs=1e-3)
     assert (high - low) == pytest.approx(2 * norm.isf(0.025) * residual.std() / np.sqrt(n), rel=0.1)
     assert high - low < 0.5 * (alone_high - alone_low)
+
+
+def test_a_policy_does_not_differ_from_itself():
+    units = units_of(np.ones(5), np.array([0.0, 1.0, 0.0, 1.0, 1.0]))
+    assert difference_interval(units, units, 0.05) == (0.0, 0.0, 0.0)

@@ -17,9 +17,13 @@ from fairbandits.report.page import write_report
 S = TypeVar("S")
 T = TypeVar("T")
 
+#: The name of the logging policy in comparisons.
+LOGGING_POLICY = "the log"
+
 #: The names of the estimators in reports, the preferred one first.
 ESTIMATOR_NAMES: dict[str, str] = {
     "likelihood": "empirical likelihood",
+    "confidence_sequence": "confidence sequence",
     "doubly_robust": "doubly robust",
     "snips": "SNIPS",
     "ips": "IPS",
@@ -146,6 +150,28 @@ class PolicyGap:
 
 
 @dataclass(frozen=True)
+class PolicyDifference:
+    """The difference between the values of two policies, from paired terms.
+
+    Attributes
+    ----------
+    first, second : str
+        The names of the policies; `LOGGING_POLICY` for the logging policy.
+    estimate : BoundedValue
+        The mean reward of the first minus that of the second. The intervals of all pairs hold jointly.
+    """
+
+    first: str
+    second: str
+    estimate: BoundedValue
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return JSON values."""
+        names = {"first": self.first, "second": self.second}
+        return names | self.estimate.to_dict() | {"confidence": self.estimate.confidence}
+
+
+@dataclass(frozen=True)
 class EstimatorResult:
     """The results of one estimator for one policy.
 
@@ -268,8 +294,16 @@ class Evaluation:
         The results of the logging policy on the same rows.
     policies : tuple of PolicyEvaluation
         The results of the policies, in the given order.
+    differences : tuple of PolicyDifference
+        The differences between the values of all policies and the logging policy.
     warnings : tuple of str
         Reasons to doubt the results.
+    require_gap : float or None
+        The largest gap that is tolerated.
+    sequential : bool
+        Whether the intervals are anytime-valid.
+    has_users : bool
+        Whether the log says who the users are.
     """
 
     log: str
@@ -280,7 +314,11 @@ class Evaluation:
     missing_rewards: GroupedValue[float]
     logged: EstimatorResult
     policies: tuple[PolicyEvaluation, ...]
+    differences: tuple[PolicyDifference, ...]
     warnings: tuple[str, ...]
+    require_gap: float | None
+    sequential: bool
+    has_users: bool
 
     def in_units(self, reward_range: tuple[float, float]) -> Evaluation:
         """Return the results, computed from rewards scaled to 0 to 1, in the units of the rewards."""
@@ -288,7 +326,28 @@ class Evaluation:
             self,
             logged=self.logged.rescaled(reward_range),
             policies=tuple(policy.rescaled(reward_range) for policy in self.policies),
+            differences=tuple(
+                replace(each, estimate=each.estimate.rescaled(reward_range[1] - reward_range[0]))
+                for each in self.differences
+            ),
         )
+
+    def improvement(self, title: str) -> Estimate | None:
+        """Return the mean reward of a policy minus that of the logging policy.
+
+        The intervals of all policies hold jointly.
+        """
+        for each in self.differences:
+            if (each.first, each.second) == (title, LOGGING_POLICY):
+                return each.estimate
+        return self[title].preferred.improvement.overall
+
+    @property
+    def status(self) -> int:
+        """Whether all gaps are within `require_gap`, as an exit status: 0 yes, 1 no, 3 undecided."""
+        from fairbandits.ope.gap_verdict import exit_status  # noqa: PLC0415 - imports this class
+
+        return exit_status(self)
 
     def __getitem__(self, title: str) -> PolicyEvaluation:
         for policy in self.policies:
@@ -304,16 +363,26 @@ class Evaluation:
         return write_report(Path(folder), "evaluation", evaluation_page(self), self.to_dict())
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the results as JSON values, as stored in `evaluation.json`."""
+        """Return the results as JSON values, as stored in `evaluation.json`; `report/schema.json` describes them.
+
+        Within a version of the format, keys keep their meaning; new ones may be added.
+        """
         return {
+            "format": "fairbandits evaluation",
+            "version": 1,
             "log": self.log,
             "confidence": self.confidence,
+            "sequential": self.sequential,
+            "require_gap": self.require_gap,
+            "status": self.status,
+            "has_users": self.has_users,
             "rows_read": self.rows_read,
             "rows": self.rows.to_dict(int),
             "training_rows": self.training_rows,
             "missing_rewards": self.missing_rewards.to_dict(float),
             "logged": self.logged.to_dict(),
             "policies": {policy.title: policy.to_dict() for policy in self.policies},
+            "differences": [difference.to_dict() for difference in self.differences],
             "warnings": list(self.warnings),
         }
 

@@ -90,30 +90,36 @@ def likelihood_interval(units: WeightedUnits, error: float) -> tuple[float, floa
     top = units.max_weight
     moments = np.column_stack([units.weights - units.rows, units.controls])
     # Rows that were not observed: of the largest weight, rewarded and not, and of weight zero.
-    profile = _Profile(units.rows, units.rewards, moments, [(top, top), (0.0, top), (0.0, 0.0)], (0.0, 1.0))
+    unobserved = [(top, top - 1.0), (0.0, top - 1.0), (0.0, -1.0)]
+    profile = _Profile(units.rows, units.rewards, moments, unobserved, (0.0, 1.0))
     return profile.value, profile.bound(0.0, low), profile.bound(1.0, high)
 
 
-def improvement_interval(units: WeightedUnits, logged: Floats, error: float) -> tuple[float, float, float]:
-    """Return the estimate of the mean reward minus that of the logged rows, and its bounds.
+def difference_interval(first: WeightedUnits, second: WeightedUnits, error: float) -> tuple[float, float, float]:
+    """Return the estimate of the mean reward under the first weights minus that under the second, and its bounds.
 
-    Parameters
-    ----------
-    units : WeightedUnits
-        The units.
-    logged : array of shape (units,)
-        The sum of the rewards of each unit.
-    error : float
-        The error probability.
+    Both are sums over the same rows, so what they have in common cancels out.
     """
-    rewarded = min(_effective_rewards(units)[0], kish(logged))
-    low, high = _lower_drop(rewarded, error), _upper_drop(rewarded, error)
-    top = units.max_weight
-    moments = np.column_stack([units.weights - units.rows, units.controls])
-    unobserved = [(top - 1.0, top), (0.0, top), (-1.0, 0.0), (0.0, 0.0)]
-    profile = _Profile(units.rows, units.rewards - logged, moments, unobserved, (-1.0, 1.0))
-    drop = max(low, high)
+    if np.allclose(first.weights, second.weights, rtol=1e-9) and np.allclose(first.rewards, second.rewards):
+        return 0.0, 0.0, 0.0  # one policy, which differs from itself by nothing
+    rewarded = min(_effective_rewards(first)[0], _effective_rewards(second)[0])
+    drop = max(_lower_drop(rewarded, error), _upper_drop(rewarded, error))
+    moments = np.column_stack(
+        [first.weights - first.rows, second.weights - second.rows, first.controls, second.controls]
+    )
+    unobserved = [
+        ((one - two) * reward, one - 1.0, two - 1.0)
+        for one in _extreme_weights(first)
+        for two in _extreme_weights(second)
+        for reward in (1.0, 0.0)
+    ]
+    profile = _Profile(first.rows, first.rewards - second.rewards, moments, unobserved, (-1.0, 1.0))
     return profile.value, profile.bound(-1.0, drop), profile.bound(1.0, drop)
+
+
+def _extreme_weights(units: WeightedUnits) -> tuple[float, ...]:
+    # Weights that cannot exceed 1 are all 1: those of the logging policy.
+    return (units.max_weight, 0.0) if units.max_weight > 1.0 else (1.0,)
 
 
 def _effective_rewards(units: WeightedUnits) -> tuple[float, float]:
@@ -136,9 +142,9 @@ class _Profile:
     rows, values : arrays of shape (units,)
         The number of rows, and the sum of the variable whose mean per row is estimated.
     moments : array of shape (units, any)
-        Variables whose expectation is zero; the first one is the sum of the weights minus the number of rows.
-    unobserved : sequence of pairs
-        The value and the weight of rows that were not observed.
+        Variables whose expectation is zero.
+    unobserved : sequence of tuples
+        The value and the first moments of rows that were not observed; their other moments are zero.
     bounds : tuple of two floats
         The lowest and the highest possible mean.
     """
@@ -148,17 +154,17 @@ class _Profile:
         rows: Floats,
         values: Floats,
         moments: Floats,
-        unobserved: Sequence[tuple[float, float]],
+        unobserved: Sequence[tuple[float, ...]],
         bounds: tuple[float, float],
     ) -> None:
         n, extra = rows.size, len(unobserved)
         self._rows = np.concatenate([rows, np.ones(extra)])
-        self._values = np.concatenate([values, [value for value, _ in unobserved]])
+        self._values = np.concatenate([values, [value for value, *_ in unobserved]])
         self._count = np.concatenate([np.ones(n), np.full(extra, _UNOBSERVED)])
         self._edge = np.concatenate([np.full(n, 1.0 / n), np.full(extra, _BARRIER)])
         scale = np.sqrt((moments**2).mean(axis=0))
         further = np.zeros((extra, moments.shape[1]))
-        further[:, 0] = [weight - 1.0 for _, weight in unobserved]
+        further[:, : len(unobserved[0]) - 1] = [first for _, *first in unobserved]
         columns = np.vstack([moments, further])
         # A moment that is always zero tells nothing. The others are scaled, so that Newton steps behave well.
         self._columns = columns[:, scale > 0.0] / scale[scale > 0.0]
