@@ -135,8 +135,8 @@ def _draw_learning(kind: Ints, means: Floats, logging: Floats, rng: np.random.Ge
 
 
 def _choose(probabilities: Floats, rng: np.random.Generator) -> Ints:
-    chosen = (rng.random(len(probabilities))[:, None] > probabilities.cumsum(axis=1)).sum(axis=1)
-    return np.minimum(chosen, probabilities.shape[1] - 1)  # the sum may be below 1 by rounding
+    chosen: Ints = (rng.random(len(probabilities))[:, None] > probabilities.cumsum(axis=1)).sum(axis=1)
+    return chosen.clip(max=probabilities.shape[1] - 1)  # the sum may be below 1 by rounding
 
 
 def worlds() -> dict[str, World]:
