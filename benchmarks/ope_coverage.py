@@ -6,14 +6,15 @@
 
 For every log of a world (see ope_worlds.py) `evaluate` estimates the value of a candidate overall, for each group,
 and the gaps. Beside the headline stand the skewness-corrected t intervals of the doubly robust estimator and of
-SNIPS, and on the first 300 logs (100 if they are large) the bootstrap of obp and the intervals of vw-estimators (cressieread,
-clopper_pearson, gaussian), which are created by pip in environments of their own. A method that gives no interval
-counts as the whole range of possible values. The gaps of all pairs of groups must be covered together.
+SNIPS, and on the first 300 logs (100 if they are large) the bootstrap of obp and the intervals of vw-estimators
+(cressieread, clopper_pearson, gaussian), in environments of their own, which pip creates. The gaps of all pairs of
+groups must be covered together. Logs for which a method gives no interval do not count for it.
 
 The exit status is 1 if the coverage of the headline is significantly below 95% (one-sided binomial test, level
-0.001), if its median width is more than 1.25 times that of the narrowest method that covers by the same test
-(judged from 1,000 logs on), or if an estimate is outside the range of rewards. Where the log never shows an arm
-that the candidate plays, the bounds must contain the truth in 99% of the logs, and widths are not compared.
+0.001), if its median width is more than 1.25 times that of the narrowest method that covers by the same test, or
+if an estimate is outside the range of rewards. Widths are judged from 1,000 logs on, beside methods that give an
+interval for at least half of them. Where the log never shows an arm that the candidate plays, the bounds must
+contain the truth in 99% of the logs, and widths are not compared.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ HEADLINE = "headline"
 #: The methods of the table; the first one is judged.
 METHODS = (HEADLINE, "DR t", "SNIPS t", "obp DR", "obp SNIPS", "vw CR", "vw CP", "vw Gauss")
 ESTIMATORS = {"likelihood": HEADLINE, "doubly_robust": "DR t", "snips": "SNIPS t"}
-QUICK = ("benign", "heavy-tailed weights", "20 visits per user", "hardly any success", "an arm never shown")
+QUICK = ("benign", "heavy-tailed weights", "20 visits per user", "few successes or none", "an arm never shown")
 PEERS = {
     "obp": Contender(
         "obp", "obp", "", "", ONE_PER_USER, pins=("numpy==2.4.6", "scikit-learn==1.9.1"), bare=("obp==0.5.7",)
@@ -57,8 +58,8 @@ PEERS = {
     ),
 }  # fmt: skip
 
-# Whether a method covers a quantity, and its width.
-Outcome = tuple[bool, float]
+# Whether a method covers a quantity, and its width; None without an interval.
+Outcome = tuple[bool, float] | None
 
 
 def measure(world: World, seed: int) -> dict[str, dict[str, Outcome]]:
@@ -75,8 +76,7 @@ def measure(world: World, seed: int) -> dict[str, dict[str, Outcome]]:
         gaps = [
             _outcome(estimates.get(pair), truth[pair], (-1.0, 1.0), method == HEADLINE) for pair in world.pairs
         ]
-        joint = all(covered for covered, _ in gaps), float(np.mean([width for _, width in gaps]))
-        found.setdefault("gap", {})[method] = joint
+        found.setdefault("gap", {})[method] = _joint(gaps)
     return found
 
 
@@ -93,10 +93,18 @@ def _estimates(policy: PolicyEvaluation, estimator: str) -> dict[str, Estimate |
 
 def _outcome(estimate: Estimate | None, truth: float, bounds: tuple[float, float], is_checked: bool) -> Outcome:
     if estimate is None:
-        return True, bounds[1] - bounds[0]
+        return None
     if is_checked and not bounds[0] <= estimate.low <= estimate.value <= estimate.high <= bounds[1]:
         raise AssertionError(f"estimate must be within its bounds and the range {bounds}, got {estimate}")
     return bool(estimate.low <= truth <= estimate.high), estimate.high - estimate.low
+
+
+def _joint(gaps: list[Outcome]) -> Outcome:
+    """Return whether all gaps are covered, and their mean width."""
+    known = [gap for gap in gaps if gap is not None]
+    if len(known) < len(gaps):
+        return None
+    return all(covered for covered, _ in known), float(np.mean([width for _, width in known]))
 
 
 # -- other libraries -----------------------------------------------------------------------------------------
@@ -151,20 +159,23 @@ def summarise(outcomes: list[dict[str, dict[str, Outcome]]]) -> dict[str, dict[s
     summary: dict[str, dict[str, dict[str, float]]] = {}
     for quantity in outcomes[0]:
         for method in outcomes[0][quantity]:
-            covered, widths = zip(*(outcome[quantity][method] for outcome in outcomes), strict=True)
-            figures = {"logs": len(outcomes), "covered": sum(covered), "width": float(np.median(widths))}
-            summary.setdefault(quantity, {})[method] = figures
+            known = [each for outcome in outcomes if (each := outcome[quantity][method]) is not None]
+            if known:
+                width = float(np.median([width for _, width in known]))
+                figures = {"logs": len(known), "covered": sum(covered for covered, _ in known), "width": width}
+                summary.setdefault(quantity, {})[method] = figures | {"silent": len(outcomes) - len(known)}
     return summary
 
 
-def failure(title: str, methods: dict[str, dict[str, float]]) -> str:
+def failure(title: str, quantity: str, methods: dict[str, dict[str, float]]) -> str:
     """Return what is wrong with the headline: LOW, WIDE or nothing."""
     head = methods[HEADLINE]
-    if title in WITHOUT_OVERLAP:
+    if quantity in WITHOUT_OVERLAP.get(title, ()):
         return "LOW" if head["covered"] < MIN_CONTAINED * head["logs"] else ""
     if not _covers(head):
         return "LOW"
-    is_wide = head["width"] > MAX_WIDTH * min(each["width"] for each in methods.values() if _covers(each))
+    compared = [each["width"] for each in methods.values() if _covers(each) and each["silent"] <= each["logs"]]
+    is_wide = head["width"] > MAX_WIDTH * min(compared)
     return "WIDE" if is_wide and head["logs"] >= MIN_LOGS else ""
 
 
@@ -181,7 +192,9 @@ def table(cells: dict[str, Any]) -> str:
     for title, quantities in cells.items():
         for quantity, methods in quantities.items():
             entries = (_entry(methods.get(method)) for method in METHODS)
-            lines.append(f"| {title} | {quantity} | " + " | ".join(entries) + f" | {failure(title, methods)} |")
+            lines.append(
+                f"| {title} | {quantity} | " + " | ".join(entries) + f" | {failure(title, quantity, methods)} |"
+            )
     return "\n".join(lines)
 
 
@@ -210,14 +223,17 @@ def main() -> int:
         for title in options.worlds or (QUICK if options.quick else worlds()):
             world = worlds()[title]
             cells[title] = summarise(parallel(delayed(measure)(world, seed) for seed in range(logs)))
-            peer_logs = options.peer_logs or (300 if world.rows <= SMALL else 100)
-            if not options.quick:
+            peer_logs = options.peer_logs
+            if peer_logs is None:
+                peer_logs = 0 if options.quick else 300 if world.rows <= SMALL else 100
+            if peer_logs:
                 for quantity, methods in summarise(measure_peers(world, min(logs, peer_logs))).items():
                     cells[title][quantity] |= methods
             print(table({title: cells[title]}), flush=True)
             if logs >= MIN_LOGS:
                 results.save("ope_coverage", results.read().get("ope_coverage", {}) | {title: cells[title]})
-    return int(any(failure(title, methods) for title, cell in cells.items() for methods in cell.values()))
+    failures = [failure(title, *item) for title, cell in cells.items() for item in cell.items()]
+    return int(any(failures))
 
 
 if __name__ == "__main__":

@@ -71,7 +71,7 @@ def vw_intervals(log: dict[str, Any], rows: Any) -> dict[str, Bounds]:
 
 
 def _import_obp() -> Any:
-    """Import only the module of its estimators; the package would import torch and pandas, which it does not use."""
+    """Import only its estimators; the package would import torch and pandas, which they do not use."""
     if "obp" not in sys.modules:
         importlib.import_module("sklearn.utils")  # before torch is mocked, because it inspects torch
         spec = importlib.util.find_spec("obp")

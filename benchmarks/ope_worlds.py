@@ -21,8 +21,11 @@ Ints = NDArray[np.int64]
 
 #: The prefix of the columns with the candidate's probabilities of arms.
 PREFIX = "pi_"
-#: The worlds in which the candidate plays an arm that the log never shows, to anybody or to a group.
-WITHOUT_OVERLAP = ("an arm never shown", "an arm never shown to a group")
+#: The quantities without overlap: the candidate plays an arm that the log never shows, to anybody or to a group.
+WITHOUT_OVERLAP = {
+    "an arm never shown": ("value", "a", "b", "gap"),
+    "an arm never shown to a group": ("value", "b", "gap"),
+}
 # A learning policy is updated after so many rows.
 _BATCH = 50
 
@@ -132,8 +135,8 @@ def _draw_learning(kind: Ints, means: Floats, logging: Floats, rng: np.random.Ge
 
 
 def _choose(probabilities: Floats, rng: np.random.Generator) -> Ints:
-    chosen = (rng.random(len(probabilities))[:, None] > probabilities.cumsum(axis=1)).sum(axis=1)
-    return np.minimum(chosen, probabilities.shape[1] - 1)  # the sum may be below 1 by rounding
+    chosen: Ints = (rng.random(len(probabilities))[:, None] > probabilities.cumsum(axis=1)).sum(axis=1)
+    return chosen.clip(max=probabilities.shape[1] - 1)  # the sum may be below 1 by rounding
 
 
 def worlds() -> dict[str, World]:
@@ -146,9 +149,9 @@ def worlds() -> dict[str, World]:
         "20 visits per user": _few_arms(6_000, (0.8, 0.2), visits=20, spread=0.5),
         "groups of 50 to 5,000 rows": _few_arms(6_250, (0.8, 0.16, 0.032, 0.008)),
         "a learning policy": _few_arms(5_000, (0.8, 0.2), is_learning=True),
-        "hardly any success": _rare(2_000, rate=0.0005),
-        WITHOUT_OVERLAP[0]: _without_arm(_few_arms(3_000, (0.9, 0.1))),
-        WITHOUT_OVERLAP[1]: _without_arm(_few_arms(3_000, (0.7, 0.3)), group=1),
+        "few successes or none": _rare(4_000, rate=0.05),
+        "an arm never shown": _without_arm(_few_arms(3_000, (0.9, 0.1))),
+        "an arm never shown to a group": _without_arm(_few_arms(3_000, (0.7, 0.3)), group=1),
     }
 
 
@@ -172,7 +175,7 @@ def _rare(rows: int, rate: float = 0.004) -> World:
     rng = np.random.default_rng(3)
     group = np.array([0, 0, 1, 1])
     features = np.array([[0.0], [1.0], [0.0], [1.0]])
-    mean = rate * rng.uniform(0.5, 1.5, (4, 80))
+    mean = rate * np.array([0.75, 2.0])[group][:, None] * rng.uniform(0.5, 1.5, (4, 80))
     candidate = np.full(mean.shape, 0.1 / 80)
     candidate[:, 7] += 0.9
     shares = np.array([0.4, 0.4, 0.1, 0.1])

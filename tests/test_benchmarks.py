@@ -73,9 +73,21 @@ def test_the_table_of_the_documentation_shows_the_results():
 
 
 def test_the_coverage_of_intervals_is_measured():
-    output = run("ope_coverage.py", "--repeats", "2", "--rows", "300")
-    assert output.count("| doubly robust |") == 3
-    assert "2 logs of 300 rows (effective: overall " in output
+    worlds = ("few successes or none", "an arm never shown")
+    output = run("ope_coverage.py", "--logs", "2", "--peer-logs", "0", "--jobs", "1", "--worlds", *worlds)
+    assert [output.count(f"| {world} | ") for world in worlds] == [4, 4]
+
+
+def test_low_coverage_and_wide_intervals_are_failures():
+    code = (
+        "from ope_coverage import failure\n"
+        "figures = lambda covered, width: {'logs': 1000, 'silent': 0, 'covered': covered, 'width': width}\n"
+        "for covered, width, other in ((920, 0.1, 950), (950, 0.3, 950), (950, 0.3, 900), (950, 0.1, 950)):\n"
+        "    methods = {'headline': figures(covered, width), 'vw CR': figures(other, 0.2)}\n"
+        "    print(repr(failure('benign', 'value', methods)))\n"
+        "print(repr(failure('an arm never shown', 'value', {'headline': figures(985, 0.5)})))"
+    )
+    assert run("-c", code).split() == ["'LOW'", "'WIDE'", "''", "''", "'LOW'"]
 
 
 def test_the_coverage_of_slates_is_measured():

@@ -120,9 +120,15 @@ def _difference(first: WeightedUnits, second: WeightedUnits, error: float) -> Bo
 
 
 def _effective_bounds(weights: Floats, rewards: Floats, error: float) -> tuple[float, float]:
-    """Return the interval of SNIPS by the effective number of units."""
+    """Return the interval of SNIPS by the effective number of units; only its value if all or none are rewarded.
+
+    There is no variance then, and empirical likelihood is close to the exact binomial interval.
+    """
     if not weights.any():
         return 0.0, 1.0
+    if not rewards.any() or np.array_equal(rewards, weights):
+        value = float(rewards.sum() / weights.sum())
+        return value, value
     sums = np.stack([weights, rewards], axis=1)[:, None]
     means = cluster_means([(sums, np.zeros(len(weights), np.int64))], np.zeros((1, 1)))[0]
     low, high = mean_bounds(means, error)
