@@ -42,11 +42,21 @@ class Headline(HeadlineEstimates):
         The largest possible weight.
     confidence : float
         The confidence of each interval; those of the gaps of an attribute hold jointly.
+    observed_weight : float, optional
+        The largest observed weight; by default the largest possible one.
     """
 
-    def __init__(self, units: LogUnits, columns: UnitColumns, max_weight: float, confidence: float) -> None:
+    def __init__(
+        self,
+        units: LogUnits,
+        columns: UnitColumns,
+        max_weight: float,
+        confidence: float,
+        observed_weight: float | None = None,
+    ) -> None:
         super().__init__(confidence)
         self._units, self._columns, self._max_weight = units, columns, max_weight
+        self._observed_weight = max_weight if observed_weight is None else observed_weight
         # Values by group and error probability: those of gaps are needed several times.
         self._values: dict[tuple[int, float], BoundedValue | None] = {}
 
@@ -82,8 +92,12 @@ class Headline(HeadlineEstimates):
         also_unknown = nothing if theirs is None else theirs[:, UNSUPPORTED]
 
         def bounded(mine: Floats, others: Floats) -> BoundedValue:
-            second = _logging(table) if other is None or theirs is None else other._weighted(theirs, others)
-            return _difference(self._weighted(table, mine), second, error)
+            if other is None or theirs is None:
+                second = _logging(table)
+            else:
+                second = other._weighted(theirs, others, other._observed_weight)
+            # With the largest possible weights, no policy would be better than another but in very large logs.
+            return _difference(self._weighted(table, mine, self._observed_weight), second, error)
 
         lowest = bounded(nothing, also_unknown)
         highest = bounded(unknown, nothing) if unknown.any() or also_unknown.any() else lowest
@@ -93,12 +107,12 @@ class Headline(HeadlineEstimates):
     def _table(self, group: int) -> Floats:
         return self._columns.totals(*self._units.members(group))
 
-    def _weighted(self, table: Floats, unknown_rewards: Floats) -> WeightedUnits:
+    def _weighted(self, table: Floats, unknown_rewards: Floats, max_weight: float) -> WeightedUnits:
         weights, rewards = table[:, WEIGHTS] + table[:, UNSUPPORTED], table[:, REWARDS] + unknown_rewards
-        return WeightedUnits(table[:, ROWS], weights, rewards, table[:, [CONTROL]], self._max_weight)
+        return WeightedUnits(table[:, ROWS], weights, rewards, table[:, [CONTROL]], max_weight)
 
     def _bounded(self, table: Floats, unknown_rewards: Floats, error: float) -> BoundedValue:
-        units = self._weighted(table, unknown_rewards)
+        units = self._weighted(table, unknown_rewards, self._max_weight)
         value, low, high = likelihood_interval(units, error)
         exact_low, exact_high = _effective_bounds(units.weights, units.rewards, error)
         return BoundedValue(value, min(low, exact_low), max(high, exact_high), 1.0 - error)

@@ -278,7 +278,8 @@ class PolicySums:
             return SequentialHeadline(self._sequential, confidence)
         if not self.knows_all_arms:
             self._columns.set_multiple(UNSUPPORTED, ROWS, self.unsupported())
-        return Headline(self._units, self._columns, 1.0 / self._summary.min_propensity, confidence)
+        largest = 1.0 / self._summary.min_propensity
+        return Headline(self._units, self._columns, largest, confidence, self.max_weight)
 
     def _result(self, name: str, confidence: float) -> EstimatorResult:
         extra = self._model_variance(self._model) if name == "direct_method" and self._model is not None else None
