@@ -8,9 +8,9 @@ four standard errors of the paired difference. "Better" is wrong if it is not tr
 most 5% for all pairs together, the logging policy included. Checks: honest logs of several kinds must be left in
 peace, and logs whose propensities are wrong by a factor of two must be noticed.
 
-The exit status is 1 if "better" is said wrongly, or an honest log doubted, in more than 66 of 1,000 logs (with fewer
-logs: in significantly more than 5% of them, one-sided binomial test, level 0.001); or if a difference of four
-standard errors is found in fewer than 80%, or wrong propensities in fewer than 90% of the logs.
+The exit status is 1 if "better" is said wrongly, or an honest log doubted, in more than 66 of 1,000 logs (with
+fewer logs: in significantly more than 5% of them, one-sided binomial test, level 0.001); or if a difference of
+four standard errors is found in fewer than 80%, or wrong propensities in fewer than 90% of the logs.
 """
 
 from __future__ import annotations

@@ -2,7 +2,14 @@
 
 from fairbandits.ope.evaluation import evaluate
 from fairbandits.ope.probability_columns import ProbabilityColumn, ProbabilityColumns
-from fairbandits.ope.results import BoundedValue, EstimatorResult, Evaluation, PolicyEvaluation, PolicyGap
+from fairbandits.ope.results import (
+    BoundedValue,
+    EstimatorResult,
+    Evaluation,
+    PolicyDifference,
+    PolicyEvaluation,
+    PolicyGap,
+)
 from fairbandits.ope.slate_columns import SlateProbabilities
 from fairbandits.ope.slate_evaluation import evaluate_slates
 from fairbandits.ope.slate_results import SlateEstimate, SlateEvaluation, SlatePolicyEvaluation
@@ -12,6 +19,7 @@ __all__ = [
     "BoundedValue",
     "EstimatorResult",
     "Evaluation",
+    "PolicyDifference",
     "PolicyEvaluation",
     "PolicyGap",
     "ProbabilityColumn",
