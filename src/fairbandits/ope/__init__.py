@@ -1,7 +1,24 @@
 """Off-policy evaluation: the value of other policies, overall and by group, estimated from a log."""
 
+from fairbandits.ope.certification import GroupChange, JointTest
+from fairbandits.ope.certified_learning import CertifiedLearning, FamilyMember
 from fairbandits.ope.evaluation import evaluate
+from fairbandits.ope.learning import learn
+from fairbandits.ope.mixture import Mixture
 from fairbandits.ope.results import EstimatorResult, Evaluation, PolicyEvaluation, PolicyGap
 from fairbandits.ope.value_estimate import ValueEstimate
 
-__all__ = ["EstimatorResult", "Evaluation", "PolicyEvaluation", "PolicyGap", "ValueEstimate", "evaluate"]
+__all__ = [
+    "CertifiedLearning",
+    "EstimatorResult",
+    "Evaluation",
+    "FamilyMember",
+    "GroupChange",
+    "JointTest",
+    "Mixture",
+    "PolicyEvaluation",
+    "PolicyGap",
+    "ValueEstimate",
+    "evaluate",
+    "learn",
+]

@@ -1,0 +1,177 @@
+"""Certification: a joint test of the conditions, for members of a family in a sequence that was fixed beforehand.
+
+The joint test of one policy is an intersection-union test: all of its one-sided tests must pass, each at the full
+level. Testing members in a fixed sequence until the first one fails keeps the probability of certifying any policy
+that violates a condition at that level (fixed-sequence testing; Angelopoulos et al., *Learn then test*, 2021).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from fairbandits.categorical import Label
+from fairbandits.ope.family_sums import FamilySums
+from fairbandits.ope.group_index import OVERALL
+from fairbandits.ope.joint_conditions import JointConditions
+from fairbandits.ope.mixture import Mixture
+from fairbandits.ope.results import BoundedValue, PolicyGap
+from fairbandits.statistics.empirical_likelihood import WeightedUnits, improvement_interval, likelihood_interval
+
+
+@dataclass(frozen=True)
+class GroupChange:
+    """The change for a group, compared with the worst-off group under the logging policy.
+
+    Attributes
+    ----------
+    attribute : str
+        The attribute.
+    group, reference : label
+        The group, and the group that was the worst-off one under the logging policy on the selection part.
+    estimate : BoundedValue
+        The mean reward of the group minus that of the reference group under the logging policy.
+    """
+
+    attribute: str
+    group: Label
+    reference: Label
+    estimate: BoundedValue
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return JSON values."""
+        names = {"attribute": self.attribute, "group": self.group, "reference": self.reference}
+        return names | self.estimate.to_dict() | {"confidence": self.estimate.confidence}
+
+
+@dataclass(frozen=True)
+class JointTest:
+    """The joint test of a policy on the certification part.
+
+    Each bound of an interval has the confidence of the test, one-sided: with 95%, both bounds are those of a 90%
+    interval.
+
+    Attributes
+    ----------
+    reward : BoundedValue
+        The mean reward, which is not tested.
+    gaps : tuple of PolicyGap
+        The gaps, which must lie within the tolerance.
+    changes : tuple of GroupChange
+        The changes, which must not be below minus the margin.
+    passes : bool
+        Whether all conditions hold.
+    """
+
+    reward: BoundedValue
+    gaps: tuple[PolicyGap, ...]
+    changes: tuple[GroupChange, ...]
+    passes: bool
+
+    @property
+    def largest_gap(self) -> PolicyGap:
+        """The gap whose interval reaches furthest from zero, with the advantaged group first."""
+        return max(
+            (gap if gap.estimate.high >= -gap.estimate.low else gap.swapped() for gap in self.gaps),
+            key=lambda gap: gap.estimate.high,
+        )
+
+    @property
+    def smallest_change(self) -> GroupChange | None:
+        """The change with the lowest bound; None if all groups keep the logging policy."""
+        return min(self.changes, key=lambda change: change.estimate.low, default=None)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return JSON values."""
+        return {
+            "reward": self.reward.to_dict(),
+            "gaps": [gap.to_dict() for gap in self.gaps],
+            "changes": [change.to_dict() for change in self.changes],
+            "passes": self.passes,
+        }
+
+
+class Certifier:
+    """Tests mixtures on the certification part.
+
+    Parameters
+    ----------
+    sums : FamilySums
+        The sums of the certification part.
+    conditions : JointConditions
+        The conditions.
+    """
+
+    def __init__(self, sums: FamilySums, conditions: JointConditions) -> None:
+        self._sums, self._conditions = sums, conditions
+        # Two-sided intervals with twice the error: each bound has the error of a one-sided test.
+        self._error = round(2.0 * conditions.error, 12)
+        self._confidence = round(1.0 - self._error, 12)
+        self._labels = {number: label for _, label, number in conditions.groups.items()}
+        # Members differ in the shares of few groups. An interval is computed once.
+        self._known: dict[tuple[object, ...], BoundedValue] = {}
+
+    def run_sequence(self, mixtures: Sequence[Mixture]) -> list[JointTest]:
+        """Test mixtures until one fails; return the tests."""
+        tests: list[JointTest] = []
+        for mixture in mixtures:
+            tests.append(self.test(mixture))
+            if not tests[-1].passes:
+                break
+        return tests
+
+    def test(self, mixture: Mixture) -> JointTest:
+        """Test one mixture."""
+        conditions, labels = self._conditions, self._labels
+        values = {
+            number: self._value(mixture, attribute, number) for attribute, _, number in conditions.groups.items()
+        }
+        gaps = tuple(
+            PolicyGap(attribute, labels[first], labels[second], values[first].minus(values[second]))
+            for attribute, first, second in conditions.pairs()
+        )
+        changes = tuple(
+            GroupChange(
+                attribute,
+                labels[group],
+                labels[reference],
+                self._improvement(mixture, attribute, group)
+                if group == reference
+                else values[group].minus(self._logged(reference)),
+            )
+            for attribute, group, reference in conditions.comparisons(mixture)
+        )
+        is_fair = all(max(-gap.estimate.low, gap.estimate.high) <= conditions.tolerance for gap in gaps)
+        is_safe = all(change.estimate.low >= -conditions.margin for change in changes)
+        return JointTest(self._value(mixture, "", OVERALL), gaps, changes, is_fair and is_safe)
+
+    def _value(self, mixture: Mixture, attribute: str, group: int) -> BoundedValue:
+        key = ("value", *_key(mixture, attribute, group))
+        if key not in self._known:
+            self._known[key] = self._interval(self._sums.mixed(mixture, group)[0])
+        return self._known[key]
+
+    def _improvement(self, mixture: Mixture, attribute: str, group: int) -> BoundedValue:
+        key = ("improvement", *_key(mixture, attribute, group))
+        if key not in self._known:
+            units, logged = self._sums.mixed(mixture, group)
+            found = improvement_interval(units, logged, self._error)
+            self._known[key] = BoundedValue(*found, self._confidence)
+        return self._known[key]
+
+    def _logged(self, group: int) -> BoundedValue:
+        key = ("logged", group)
+        if key not in self._known:
+            self._known[key] = self._interval(self._sums.logged(group))
+        return self._known[key]
+
+    def _interval(self, units: WeightedUnits) -> BoundedValue:
+        return BoundedValue(*likelihood_interval(units, self._error), self._confidence)
+
+
+def _key(mixture: Mixture, attribute: str, group: int) -> tuple[object, ...]:
+    """Return a key that mixtures share if they serve the users of a group alike."""
+    if attribute == mixture.attribute:
+        return group, float(mixture.fitted[group]), float(mixture.uniform[group])
+    return group, mixture.fitted.tobytes(), mixture.uniform.tobytes()

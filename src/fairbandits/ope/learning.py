@@ -1,0 +1,175 @@
+"""Certified learning: the best policy of a family that a test on held-out users shows to be fair and safe."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fairbandits.logs.errors import LogError
+from fairbandits.logs.fitting import fit_metadata
+from fairbandits.logs.log import Log, as_log
+from fairbandits.logs.offers import ArmTable
+from fairbandits.ope.candidates import Candidate
+from fairbandits.ope.certification import Certifier, JointTest
+from fairbandits.ope.certified_learning import CertifiedLearning, FamilyMember
+from fairbandits.ope.evaluation_setup import EvaluationSettings, EvaluationSetup
+from fairbandits.ope.family_passes import LearningParts, fit_policy, sum_parts
+from fairbandits.ope.family_selection import FamilyPredictor, certification_sequence
+from fairbandits.ope.group_index import GroupIndex
+from fairbandits.ope.joint_conditions import JointConditions
+from fairbandits.ope.log_survey import survey_log
+from fairbandits.ope.mixture import Mixture
+from fairbandits.ope.policy_family import policy_family
+from fairbandits.policies import LinUCB
+
+#: The number of users of each group that the selection and the certification part must have.
+MIN_USERS = 10
+
+
+def learn(
+    log: Any,
+    *,
+    tolerance: float,
+    margin: float = 0.01,
+    confidence: float = 0.95,
+    table: ArmTable | None = None,
+    seed: int = 0,
+) -> CertifiedLearning:
+    """Return the best policy of a family that is certified to be fair and safe, if there is one.
+
+    The users of the log are split at random: 30% of them fit a policy, 20% decide which mixtures of it with the
+    logging policy are worth a test, and 50% test these. A policy is certified if the test shows that its gap is
+    within the tolerance, and that its worst-off group gets no less than the worst-off group under the logging
+    policy, less the margin. The probability of certifying a policy that violates a condition is at most
+    1 - confidence.
+
+    Parameters
+    ----------
+    log : Log, path or dataframe
+        The log, or a source that `Log.open` accepts; with propensities, groups, and rewards between 0 and 1.
+    tolerance : float
+        The largest gap between two groups of an attribute, above 0.
+    margin : float
+        How much less the worst-off group may get, at least 0.
+    confidence : float
+        The confidence of the joint test, above 0.5 and below 1.
+    table : ArmTable, optional
+        The features of the arms; see `read_arms`. If omitted, the context of every arm is the user's.
+    seed : int
+        The random seed of the fitted policy.
+
+    Returns
+    -------
+    CertifiedLearning
+        The results.
+
+    Examples
+    --------
+    >>> import numpy as np, pandas as pd
+    >>> rng = np.random.default_rng(0)
+    >>> arm, sex = rng.choice(["algebra", "biology"], 20_000), rng.choice(["female", "male"], 20_000)
+    >>> mean = np.where(arm == "biology", 0.8, np.where(sex == "male", 0.6, 0.3))
+    >>> frame = pd.DataFrame({"arm": arm, "reward": 1.0 * (rng.random(20_000) < mean), "propensity": 0.5, "sex": sex})
+    >>> result = learn(frame, tolerance=0.05)
+    >>> result.certified.title
+    'fitted policy 100% of female, 100% of male'
+    """
+    opened = as_log(log)
+    check_conditions(tolerance, margin, confidence)
+    check_log(opened)
+    survey = survey_log(opened, 0.0, table)
+    check_groups(opened, survey.groups)
+    model = "disjoint" if table is None else "hybrid"
+    candidate = Candidate("the fitted policy", LinUCB(alpha=0.0, model=model, random_state=seed), is_trained=False)
+    settings = EvaluationSettings(uniform=False, clip=None, confidence=confidence, seed=seed)
+    setup = EvaluationSetup(opened, survey, (candidate,), settings, table)
+    parts = sum_parts(setup, fit_policy(setup))
+    _check_users(opened, parts, survey.groups)
+    members = _members(parts, survey.groups, tolerance, margin, 1.0 - confidence)
+    candidate.policy.metadata |= fit_metadata(opened, opened.encoder(), table)
+    passed = [member for member in members if member.test is not None and member.test.passes]
+    return CertifiedLearning(
+        log=opened.name,
+        tolerance=tolerance,
+        margin=margin,
+        confidence=confidence,
+        rows_read=survey.rows,
+        rows=(parts.fitting_rows, parts.selection.rows, parts.certification.rows),
+        users=(parts.fitting_users, parts.selection.n_units(), parts.certification.n_units()),
+        groups=survey.groups,
+        members=members,
+        certified=passed[-1] if passed else None,
+        policy=candidate.policy,
+        arms=parts.arms,
+    )
+
+
+def _members(
+    parts: LearningParts, groups: GroupIndex, tolerance: float, margin: float, error: float
+) -> tuple[FamilyMember, ...]:
+    """Return the family, the tested members first; all choices are made before the certification part is used."""
+    family = policy_family(parts.selection, groups, tolerance)
+    conditions = JointConditions.from_selection(parts.selection, groups, tolerance, margin, error)
+    predictor = FamilyPredictor(parts.selection, conditions, parts.certification.rows)
+    estimates = [predictor.estimates(mixture) for mixture in family]
+    sequence = certification_sequence(estimates)
+    certifier = Certifier(parts.certification, conditions)
+    tests: list[JointTest | None] = [*certifier.run_sequence([family[number] for number in sequence])]
+    order = sequence + [number for number in range(len(family)) if number not in sequence]
+    tests += [None] * (len(order) - len(tests))
+    return tuple(
+        FamilyMember(_title(family[number], groups), family[number], estimates[number], test)
+        for number, test in zip(order, tests, strict=True)
+    )
+
+
+def _title(mixture: Mixture, groups: GroupIndex) -> str:
+    if mixture.is_logging_policy:
+        return "logging policy"
+    numbers = groups.numbers(mixture.attribute)
+    texts = []
+    for name, shares in (("fitted", mixture.fitted), ("uniform", mixture.uniform)):
+        of_groups = [f"{shares[number]:.0%} of {label}" for label, number in numbers.items()]
+        if any(shares[number] for number in numbers.values()):
+            texts.append(f"{name} policy {', '.join(of_groups)}")
+    return "; ".join(texts)
+
+
+def check_conditions(tolerance: float, margin: float, confidence: float) -> None:
+    """Raise if a condition is invalid."""
+    if not tolerance > 0.0:
+        raise ValueError(f"tolerance must be above 0, got {tolerance!r}")
+    if not margin >= 0.0:
+        raise ValueError(f"margin must be at least 0, got {margin!r}")
+    if not 0.5 < confidence < 1.0:
+        raise ValueError(f"confidence must be above 0.5 and below 1, got {confidence!r}")
+
+
+def check_log(log: Log) -> None:
+    """Raise if a log has no propensities or no groups."""
+    if log.roles.propensity is None:
+        raise LogError(
+            f"{log.name}: certified learning needs the propensity of every decision, got a log without; name their "
+            "column (--propensity)"
+        )
+    if not log.roles.groups:
+        raise LogError(f"{log.name}: certified learning needs groups of users, got none; name a column (--group)")
+
+
+def check_groups(log: Log, groups: GroupIndex) -> None:
+    """Raise if an attribute has fewer than two groups."""
+    for attribute in groups.attributes:
+        labels = [*groups.numbers(attribute)]
+        if len(labels) < 2:
+            raise LogError(
+                f"{log.name}: column {attribute!r} must have at least two groups, got {labels}; name another (--group)"
+            )
+
+
+def _check_users(log: Log, parts: LearningParts, groups: GroupIndex) -> None:
+    for name, sums in (("selection", parts.selection), ("certification", parts.certification)):
+        for attribute, label, number in groups.items():
+            if (found := sums.n_units(number)) < MIN_USERS:
+                raise LogError(
+                    f"{log.name}: every group needs at least {MIN_USERS} users for {name}, got {found} with "
+                    f"{attribute} = {label}; use a larger log, or merge small groups"
+                )
