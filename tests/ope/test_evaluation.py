@@ -198,7 +198,8 @@ def test_arms_with_features(frame):
 
 def test_rewards_far_from_zero_keep_their_digits(frame):
     far = frame.assign(reward=1e6 + frame["reward"])
-    near, there = (evaluate(f, Uniform(reward_range=(0, 2e6))) for f in (frame, far))
+    near = evaluate(frame, Uniform(), reward_range=(0, 2))
+    there = evaluate(far, Uniform(reward_range=(0, 2e6)), reward_range=(1e6, 1e6 + 2))
     for name in ("snips", "replay"):
         one, two = (evaluation.policies[0].estimates[name].value.overall for evaluation in (near, there))
         assert two.value - 1e6 == pytest.approx(one.value, abs=1e-6)
@@ -224,8 +225,8 @@ def test_tiny_rewards():
         ("LinUCB(delicacy=1)", {}, "LinUCB has no parameter 'delicacy'"),
         ("LinUCB(model=Model(feature_map=Nystroem))", {}, "a feature map must be fitted to contexts"),
         ([], {}, "policies must contain at least one policy, got none"),
-        (["Uniform", "Uniform"], {}, "policies must differ, got Uniform twice"),
-        (7, {}, "policy must be a name, a file or a Policy, got 7 of type int"),
+        (["Uniform", "Uniform"], {}, "policies must have different names, got Uniform twice"),
+        (7, {}, "or a column of probabilities, got 7 of type int"),
         ("nowhere.safetensors", {}, "nowhere.safetensors: no such file"),
         ("Uniform", {"train": 1.0}, "train must be a share of the log, at least 0 and below 1, got 1.0"),
         ("Uniform", {"clip": 0.0}, "clip must be above 0, got 0.0"),
@@ -253,5 +254,5 @@ def test_logs_that_cannot_be_used(frame, trained):
         ValueError, match=r"a trained policy must know some of the arms on offer.*, such as '\w+' \(str\)"
     ):
         evaluate(frame.assign(arm=frame["arm"].str.len()), trained)
-    with pytest.raises(ValueError, match=r"column 'reward', row 1: reward must be between 0 and 1 .*, got 7\.0"):
+    with pytest.raises(ValueError, match=r"column 'reward', row 1: reward must be between 0 and 1, got 7\.0"):
         evaluate(frame.assign(reward=7.0), "LinUCB")

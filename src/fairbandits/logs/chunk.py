@@ -44,6 +44,8 @@ class Chunk:
         The same for the id of the decision, if its column was requested by name.
     given : mapping of str to Categorical or array of float
         The factors that comparisons are adjusted for: text as codes, numbers as floats, NaN where unknown.
+    columns : mapping of str to array
+        The columns that were requested unchanged: numbers as numbers, text as objects, NaN or None where missing.
     location : Location
         The file and the number of the first row within it, for error messages.
     """
@@ -58,6 +60,7 @@ class Chunk:
     user: NDArray[np.uint64] | None = None
     decision: NDArray[np.uint64] | None = None
     given: Mapping[str, Categorical | Floats] = field(default_factory=dict)
+    columns: Mapping[str, NDArray[Any]] = field(default_factory=dict)
     location: Location = _UNKNOWN
 
     def __len__(self) -> int:

@@ -125,7 +125,12 @@ class Log:
         return log if duplicates == "keep" else replace(log, dropped=log._duplicates)
 
     def chunks(
-        self, *, contexts: bool = False, rows: int = BATCH_ROWS, columns: Collection[str] | None = None
+        self,
+        *,
+        contexts: bool = False,
+        rows: int = BATCH_ROWS,
+        columns: Collection[str] | None = None,
+        unchanged: Collection[str] = (),
     ) -> Iterator[Chunk]:
         """Iterate over the log in validated chunks, from the first row to the last.
 
@@ -138,9 +143,11 @@ class Log:
         columns : collection of str, optional
             The columns to read in addition to arm and reward; by default all that have a role, except the
             decision, which is read only if it is named here.
+        unchanged : collection of str
+            Columns to read as they are, whether or not they have a role, into `Chunk.columns`.
         """
         check_integer("rows", rows, 1)
-        reader = ChunkReader(self.roles, self.kinds, columns, self.encoder() if contexts else None)
+        reader = ChunkReader(self.roles, self.kinds, columns, self.encoder() if contexts else None, unchanged)
         return self._chunks(reader, rows)
 
     def _chunks(self, reader: ChunkReader, rows: int) -> Iterator[Chunk]:

@@ -45,6 +45,8 @@ class ChunkReader:
         The columns to read in addition to arm and reward; by default all that have a role but the decision.
     encoder : ContextEncoder, optional
         The encoder of the contexts; if omitted, they are not read.
+    unchanged : collection of str
+        The columns to read as they are.
 
     Attributes
     ----------
@@ -58,6 +60,7 @@ class ChunkReader:
         kinds: Mapping[str, str],
         columns: Collection[str] | None,
         encoder: ContextEncoder | None,
+        unchanged: Collection[str] = (),
     ) -> None:
         def is_wanted(column: str | None) -> bool:
             return column is not None and (columns is None or column in columns)
@@ -83,6 +86,9 @@ class ChunkReader:
         self._features = None if encoder is None else FeatureReader(encoder, kinds)
         if self._features is not None:
             self.kinds |= self._features.kinds
+        self._unchanged = tuple(unchanged)
+        for column in self._unchanged:
+            self.kinds.setdefault(column, NUMBER if kinds[column] == INTEGER else kinds[column])
         factors = [c for c in self._given if self.kinds[c] not in (INTEGER, NUMBER)]
         labels = (roles.arm, *self._groups, *factors)
         self._labels = {c: LabelEncoder(c, self.kinds[c] not in (INTEGER, NUMBER)) for c in labels}
@@ -111,6 +117,7 @@ class ChunkReader:
             user=_keys(self._user, columns, location),
             decision=_keys(self._decision, columns, location),
             given={name: self._factor(name, columns, location) for name in self._given},
+            columns={name: _unchanged(columns[name]) for name in self._unchanged},
             location=location,
         )
 
@@ -131,6 +138,12 @@ class ChunkReader:
             )
         self._time_type = times.dtype
         return times
+
+
+def _unchanged(array: Any) -> NDArray[Any]:
+    plain = array.dictionary_decode() if hasattr(array, "dictionary_decode") else array
+    values: NDArray[Any] = plain.to_numpy(zero_copy_only=False)
+    return values
 
 
 def _keys(column: str | None, columns: Mapping[str, Any], location: Location) -> Keys | None:

@@ -3,12 +3,15 @@
 from fairbandits.ope.certification import GroupChange, JointTest
 from fairbandits.ope.certified_learning import CertifiedLearning, FamilyMember
 from fairbandits.ope.evaluation import evaluate
+from fairbandits.ope.family_selection import SelectionEstimates
 from fairbandits.ope.learning import learn
 from fairbandits.ope.mixture import Mixture
-from fairbandits.ope.results import EstimatorResult, Evaluation, PolicyEvaluation, PolicyGap
+from fairbandits.ope.probability_columns import ProbabilityColumn, ProbabilityColumns
+from fairbandits.ope.results import BoundedValue, EstimatorResult, Evaluation, PolicyEvaluation, PolicyGap
 from fairbandits.ope.value_estimate import ValueEstimate
 
 __all__ = [
+    "BoundedValue",
     "CertifiedLearning",
     "EstimatorResult",
     "Evaluation",
@@ -18,6 +21,9 @@ __all__ = [
     "Mixture",
     "PolicyEvaluation",
     "PolicyGap",
+    "ProbabilityColumn",
+    "ProbabilityColumns",
+    "SelectionEstimates",
     "ValueEstimate",
     "evaluate",
     "learn",

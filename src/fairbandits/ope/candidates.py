@@ -1,56 +1,85 @@
-"""The policies to evaluate: by name, from a file, or as objects."""
+"""The policies to evaluate: ours, those of other libraries, and probabilities in columns of the log."""
 
 from __future__ import annotations
 
-import copy
-from collections.abc import Iterable, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from fairbandits import registry
-from fairbandits.arms import ArmId
+import numpy as np
+from numpy.typing import NDArray
+
 from fairbandits.logs.encoder import ContextEncoder
-from fairbandits.logs.offers import ArmTable
-from fairbandits.policies import Policy
+from fairbandits.ope.log_rows import LogRows
+
+if TYPE_CHECKING:
+    from fairbandits.ope.evaluation_setup import EvaluationSetup
+
+Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class Candidate:
-    """A policy to evaluate.
+class ArmProbabilities:
+    """The probabilities with which a policy chooses arms.
 
     Attributes
     ----------
-    title : str
-        The name in reports.
-    policy : Policy
-        The policy, a copy of its own.
-    is_trained : bool
-        Whether it has learned before; it is then evaluated as it is.
+    logged : array of shape (n_rows,)
+        The probability of the logged arm of each row.
+    all_arms : array of shape (n_rows, n_arms), or None
+        Those of all arms of the log; rows add up to less than 1 if the policy also knows others. None if only
+        those of the logged arms are known.
     """
 
-    title: str
-    policy: Policy
-    is_trained: bool
+    logged: Floats
+    all_arms: Floats | None
 
-    @cached_property
-    def encoder(self) -> ContextEncoder | None:
-        """The encoder that the policy was fitted with; None if it was not fitted to a log."""
-        return ContextEncoder.of(self.policy)
+    @classmethod
+    def from_matrix(cls, matrix: Floats, rows: LogRows) -> ArmProbabilities:
+        """Return the probabilities of all arms of the log."""
+        return cls(matrix[np.arange(len(rows)), rows.arm], matrix)
 
-    def check(self, arms: Sequence[ArmId], table: ArmTable | None) -> None:
-        """Raise if the policy was trained on other arms or with another catalogue."""
-        known = self.policy.arms_learned
-        if self.is_trained and known and not set(known) & set(arms):
-            raise ValueError(
-                f"{self.title}: a trained policy must know some of the arms on offer, such as {arms[0]!r} "
-                f"({type(arms[0]).__name__}), got one that knows only others, such as {known[0]!r} "
-                f"({type(known[0]).__name__}); write arm ids alike in both"
-            )
-        if self.encoder is not None and ("catalogue" in self.policy.metadata) != (table is not None):
-            fitted, remedy = ("with", "pass it") if table is None else ("without", "leave it out")
-            raise ValueError(f"{self.title}: it was fitted {fitted} a catalogue of arms; {remedy} (--catalogue)")
+
+class Candidate(ABC):
+    """A policy to evaluate.
+
+    Parameters
+    ----------
+    title : str
+        The name in reports.
+
+    Attributes
+    ----------
+    knows_all_arms : bool
+        Whether it gives the probabilities of all arms, not only those of the logged ones.
+    needs_contexts : bool
+        Whether it needs the encoded features of users.
+    encoder : ContextEncoder or None
+        The encoder of these features; None for the log's own.
+    columns : tuple of str
+        The columns of the log that it needs unchanged, in `LogRows.columns`.
+    """
+
+    knows_all_arms = True
+    needs_contexts = False
+    encoder: ContextEncoder | None = None
+    columns: tuple[str, ...] = ()
+
+    def __init__(self, title: str) -> None:
+        self.title = title
+
+    def prepare(self, setup: EvaluationSetup) -> None:  # noqa: B027 - most have nothing to prepare
+        """Check that the policy fits the log."""
+
+    @abstractmethod
+    def probabilities(self, rows: LogRows, setup: EvaluationSetup) -> ArmProbabilities:
+        """Return the probabilities with which the policy would choose arms."""
+
+    @property
+    def state(self) -> str:
+        """The state in which the policy is evaluated, in words."""
+        return "as given"
 
 
 def as_candidates(policies: Any, seed: int = 0) -> tuple[Candidate, ...]:
@@ -58,35 +87,27 @@ def as_candidates(policies: Any, seed: int = 0) -> tuple[Candidate, ...]:
 
     Parameters
     ----------
-    policies : str, path, Policy, or an iterable of them
-        A name with parameters, `FairLinUCB(gamma=3)` or `module:Class(...)`; a file that a policy was saved to;
-        or a policy, which is copied.
+    policies : policy, an iterable of policies, or a mapping of titles to policies
+        Whatever `evaluate` accepts as a policy.
     seed : int
         The random seed of policies given by name.
 
     Examples
     --------
-    >>> [(each.title, each.is_trained) for each in as_candidates(["Uniform", "LinUCB(alpha=0.1)"])]
-    [('Uniform', False), ('LinUCB(alpha=0.1)', False)]
+    >>> [each.title for each in as_candidates(["Uniform", "LinUCB(alpha=0.1)"])]
+    ['Uniform', 'LinUCB(alpha=0.1)']
     """
-    is_single = isinstance(policies, str | Path | Policy) or not isinstance(policies, Iterable)
-    candidates = tuple(_candidate(policy, seed) for policy in ([policies] if is_single else policies))
+    from fairbandits.ope.policy_conversion import as_candidate, is_policy  # noqa: PLC0415 - imports this module
+
+    if isinstance(policies, Mapping):
+        candidates = tuple(as_candidate(policy, seed, str(title)) for title, policy in policies.items())
+    else:
+        is_single = is_policy(policies) or not isinstance(policies, Iterable)
+        candidates = tuple(as_candidate(policy, seed) for policy in ([policies] if is_single else policies))
     if not candidates:
         raise ValueError("policies must contain at least one policy, got none")
     titles = [candidate.title for candidate in candidates]
     for title in titles:
         if titles.count(title) > 1:
-            raise ValueError(f"policies must differ, got {title} twice")
+            raise ValueError(f"policies must have different names, got {title} twice; name them: {{name: policy}}")
     return candidates
-
-
-def _candidate(policy: Any, seed: int) -> Candidate:
-    if isinstance(policy, Policy):
-        return Candidate(repr(policy), copy.deepcopy(policy), policy.rounds_learned > 0)
-    if not isinstance(policy, str | Path):
-        raise ValueError(
-            f"policy must be a name, a file or a Policy, got {policy!r} of type {type(policy).__name__}"
-        )
-    if isinstance(policy, Path) or Path(policy).suffix == ".safetensors" or Path(policy).is_file():
-        return Candidate(str(policy), Policy.load(policy), is_trained=True)
-    return Candidate(policy.strip(), registry.make_policy(policy, seed), is_trained=False)

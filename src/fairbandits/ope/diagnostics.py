@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import numpy as np
 
-from fairbandits.ope.candidates import Candidate
 from fairbandits.ope.evaluation_setup import EvaluationSetup
 from fairbandits.ope.group_index import OVERALL
 from fairbandits.ope.log_summary import LogSummary
+from fairbandits.ope.own_policies import PolicyCandidate
 from fairbandits.ope.passes import FirstPass
 from fairbandits.ope.policy_sums import MIN_EFFECTIVE_ROWS, PolicySums
 from fairbandits.ope.results import PolicyEvaluation
@@ -24,11 +24,11 @@ _UNSUPPORTED_SHARE = 0.01
 _MAX_DEVIATION = 5.0
 
 
-def log_warnings(setup: EvaluationSetup, first: FirstPass, learning: bool) -> list[str]:
+def log_warnings(setup: EvaluationSetup, first: FirstPass, learning: bool, model_is_too_large: bool) -> list[str]:
     """Return warnings about the log."""
     summary = first.summary
     warnings = [*_propensity_warnings(setup, summary, learning), *_missing_reward_warnings(setup, summary)]
-    if first.model is None and not learning:
+    if model_is_too_large:
         warnings.append(
             f"With {len(setup.survey.arms):,} arms and {setup.encoders[0].width:,} features the reward model "
             "would take more than 1 GiB, so the direct method and doubly robust are left out."
@@ -49,7 +49,7 @@ def log_warnings(setup: EvaluationSetup, first: FirstPass, learning: bool) -> li
     return warnings
 
 
-def training_warnings(summary: LogSummary, candidate: Candidate) -> Iterator[str]:
+def training_warnings(summary: LogSummary, candidate: PolicyCandidate) -> Iterator[str]:
     """Yield a warning if a trained policy may have been trained on the evaluation rows."""
     if not candidate.is_trained:
         return
@@ -66,10 +66,10 @@ def training_warnings(summary: LogSummary, candidate: Candidate) -> Iterator[str
         )
 
 
-def fairness_warnings(setup: EvaluationSetup, all_sums: Sequence[PolicySums]) -> Iterator[str]:
+def fairness_warnings(setup: EvaluationSetup) -> Iterator[str]:
     """Yield a warning about policies whose fairness term depends on past rewards of groups."""
-    both = zip(setup.candidates, all_sums, strict=True)
-    titles = [candidate.title for candidate, sums in both if sums.has_fairness_term]
+    own = [candidate for candidate in setup.candidates if isinstance(candidate, PolicyCandidate)]
+    titles = [candidate.title for candidate in own if candidate.has_fairness_term]
     if titles:
         yield (
             f"{', '.join(titles)}: the fairness term depends on the past rewards of groups, and is evaluated "
@@ -117,6 +117,12 @@ def _propensity_warnings(setup: EvaluationSetup, summary: LogSummary, learning: 
             "uniform; if it was, declare it (--uniform)."
         )
         return
+    if setup.settings.estimate_propensities:
+        yield (
+            "The propensities are estimated from the log, by a logistic regression of the arm on the user's "
+            "features and groups. Estimates are biased if the logging policy used anything that the log does not "
+            "contain, and the intervals do not include the error of the propensities."
+        )
     if setup.settings.uniform:
         share = summary.arm_counts[OVERALL] / summary.n_rewards
         arm = int(np.argmax(np.abs(share - 1.0 / n_arms)))

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 from fairbandits.logs.log import as_log
 from fairbandits.logs.offers import ArmTable
 from fairbandits.ope import diagnostics
-from fairbandits.ope.candidates import Candidate, as_candidates
+from fairbandits.ope.candidates import as_candidates
 from fairbandits.ope.evaluation_setup import EvaluationSettings, EvaluationSetup
 from fairbandits.ope.log_survey import survey_log
-from fairbandits.ope.passes import FirstPass, first_pass, second_pass
+from fairbandits.ope.own_policies import PolicyCandidate
+from fairbandits.ope.passes import FirstPass, first_pass, model_is_too_large, second_pass
 from fairbandits.ope.policy_sums import estimator_result
 from fairbandits.ope.replay import replay_learning
 from fairbandits.ope.results import Estimate, Evaluation, GroupedValue, PolicyEvaluation
@@ -25,8 +27,11 @@ def evaluate(
     train: float | None = None,
     learning: bool = False,
     uniform: bool = False,
+    propensities: str | None = None,
+    estimate_propensities: bool = False,
     clip: float | None = None,
     confidence: float = 0.95,
+    reward_range: tuple[float, float] = (0.0, 1.0),
     seed: int = 0,
 ) -> Evaluation:
     """Estimate the value of policies from a log of another policy's decisions.
@@ -35,9 +40,18 @@ def evaluate(
     ----------
     log : Log, path or dataframe
         The log, or a source that `Log.open` accepts.
-    policies : str, path, Policy, or several of them
-        Names with parameters, `"FairLinUCB(gamma=3)"` or `"module:Class(...)"`; files that policies were saved to;
-        or policies, which are copied. Trained policies are evaluated as they are.
+    policies : policy, an iterable of policies, or a mapping of names to policies
+        A policy is one of these:
+
+        - a name with parameters, `"FairLinUCB(gamma=3)"` or `"module:Class(...)"`; a file that a policy was saved
+          to; or a `Policy`, which is copied. Trained policies are evaluated as they are;
+        - `ProbabilityColumn("p")` or `"column:p"`: a column of the log with the probability that the policy would
+          have chosen the logged arm; `ProbabilityColumns("p_")` or `"columns:p_"`: one column for each arm;
+        - a function of a data frame with the features and groups of users, which returns the chosen arm of each
+          row, or a data frame with the probability of each arm;
+        - a fitted scikit-learn classifier whose classes are arms (it chooses the class that it predicts), or
+          regressor with the arm among its features (the arm with the highest prediction is chosen);
+        - a policy of obp or a learner of Coba, which get the encoded features.
     table : ArmTable, optional
         The features of the arms; see `read_arms`. If omitted, the context of every arm is the user's.
     train : float, optional
@@ -48,10 +62,18 @@ def evaluate(
         is then the only estimator.
     uniform : bool
         Declares that a log without propensities comes from a uniform policy.
+    propensities : str, optional
+        The beginning of the names of columns with the propensities of all arms: with "mu_", that of arm "biology"
+        is "mu_biology". Without it, the log's column of the logged arm's propensity is used.
+    estimate_propensities : bool
+        Whether to estimate the propensities of a log that has none, by a logistic regression of the arm on the
+        user's features and groups. Estimates are then biased if the logging policy used anything else.
     clip : float, optional
-        The maximum importance weight, which trades bias for variance.
+        The maximum importance weight of IPS, SNIPS and doubly robust, which trades bias for variance.
     confidence : float
         The confidence of the intervals.
+    reward_range : tuple of two floats
+        The lowest and the highest possible reward. Intervals depend on it where rewards are rare.
     seed : int
         The random seed of policies given by name and of rejection sampling.
 
@@ -75,45 +97,52 @@ def evaluate(
     """
     opened = as_log(log)
     candidates = as_candidates(policies, seed)
-    settings = EvaluationSettings(uniform, clip, confidence, seed)
+    settings = EvaluationSettings(
+        uniform=uniform,
+        propensities=propensities,
+        estimate_propensities=estimate_propensities,
+        clip=clip,
+        confidence=confidence,
+        reward_range=reward_range,
+        seed=seed,
+    )
     settings.check(opened)
+    own = [candidate for candidate in candidates if isinstance(candidate, PolicyCandidate)]
+    if learning and len(own) < len(candidates):
+        raise ValueError("learning needs policies of this library, which can learn, got others")
     if train is None:
-        train = 0.0 if learning or all(candidate.is_trained for candidate in candidates) else 0.5
+        train = 0.0 if learning or all(candidate.is_trained for candidate in own) else 0.5
     setup = EvaluationSetup(opened, survey_log(opened, train, table), candidates, settings, table)
-    first = first_pass(setup, with_model=not learning)
-    warnings = diagnostics.log_warnings(setup, first, learning)
-    for candidate in candidates:
+    with_model = not learning and any(candidate.knows_all_arms for candidate in candidates)
+    is_too_large = with_model and model_is_too_large(setup)
+    first = first_pass(setup, with_model=with_model and not is_too_large)
+    warnings = diagnostics.log_warnings(setup, first, learning, is_too_large)
+    for candidate in own:
         warnings += diagnostics.training_warnings(first.summary, candidate)
-    results, more = _evaluate_learning(setup, first) if learning else _evaluate_fixed(setup, first)
-    return _evaluation(setup, first, results, warnings + more)
+    results, more = _evaluate_learning(setup, first, own) if learning else _evaluate_fixed(setup, first)
+    return _evaluation(setup, first, results, warnings + more).in_units(reward_range)
 
 
 def _evaluate_fixed(setup: EvaluationSetup, first: FirstPass) -> tuple[list[PolicyEvaluation], list[str]]:
     """Evaluate policies that do not learn during the evaluation; return their results and warnings."""
     all_sums = second_pass(setup, first)
     results: list[PolicyEvaluation] = []
-    warnings = [*diagnostics.fairness_warnings(setup, all_sums)]
+    warnings = [*diagnostics.fairness_warnings(setup)]
     for candidate, sums in zip(setup.candidates, all_sums, strict=True):
-        training = _training(candidate, first)
-        results.append(sums.evaluation(candidate.title, training, setup.settings.confidence))
+        results.append(sums.evaluation(candidate.title, candidate.state, setup.settings.confidence))
         warnings += diagnostics.policy_warnings(setup, first, results[-1], sums)
     return results, warnings
 
 
-def _training(candidate: Candidate, first: FirstPass) -> str:
-    learned = candidate.policy.rounds_learned
-    if candidate.is_trained:
-        return f"as given, trained on {learned:,} rewards"
-    return f"after training on {first.summary.training_rows:,} earlier rows" if learned else "untrained"
-
-
-def _evaluate_learning(setup: EvaluationSetup, first: FirstPass) -> tuple[list[PolicyEvaluation], list[str]]:
+def _evaluate_learning(
+    setup: EvaluationSetup, first: FirstPass, candidates: Sequence[PolicyCandidate]
+) -> tuple[list[PolicyEvaluation], list[str]]:
     """Evaluate policies that learn during the evaluation; return their results and warnings."""
-    results = [_replay(setup, first, candidate) for candidate in setup.candidates]
+    results = [_replay(setup, first, candidate) for candidate in candidates]
     return results, [warning for result in results for warning in diagnostics.sample_size_warnings(result)]
 
 
-def _replay(setup: EvaluationSetup, first: FirstPass, candidate: Candidate) -> PolicyEvaluation:
+def _replay(setup: EvaluationSetup, first: FirstPass, candidate: PolicyCandidate) -> PolicyEvaluation:
     before = candidate.policy.rounds_learned
     sums = replay_learning(candidate, setup, first.summary.min_propensity)
     groups = setup.survey.groups

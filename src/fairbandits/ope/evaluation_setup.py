@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
+from fairbandits.fairness.group_rewards import as_range
 from fairbandits.logs.chunk import Chunk
 from fairbandits.logs.encoder import ContextEncoder
 from fairbandits.logs.log import Log
@@ -12,6 +15,13 @@ from fairbandits.logs.offers import ArmTable, OfferBuilder
 from fairbandits.ope.candidates import Candidate
 from fairbandits.ope.log_rows import LogRows
 from fairbandits.ope.log_survey import LogSurvey
+from fairbandits.ope.propensities import (
+    LoggedPropensities,
+    Propensities,
+    PropensityColumns,
+    UniformPropensities,
+)
+from fairbandits.ope.propensity_model import PropensityModel
 
 
 @dataclass(frozen=True)
@@ -22,30 +32,57 @@ class EvaluationSettings:
     ----------
     uniform : bool
         Whether a log without propensities is declared to come from a uniform policy.
+    propensities : str or None
+        The beginning of the names of the columns with the propensities of all arms.
+    estimate_propensities : bool
+        Whether unknown propensities are estimated.
     clip : float or None
-        The maximum importance weight.
+        The maximum importance weight of IPS, SNIPS and doubly robust.
     confidence : float
         The confidence of the intervals.
+    require_gap : float or None
+        The largest gap that is tolerated.
+    sequential : bool
+        Whether intervals are anytime-valid.
+    reward_range : tuple of two floats
+        The lowest and the highest possible reward.
     seed : int
         The random seed of policies given by name and of rejection sampling.
     """
 
-    uniform: bool
-    clip: float | None
-    confidence: float
-    seed: int
+    uniform: bool = False
+    propensities: str | None = None
+    estimate_propensities: bool = False
+    clip: float | None = None
+    confidence: float = 0.95
+    require_gap: float | None = None
+    sequential: bool = False
+    reward_range: tuple[float, float] = (0.0, 1.0)
+    seed: int = 0
 
     def check(self, log: Log) -> None:
         """Raise if a setting is invalid, in general or for this log."""
-        if self.uniform and log.roles.propensity is not None:
+        known = log.roles.propensity
+        if self.uniform and known is not None:
             raise ValueError(
                 f"{log.name}: uniform must be False for a log with propensities, got True and column "
-                f"{log.roles.propensity!r}; leave out one of them"
+                f"{known!r}; leave out one of them"
             )
+        if self.estimate_propensities and (known is not None or self.uniform or self.propensities is not None):
+            where = f"column {known!r}" if known is not None else "others"
+            raise ValueError(
+                f"{log.name}: estimate_propensities must be False for a log with propensities, got True and "
+                f"{where}; leave out one of them"
+            )
+        if self.uniform and self.propensities is not None:
+            raise ValueError("uniform must be False if the propensities of all arms are given, got True")
         if self.clip is not None and not self.clip > 0.0:
             raise ValueError(f"clip must be above 0, got {self.clip!r}")
         if not 0.0 < self.confidence < 1.0:
             raise ValueError(f"confidence must be between 0 and 1, exclusive, got {self.confidence!r}")
+        if self.require_gap is not None and not self.require_gap > 0.0:
+            raise ValueError(f"require_gap must be above 0, got {self.require_gap!r}")
+        as_range(self.reward_range)
 
 
 class EvaluationSetup:
@@ -73,20 +110,31 @@ class EvaluationSetup:
         settings: EvaluationSettings,
         table: ArmTable | None,
     ) -> None:
-        self.log, self.survey, self.candidates, self.settings, self.table = (
-            log,
-            survey,
-            candidates,
-            settings,
-            table,
+        self.log, self.survey, self.settings, self.table = log, survey, settings, table
+        self.candidates = candidates
+        # Without a model of rewards and policies that need them, features are not read.
+        self.needs_contexts = settings.estimate_propensities or any(
+            each.knows_all_arms or each.needs_contexts for each in candidates
         )
         # The log's own encoder comes first; policies fitted to other logs may have other categories.
-        self.encoders: list[ContextEncoder] = [log.encoder()]
+        self.encoders: list[ContextEncoder] = [log.encoder() if self.needs_contexts else ContextEncoder()]
         for candidate in candidates:
-            candidate.check(survey.arms, table)
+            candidate.prepare(self)
             if candidate.encoder is not None and candidate.encoder not in self.encoders:
                 self.encoders.append(candidate.encoder)
         self._offers = [OfferBuilder(survey.arms, encoder.width, table) for encoder in self.encoders]
+        self.propensities = self._propensities()
+
+    def _propensities(self) -> Propensities:
+        if self.settings.uniform:
+            return UniformPropensities()
+        if self.settings.estimate_propensities:
+            return PropensityModel.fit(self)
+        if self.settings.propensities is not None:
+            columns = PropensityColumns(self.settings.propensities)
+            columns.prepare(self)
+            return columns
+        return LoggedPropensities()
 
     def offers(self, candidate: Candidate) -> tuple[OfferBuilder, int]:
         """Return the offers for a policy, and the number of the encoder whose features they take."""
@@ -94,12 +142,39 @@ class EvaluationSetup:
         return self._offers[number], number
 
     @property
+    def mean_reward(self) -> float:
+        """The mean of all rewards, scaled to 0 to 1."""
+        low, high = self.settings.reward_range
+        return (self.survey.mean_reward - low) / (high - low)
+
+    @property
     def has_propensities(self) -> bool:
         """Whether the propensities are known."""
-        return self.settings.uniform or self.log.roles.propensity is not None
+        return not isinstance(self.propensities, LoggedPropensities) or self.log.roles.propensity is not None
 
     def read(self) -> Iterator[tuple[Chunk, LogRows]]:
         """Yield the chunks of the log, each with those of its rows that have a reward."""
-        readers = (self.log.with_encoder(encoder).chunks(contexts=True) for encoder in self.encoders)
+        for chunk, rows in self.read_without_propensities(self.propensities.columns):
+            yield chunk, self.propensities.fill(rows, self)
+
+    def read_without_propensities(self, further: tuple[str, ...] = ()) -> Iterator[tuple[Chunk, LogRows]]:
+        """Yield the same before propensities are filled in."""
+        unchanged = {*further, *(column for each in self.candidates for column in each.columns)}
+        readers = (
+            self.log.with_encoder(encoder).chunks(contexts=self.needs_contexts, unchanged=unchanged)
+            for encoder in self.encoders
+        )
         for chunks in zip(*readers, strict=True):
-            yield chunks[0], LogRows.from_chunks(chunks, self.survey, self.settings.uniform)
+            self._check_rewards(chunks[0])
+            yield chunks[0], LogRows.from_chunks(chunks, self.survey, self.settings.reward_range)
+
+    def _check_rewards(self, chunk: Chunk) -> None:
+        low, high = self.settings.reward_range
+        outside = np.flatnonzero((chunk.reward < low) | (chunk.reward > high))
+        if outside.size:
+            raise chunk.location.error(
+                f"reward must be between {low:g} and {high:g}, got {chunk.reward[outside[0]].item()!r}; set "
+                "reward_range=(lowest, highest) (--reward-range)",
+                self.log.roles.reward,
+                outside[0],
+            )

@@ -13,6 +13,7 @@ from fairbandits.logs.offers import ArmTable, OfferBuilder
 from fairbandits.ope.evaluation_setup import EvaluationSetup
 from fairbandits.ope.family_sums import FamilySums
 from fairbandits.ope.log_units import LogUnits
+from fairbandits.ope.own_policies import PolicyCandidate
 from fairbandits.ope.training import PolicyTrainer
 from fairbandits.ope.user_split import CERTIFICATION, FITTING, SELECTION, assign_parts
 from fairbandits.policies.picker import share_of_best
@@ -58,9 +59,8 @@ class LearningParts:
     arms: tuple[ArmId, ...]
 
 
-def fit_policy(setup: EvaluationSetup) -> FittingPass:
-    """Fit the only candidate on the fitting part."""
-    (candidate,) = setup.candidates
+def fit_policy(setup: EvaluationSetup, candidate: PolicyCandidate) -> FittingPass:
+    """Fit a policy on the fitting part."""
     trainer, units = PolicyTrainer(candidate, setup), LogUnits(setup.survey.rows)
     counts = np.zeros(len(setup.survey.arms), np.int64)
     for chunk, rows in setup.read():
@@ -78,7 +78,7 @@ def fit_policy(setup: EvaluationSetup) -> FittingPass:
     return FittingPass(learned, len(units), counts)
 
 
-def sum_parts(setup: EvaluationSetup, fitting: FittingPass) -> LearningParts:
+def sum_parts(setup: EvaluationSetup, candidate: PolicyCandidate, fitting: FittingPass) -> LearningParts:
     """Read the log again, and sum the selection and the certification part.
 
     The policies choose among the arms that the log shows: nothing is known of the others.
@@ -94,7 +94,7 @@ def sum_parts(setup: EvaluationSetup, fitting: FittingPass) -> LearningParts:
         for part, sums in parts.items():
             for rows in all_rows.select(part_of_row == part).batches(len(shown)):
                 labels = survey.groups.decode(rows.groups)
-                scores = setup.candidates[0].policy.score(offers.offer_many(rows.contexts[0], labels), labels)
+                scores = candidate.policy.score(offers.offer_many(rows.contexts[0], labels), labels)
                 recoded = replace(rows, arm=number_of_arm[rows.arm])
                 sums.add(recoded, share_of_best(scores.total), scores.mean)
     return LearningParts(fitting.rows, fitting.users, parts[SELECTION], parts[CERTIFICATION], arms)

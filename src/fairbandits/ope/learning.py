@@ -8,7 +8,6 @@ from fairbandits.logs.errors import LogError
 from fairbandits.logs.fitting import fit_metadata
 from fairbandits.logs.log import Log, as_log
 from fairbandits.logs.offers import ArmTable
-from fairbandits.ope.candidates import Candidate
 from fairbandits.ope.certification import Certifier, JointTest
 from fairbandits.ope.certified_learning import CertifiedLearning, FamilyMember
 from fairbandits.ope.evaluation_setup import EvaluationSettings, EvaluationSetup
@@ -18,6 +17,7 @@ from fairbandits.ope.group_index import GroupIndex
 from fairbandits.ope.joint_conditions import JointConditions
 from fairbandits.ope.log_survey import survey_log
 from fairbandits.ope.mixture import Mixture
+from fairbandits.ope.own_policies import PolicyCandidate
 from fairbandits.ope.policy_family import policy_family
 from fairbandits.policies import LinUCB
 
@@ -79,13 +79,13 @@ def learn(
     survey = survey_log(opened, 0.0, table)
     check_groups(opened, survey.groups)
     model = "disjoint" if table is None else "hybrid"
-    candidate = Candidate("the fitted policy", LinUCB(alpha=0.0, model=model, random_state=seed), is_trained=False)
-    settings = EvaluationSettings(uniform=False, clip=None, confidence=confidence, seed=seed)
-    setup = EvaluationSetup(opened, survey, (candidate,), settings, table)
-    parts = sum_parts(setup, fit_policy(setup))
+    policy = LinUCB(alpha=0.0, model=model, random_state=seed)
+    candidate = PolicyCandidate("fitted policy", policy, is_trained=False)
+    setup = EvaluationSetup(opened, survey, (candidate,), EvaluationSettings(), table)
+    parts = sum_parts(setup, candidate, fit_policy(setup, candidate))
     _check_users(opened, parts, survey.groups)
     members = _members(parts, survey.groups, tolerance, margin, 1.0 - confidence)
-    candidate.policy.metadata |= fit_metadata(opened, opened.encoder(), table)
+    policy.metadata |= fit_metadata(opened, opened.encoder(), table)
     passed = [member for member in members if member.test is not None and member.test.passes]
     return CertifiedLearning(
         log=opened.name,
@@ -98,7 +98,7 @@ def learn(
         groups=survey.groups,
         members=members,
         certified=passed[-1] if passed else None,
-        policy=candidate.policy,
+        policy=policy,
         arms=parts.arms,
     )
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array, hstack
+from scipy.sparse import csr_array, hstack, vstack
 
 from fairbandits.logs.byte_kernels import Keys
 from fairbandits.logs.chunk import Chunk
@@ -45,6 +45,8 @@ class LogRows:
         The user's features, for each of several encoders.
     user : array of uint64 or None
         The key of the user, 0 if it is unknown.
+    columns : mapping of str to array
+        The columns that policies need unchanged.
     """
 
     numbers: Ints
@@ -54,24 +56,30 @@ class LogRows:
     propensity: Floats | None
     groups: Ints
     contexts: tuple[Features, ...]
-    user: Keys | None = None
+    user: Keys | None
+    columns: Mapping[str, NDArray[Any]]
 
     def __len__(self) -> int:
         return len(self.arm)
 
     @classmethod
-    def from_chunks(cls, chunks: Sequence[Chunk], survey: LogSurvey, uniform: bool) -> LogRows:
-        """Return the rows with a reward of a chunk that was read with one or several encoders."""
+    def from_chunks(cls, chunks: Sequence[Chunk], survey: LogSurvey, reward_range: tuple[float, float]) -> LogRows:
+        """Return the rows with a reward of a chunk that was read with one or several encoders.
+
+        Rewards are scaled from their range to 0 to 1.
+        """
+        low, high = reward_range
         chunk = chunks[0]
         rows = cls(
             np.arange(chunk.first_row, chunk.first_row + len(chunk)),
             survey.split.is_evaluation(chunk),
             chunk.arm.recoded(survey.arm_numbers),
-            chunk.reward,
-            np.full(len(chunk), 1.0 / len(survey.arms)) if uniform else chunk.propensity,
+            chunk.reward if reward_range == (0.0, 1.0) else (chunk.reward - low) / (high - low),
+            chunk.propensity,
             survey.groups.encode(chunk.group, len(chunk)),
             tuple(each.contexts for each in chunks if each.contexts is not None),
             chunk.user,
+            chunk.columns,
         )
         has_reward = ~np.isnan(chunk.reward)
         return rows if has_reward.all() else rows.select(has_reward)
@@ -87,6 +95,27 @@ class LogRows:
             self.groups[rows],
             tuple(contexts[rows] for contexts in self.contexts),
             None if self.user is None else self.user[rows],
+            {name: column[rows] for name, column in self.columns.items()},
+        )
+
+    @classmethod
+    def concatenate(cls, parts: Sequence[LogRows]) -> LogRows:
+        """Return the rows of several parts of a log."""
+        first = parts[0]
+
+        def stack(values: list[Any]) -> Any:
+            return None if values[0] is None else np.concatenate(values)
+
+        return cls(
+            stack([each.numbers for each in parts]),
+            stack([each.is_evaluation for each in parts]),
+            stack([each.arm for each in parts]),
+            stack([each.reward for each in parts]),
+            stack([each.propensity for each in parts]),
+            stack([each.groups for each in parts]),
+            tuple(_stack_contexts([each.contexts[k] for each in parts]) for k in range(len(first.contexts))),
+            stack([each.user for each in parts]),
+            {name: stack([each.columns[name] for each in parts]) for name in first.columns},
         )
 
     def evaluation_rows(self) -> LogRows:
@@ -98,6 +127,12 @@ class LogRows:
         size = max(_MAX_ENTRIES // n_columns, 1)
         for start in range(0, len(self), size):
             yield self.select(slice(start, start + size))
+
+
+def _stack_contexts(parts: list[Any]) -> Features:
+    if isinstance(parts[0], csr_array):
+        return csr_array(vstack(parts, format="csr"))
+    return np.concatenate(parts)
 
 
 def reward_features(rows: LogRows, groups: GroupIndex) -> Features:

@@ -13,12 +13,11 @@ from fairbandits.ope.evaluation_setup import EvaluationSetup
 from fairbandits.ope.log_rows import LogRows, reward_features
 from fairbandits.ope.log_summary import LogSummary
 from fairbandits.ope.log_units import LogUnits
+from fairbandits.ope.own_policies import PolicyCandidate
 from fairbandits.ope.policy_sums import PolicySums
 from fairbandits.ope.training import PolicyTrainer
 
 _FOLDS = 5
-# The number of rows on which the fairness term of a policy is checked.
-_CHECKED_ROWS = 32
 # A reward model that would take more memory is left out.
 _MAX_MODEL_BYTES = 1 << 30
 
@@ -45,11 +44,13 @@ class FirstPass:
 def first_pass(setup: EvaluationSetup, with_model: bool) -> FirstPass:
     """Train untrained policies and the reward model, and count rows."""
     survey = setup.survey
-    width = len(survey.groups) + setup.encoders[0].width
-    is_small = CrossFittedRidge.bytes_needed(len(survey.arms), width, _FOLDS) <= _MAX_MODEL_BYTES
-    model = CrossFittedRidge(len(survey.arms), width, _FOLDS) if with_model and is_small else None
-    result = FirstPass(LogSummary(survey), EstimatorSums(len(survey.groups), survey.mean_reward), model)
-    trainers = [PolicyTrainer(candidate, setup) for candidate in setup.candidates if not candidate.is_trained]
+    model = CrossFittedRidge(len(survey.arms), _width(setup), _FOLDS) if with_model else None
+    result = FirstPass(LogSummary(survey), EstimatorSums(len(survey.groups), setup.mean_reward), model)
+    trainers = [
+        PolicyTrainer(candidate, setup)
+        for candidate in setup.candidates
+        if isinstance(candidate, PolicyCandidate) and not candidate.is_trained
+    ]
     for chunk, rows in setup.read():
         is_evaluation = survey.split.is_evaluation(chunk)
         result.summary.add_chunk(chunk, is_evaluation)
@@ -65,12 +66,22 @@ def first_pass(setup: EvaluationSetup, with_model: bool) -> FirstPass:
     return result
 
 
+def model_is_too_large(setup: EvaluationSetup) -> bool:
+    """Return whether the reward model would take too much memory."""
+    return CrossFittedRidge.bytes_needed(len(setup.survey.arms), _width(setup), _FOLDS) > _MAX_MODEL_BYTES
+
+
+def _width(setup: EvaluationSetup) -> int:
+    return len(setup.survey.groups) + setup.encoders[0].width
+
+
 def second_pass(setup: EvaluationSetup, first: FirstPass) -> list[PolicySums]:
     """Read the evaluation rows again, and return the sums of each policy."""
     model, groups = first.model, setup.survey.groups
     units = LogUnits(setup.survey.rows)
-    all_sums = [PolicySums(first.summary, model, setup.settings.clip, units) for _ in setup.candidates]
-    n_columns = max(len(setup.survey.arms), model.width if model else 1)
+    all_sums = [PolicySums(setup, first.summary, model, units) for _ in setup.candidates]
+    has_matrix = setup.propensities.knows_all_arms or any(each.knows_all_arms for each in setup.candidates)
+    n_columns = max(len(setup.survey.arms) if has_matrix else 1, model.width if model else 1)
     for _, rows in setup.read():
         for batch in rows.evaluation_rows().batches(n_columns):
             features = predictions = None
@@ -80,15 +91,9 @@ def second_pass(setup: EvaluationSetup, first: FirstPass) -> list[PolicySums]:
                 residual = batch.reward - predictions[np.arange(len(batch)), batch.arm]
                 model.add_residuals(features, batch.arm, residual)
             unit = units.numbers(batch.user, batch.numbers, batch.groups)
-            labels = groups.decode(batch.groups)
+            shown = setup.propensities.all_arms(batch, setup)
             for candidate, sums in zip(setup.candidates, all_sums, strict=True):
-                offers, encoder = setup.offers(candidate)
-                if sums.has_fairness_term is None:  # checked once, because the policy does not learn here
-                    few = offers.offer_many(batch.contexts[encoder][:_CHECKED_ROWS], labels[:_CHECKED_ROWS])
-                    scores = candidate.policy.score(few, labels[:_CHECKED_ROWS])
-                    sums.has_fairness_term = bool(scores.fairness.any())
-                offer = offers.offer_many(batch.contexts[encoder], labels)
-                sums.add(batch, candidate.policy.probabilities(offer, labels), predictions, features, unit)
+                sums.add(batch, candidate.probabilities(batch, setup), shown, predictions, features, unit)
     return all_sums
 
 

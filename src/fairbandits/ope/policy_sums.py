@@ -10,10 +10,12 @@ from numpy.typing import NDArray
 
 from fairbandits.logs.encoder import Features
 from fairbandits.ope import estimators
+from fairbandits.ope.candidates import ArmProbabilities
 from fairbandits.ope.cross_fitting import CrossFittedRidge, rows_by_value
 from fairbandits.ope.estimator_sums import EstimatorSums, EstimatorTerms
+from fairbandits.ope.evaluation_setup import EvaluationSetup
 from fairbandits.ope.group_index import OVERALL, GroupIndex
-from fairbandits.ope.headline import COLUMNS, Headline
+from fairbandits.ope.headline import COLUMNS, CONTROL, LOGGED, REWARDS, ROWS, UNSUPPORTED, WEIGHTS, Headline
 from fairbandits.ope.log_rows import LogRows
 from fairbandits.ope.log_summary import LogSummary
 from fairbandits.ope.log_units import Codes, LogUnits, UnitColumns
@@ -26,6 +28,8 @@ ExtraVariance = Callable[[int, int | None], float]
 
 #: Below this effective sample size there is no estimate.
 MIN_EFFECTIVE_ROWS = 30
+# Probabilities that add up to 1 but for less than this leave nothing to others.
+_ROUNDING = 1e-6
 
 
 class PolicySums:
@@ -33,19 +37,21 @@ class PolicySums:
 
     Parameters
     ----------
+    setup : EvaluationSetup
+        The log and the settings.
     summary : LogSummary
         Counts over the evaluation rows.
     model : CrossFittedRidge or None
         The reward model.
-    clip : float, optional
-        The maximum importance weight.
     units : LogUnits
         The units of the log.
     """
 
     def __init__(
-        self, summary: LogSummary, model: CrossFittedRidge | None, clip: float | None, units: LogUnits
+        self, setup: EvaluationSetup, summary: LogSummary, model: CrossFittedRidge | None, units: LogUnits
     ) -> None:
+        clip = setup.settings.clip
+        self._mean_reward = setup.mean_reward
         self._units, self._columns = units, UnitColumns(len(COLUMNS))
         self._summary, self._groups, self._model = summary, summary.survey.groups, model
         self._clip = np.inf if clip is None else clip
@@ -55,15 +61,16 @@ class PolicySums:
         self.arm_probabilities: Floats = np.zeros((n_groups, n_arms))
         # The sums of features weighted by these probabilities, for the variance of the reward model.
         self._feature_sums: Floats = np.zeros((n_groups, n_arms, model.width if model else 0))
+        #: The sum of the policy's probabilities of arms that are not in the log, by group.
+        self.elsewhere: Floats = np.zeros(n_groups)
         self.n_clipped = 0
         self.clipped_weight = 0.0
-        #: Whether a fairness term depends on the groups' rewards; None if it is not known yet.
-        self.has_fairness_term: bool | None = None
 
     def add(
         self,
         rows: LogRows,
-        probabilities: Floats,
+        probabilities: ArmProbabilities,
+        shown: Floats | None,
         predictions: Floats | None,
         features: Features | None,
         unit: Codes,
@@ -74,8 +81,10 @@ class PolicySums:
         ----------
         rows : LogRows
             The rows.
-        probabilities : array of shape (n_rows, n_arms)
-            The probability with which the policy would choose each arm.
+        probabilities : ArmProbabilities
+            The probabilities with which the policy would choose arms.
+        shown : array of shape (n_rows, n_arms) or None
+            The propensities of all arms.
         predictions : array of shape (n_rows, n_arms) or None
             The predictions of the reward model.
         features : array or scipy sparse of shape (n_rows, width), or None
@@ -85,48 +94,64 @@ class PolicySums:
         """
         if rows.propensity is not None:
             self._columns.add(
-                unit, self._unit_columns(rows, rows.propensity, probabilities, predictions), len(self._units)
+                unit,
+                self._unit_columns(rows, rows.propensity, probabilities, shown, predictions),
+                len(self._units),
             )
         for name, terms in self._terms(rows, probabilities, predictions).items():
-            new = EstimatorSums(len(self._groups), self._summary.survey.mean_reward)
+            new = EstimatorSums(len(self._groups), self._mean_reward)
             self._sums.setdefault(name, new).add(terms, rows.reward, rows.groups)
+        if probabilities.all_arms is not None:
+            self._add_arms(rows, probabilities.all_arms, features)
+
+    def _add_arms(self, rows: LogRows, probabilities: Floats, features: Features | None) -> None:
+        elsewhere = _remainder(probabilities)
         for column in rows.groups.T:
             for group, members in rows_by_value(column):
                 if group >= 0:
                     self.arm_probabilities[group] += probabilities[members].sum(axis=0)
+                    self.elsewhere[group] += elsewhere[members].sum()
                     if features is not None:
                         self._feature_sums[group] += probabilities[members].T @ features[members]
 
     def _terms(
-        self, rows: LogRows, probabilities: Floats, predictions: Floats | None
+        self, rows: LogRows, probabilities: ArmProbabilities, predictions: Floats | None
     ) -> dict[str, EstimatorTerms]:
-        chosen = np.arange(len(rows)), rows.arm
-        w = None if rows.propensity is None else self._weights(probabilities[chosen], rows.propensity)
-        terms = {"replay": estimators.replay(probabilities[chosen], rows.reward)}
+        w = None if rows.propensity is None else self._weights(probabilities.logged, rows.propensity)
+        terms = {"replay": estimators.replay(probabilities.logged, rows.reward)}
         if w is not None:
             terms["ips"] = estimators.ips_terms(w, rows.reward)
             terms["snips"] = estimators.snips_terms(w, rows.reward)
-        if predictions is not None:
-            direct = terms["direct_method"] = estimators.direct_method(probabilities, predictions)
+        if predictions is not None and probabilities.all_arms is not None:
+            direct = terms["direct_method"] = estimators.direct_method(probabilities.all_arms, predictions)
             if w is not None:
-                residual = rows.reward - predictions[chosen]
+                residual = rows.reward - predictions[np.arange(len(rows)), rows.arm]
                 terms["doubly_robust"] = estimators.doubly_robust_terms(direct, w, residual)
         return terms
 
     def _unit_columns(
-        self, rows: LogRows, propensity: Floats, probabilities: Floats, predictions: Floats | None
+        self,
+        rows: LogRows,
+        propensity: Floats,
+        probabilities: ArmProbabilities,
+        shown: Floats | None,
+        predictions: Floats | None,
     ) -> Floats:
         """Return the variables of the headline for each row."""
         # Not clipped: only then is the mean weight 1.
-        weight = estimators.importance_weights(probabilities[np.arange(len(rows)), rows.arm], propensity)
-        weighted = weight * rows.reward
-        control = np.zeros(len(rows))
-        if predictions is not None:
-            # Of the doubly robust terms, all but the weighted reward: zero in expectation.
-            chosen = predictions[np.arange(len(rows)), rows.arm]
-            control = weight * chosen - np.einsum("ij,ij->i", probabilities, predictions)
-        unsupported = probabilities[:, self.arm_counts[OVERALL] == 0].sum(axis=1)
-        return np.column_stack([np.ones(len(rows)), weight, weighted, control, rows.reward, unsupported])
+        weight = estimators.importance_weights(probabilities.logged, propensity)
+        columns = np.zeros((len(rows), len(COLUMNS)))
+        columns[:, ROWS], columns[:, WEIGHTS], columns[:, LOGGED] = 1.0, weight, rows.reward
+        columns[:, REWARDS] = weight * rows.reward
+        if (matrix := probabilities.all_arms) is not None:
+            is_shown = self.arm_counts[OVERALL] > 0 if shown is None else shown > 0.0
+            supported = np.where(is_shown, matrix, 0.0)
+            columns[:, UNSUPPORTED] = _remainder(supported)
+            if predictions is not None:
+                # Of the doubly robust terms, all but the weighted reward: zero in expectation.
+                chosen = predictions[np.arange(len(rows)), rows.arm]
+                columns[:, CONTROL] = weight * chosen - np.einsum("ij,ij->i", supported, predictions)
+        return columns
 
     def _weights(self, probability: Floats, propensity: Floats) -> Floats:
         """Return the clipped importance weights, and record how much was clipped."""
@@ -161,7 +186,8 @@ class PolicySums:
         """Return the probability with which the policy chooses arms that the log never shows to the group."""
         counts = self.arm_counts[group]
         rows = counts.sum()
-        return float(self.arm_probabilities[group][counts == 0].sum() / rows) if rows else 0.0
+        missing = self.arm_probabilities[group][counts == 0].sum() + self.elsewhere[group]
+        return float(missing / rows) if rows else 0.0
 
     def _headline(self, confidence: float) -> dict[str, EstimatorResult]:
         if "ips" not in self._sums:
@@ -181,6 +207,12 @@ class PolicySums:
             return model.variance(means[first] if second is None else means[first] - means[second])
 
         return variance
+
+
+def _remainder(probabilities: Floats) -> Floats:
+    """Return what the probabilities of each row lack to 1, apart from rounding."""
+    missing: Floats = 1.0 - probabilities.sum(axis=1)
+    return np.where(missing > _ROUNDING, missing, 0.0)
 
 
 def estimator_result(

@@ -5,16 +5,16 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from fairbandits.ope.candidates import Candidate
 from fairbandits.ope.estimator_sums import EstimatorSums, EstimatorTerms
 from fairbandits.ope.evaluation_setup import EvaluationSetup
 from fairbandits.ope.log_rows import LogRows
+from fairbandits.ope.own_policies import PolicyCandidate
 
 # The number of rows decided together while no row is accepted: at first, and at most.
 _MIN_BATCH, _MAX_BATCH = 16, 4096
 
 
-def replay_learning(candidate: Candidate, setup: EvaluationSetup, min_propensity: float) -> EstimatorSums:
+def replay_learning(candidate: PolicyCandidate, setup: EvaluationSetup, min_propensity: float) -> EstimatorSums:
     """Evaluate a policy that keeps learning.
 
     A row is accepted, and learned, if the policy chooses the logged arm, and then only with probability
@@ -24,7 +24,7 @@ def replay_learning(candidate: Candidate, setup: EvaluationSetup, min_propensity
 
     Parameters
     ----------
-    candidate : Candidate
+    candidate : PolicyCandidate
         The policy; it learns.
     setup : EvaluationSetup
         The log.
@@ -32,7 +32,7 @@ def replay_learning(candidate: Candidate, setup: EvaluationSetup, min_propensity
         The smallest propensity of the log.
     """
     rng = np.random.default_rng(setup.settings.seed)
-    sums = EstimatorSums(len(setup.survey.groups), setup.survey.mean_reward)
+    sums = EstimatorSums(len(setup.survey.groups), setup.mean_reward)
     size = _MIN_BATCH
     for _, all_rows in setup.read():
         rows = all_rows.evaluation_rows()
@@ -43,7 +43,7 @@ def replay_learning(candidate: Candidate, setup: EvaluationSetup, min_propensity
 
 
 def _replay_rows(
-    candidate: Candidate,
+    candidate: PolicyCandidate,
     setup: EvaluationSetup,
     rows: LogRows,
     kept: NDArray[np.bool_],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
@@ -14,6 +14,7 @@ from fairbandits.ope.value_estimate import ValueEstimate
 from fairbandits.report.number_formats import nan_to_none
 from fairbandits.report.page import write_report
 
+S = TypeVar("S")
 T = TypeVar("T")
 
 #: The names of the estimators in reports, the preferred one first.
@@ -60,6 +61,11 @@ class BoundedValue:
         """Return the estimate of the negative value."""
         return BoundedValue(-self.value, -self.high, -self.low, self.confidence)
 
+    def rescaled(self, factor: float, offset: float = 0.0) -> BoundedValue:
+        """Return the estimate in other units: `offset + factor * value`."""
+        value, low, high = (offset + factor * each for each in (self.value, self.low, self.high))
+        return BoundedValue(value, low, high, self.confidence)
+
     def to_dict(self) -> dict[str, float]:
         """Return the estimate as JSON values."""
         return {"value": self.value, "low": self.low, "high": self.high}
@@ -91,6 +97,14 @@ class GroupedValue(Generic[T]):
             for attribute in groups.attributes
         }
         return GroupedValue(value(OVERALL), by_group)
+
+    def map(self, function: Callable[[T], S]) -> GroupedValue[S]:
+        """Return the values of a function of each value."""
+        by_group = {
+            attribute: {label: function(value) for label, value in values.items()}
+            for attribute, values in self.by_group.items()
+        }
+        return GroupedValue(function(self.overall), by_group)
 
     def to_dict(self, convert: Callable[[T], Any]) -> dict[str, Any]:
         """Return JSON values."""
@@ -157,6 +171,17 @@ class EstimatorResult:
         ]
         return max(gaps, key=lambda gap: gap.estimate.value, default=None)
 
+    def rescaled(self, reward_range: tuple[float, float]) -> EstimatorResult:
+        """Return the results, computed from rewards scaled to 0 to 1, in the units of the rewards."""
+        low, high = reward_range
+        span = high - low
+        gaps = (PolicyGap(gap.attribute, gap.first, gap.second, gap.estimate.rescaled(span)) for gap in self.gaps)
+        return EstimatorResult(
+            self.value.map(lambda value: None if value is None else value.rescaled(span, low)),
+            self.improvement.map(lambda value: None if value is None else value.rescaled(span)),
+            tuple(gaps),
+        )
+
     def to_dict(self) -> dict[str, Any]:
         """Return JSON values."""
         return {
@@ -193,6 +218,11 @@ class PolicyEvaluation:
     effective_rows: GroupedValue[float]
     mean_weight: GroupedValue[float] | None
     unsupported: GroupedValue[float]
+
+    def rescaled(self, reward_range: tuple[float, float]) -> PolicyEvaluation:
+        """Return the results in the units of the rewards."""
+        estimates = {name: result.rescaled(reward_range) for name, result in self.estimates.items()}
+        return replace(self, estimates=estimates)
 
     @property
     def preferred_estimator(self) -> str:
@@ -251,6 +281,14 @@ class Evaluation:
     logged: EstimatorResult
     policies: tuple[PolicyEvaluation, ...]
     warnings: tuple[str, ...]
+
+    def in_units(self, reward_range: tuple[float, float]) -> Evaluation:
+        """Return the results, computed from rewards scaled to 0 to 1, in the units of the rewards."""
+        return replace(
+            self,
+            logged=self.logged.rescaled(reward_range),
+            policies=tuple(policy.rescaled(reward_range) for policy in self.policies),
+        )
 
     def __getitem__(self, title: str) -> PolicyEvaluation:
         for policy in self.policies:

@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 
 from fairbandits.logs.chunk import Chunk
 from fairbandits.logs.fitting import check_rewards, select_rows
-from fairbandits.ope.candidates import Candidate
 from fairbandits.ope.evaluation_setup import EvaluationSetup
+from fairbandits.ope.own_policies import PolicyCandidate
 from fairbandits.policies import SufficientStatistics
 
 
@@ -17,13 +17,13 @@ class PolicyTrainer:
 
     Parameters
     ----------
-    candidate : Candidate
+    candidate : PolicyCandidate
         The policy.
     setup : EvaluationSetup
         The log.
     """
 
-    def __init__(self, candidate: Candidate, setup: EvaluationSetup) -> None:
+    def __init__(self, candidate: PolicyCandidate, setup: EvaluationSetup) -> None:
         self._policy, self._log = candidate.policy, setup.log
         self._offers = None if setup.table is None else setup.offers(candidate)[0]
         self._statistics = SufficientStatistics(self._policy) if self._policy.is_additive else None

@@ -89,6 +89,10 @@ class ValueEstimate:
         skewness = self.skewness * (self.standard_error / standard_error) ** 3 if standard_error else 0.0
         return replace(self, standard_error=standard_error, skewness=skewness)
 
+    def rescaled(self, factor: float, offset: float = 0.0) -> ValueEstimate:
+        """Return the estimate in other units: `offset + factor * value`."""
+        return replace(self, value=offset + factor * self.value, standard_error=factor * self.standard_error)
+
     def to_dict(self) -> dict[str, float]:
         """Return the estimate as JSON values."""
         return {"value": self.value, "low": self.low, "high": self.high, "standard_error": self.standard_error}

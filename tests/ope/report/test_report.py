@@ -57,5 +57,6 @@ def test_a_group_without_evaluation_rows_is_null(tmp_path):
 
 @pytest.mark.parametrize("scale", [1.0, 100.0])
 def test_large_rewards_have_fewer_decimals(frame, scale):
-    evaluation = evaluate(frame.assign(reward=scale * frame["reward"]), Uniform(reward_range=(0, 100)))
+    rewards = frame.assign(reward=scale * frame["reward"])
+    evaluation = evaluate(rewards, Uniform(reward_range=(0, 100)), reward_range=(0, 100))
     assert EvaluationSentences(evaluation).number(scale * 0.4567) == {1.0: "0.457", 100.0: "45.7"}[scale]

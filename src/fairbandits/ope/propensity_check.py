@@ -1,0 +1,147 @@
+"""Whether the propensities of a log fit the arms that were chosen, with a controlled rate of false alarms.
+
+If an arm is on offer in n rows and its propensities are right, the sum of 1 / propensity over the rows in which
+it was chosen is n in expectation, whatever the logging policy does. Arms may come and go: an arm is judged by the
+rows between its first and its last appearance. Both appearances are left out, because they were chosen for being
+the first and the last.
+
+The sum is compared with the Poisson distribution that has the same effective number of rows. The arms are tested
+one by one and all together, at one joint level. Where propensities vary much, the sum tends to be too small,
+because rows of very small propensity are missing from most logs; the largest observed weight says how much may be
+missing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairbandits.jit import kernel
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+#: The probability that correct propensities are doubted.
+LEVEL = 0.02
+# Arms that are expected to have fewer effective rows are only tested together.
+_MIN_ROWS = 25.0
+# Smaller deviations, as by rounding, do no harm however significant.
+_MATERIAL = 0.03
+# How many rows of the largest weight may be missing by chance.
+_MISSING_ROWS = 10.0
+# The sums of an arm: its rows, their weights 1 / propensity, the squares of these; and the rows on offer.
+_COUNT, _WEIGHT, _SQUARE, _EXPECTED = range(4)
+
+
+@dataclass(frozen=True)
+class PropensityMismatch:
+    """An arm, or all of them together, whose propensities do not fit the log.
+
+    Attributes
+    ----------
+    arm : int or None
+        The number of the arm; None for all arms together.
+    share : float
+        The share of rows in which it was chosen while it was on offer.
+    expected : float
+        The share according to its propensities.
+    """
+
+    arm: int | None
+    share: float
+    expected: float
+
+
+class PropensityCheck:
+    """The sums of all arms.
+
+    Parameters
+    ----------
+    n_arms : int
+        The number of arms.
+    """
+
+    def __init__(self, n_arms: int) -> None:
+        self._sums = np.zeros((n_arms, 3))
+        # The row of the first and the last appearance, and the weights there.
+        self._rows = np.full((n_arms, 2), -1, np.int64)
+        self._ends = np.zeros((n_arms, 2))
+        self._top = np.zeros(n_arms)
+
+    def add(self, arm: Ints, propensity: Floats, numbers: Ints) -> None:
+        """Add rows, in the order of the log."""
+        _add_rows(arm, 1.0 / propensity, numbers, self._sums, self._rows, self._ends, self._top)
+
+    def merge(self, later: PropensityCheck) -> None:
+        """Add the sums of a later part of the log."""
+        self._sums += later._sums
+        self._top = np.maximum(self._top, later._top)
+        seen = later._rows[:, 0] >= 0
+        is_new = seen & (self._rows[:, 0] < 0)
+        self._rows[is_new, 0], self._ends[is_new, 0] = later._rows[is_new, 0], later._ends[is_new, 0]
+        self._rows[seen, 1], self._ends[seen, 1] = later._rows[seen, 1], later._ends[seen, 1]
+
+    def mismatch(self) -> PropensityMismatch | None:
+        """Return the arm that contradicts its propensities most clearly; None if none does."""
+        table, top = self._inner()
+        total = table.sum(axis=0)
+        tested = np.vstack([table, total])
+        # The largest weight of all arms counts for their total.
+        top = np.append(top, top.max(initial=0.0))
+        numbers: list[int | None] = [*np.flatnonzero(self._sums[:, _COUNT] > 2).tolist(), None]
+        with np.errstate(invalid="ignore", divide="ignore"):
+            effective = tested[:, _EXPECTED] * tested[:, _WEIGHT] / tested[:, _SQUARE]
+            deviation = tested[:, _WEIGHT] / tested[:, _EXPECTED] - 1.0
+            # The more weights vary, the more of them lie beyond the largest that was seen.
+            variation = tested[:, _COUNT] * tested[:, _SQUARE] / tested[:, _WEIGHT] ** 2
+            missing = _MISSING_ROWS * variation * top / tested[:, _WEIGHT]
+        is_tested = (effective >= _MIN_ROWS) & np.isfinite(deviation)
+        is_material = (deviation > _MATERIAL) | (deviation < -_MATERIAL - missing)
+        found = np.flatnonzero(is_tested & is_material)
+        if not found.size:
+            return None
+        p_values = _poisson_p_values(*tested[found].T[1:])
+        worst = found[np.argmin(p_values)]
+        if p_values.min() * is_tested.sum() > LEVEL:
+            return None
+        share = tested[worst, _COUNT] / tested[worst, _EXPECTED]
+        return PropensityMismatch(numbers[worst], float(share), float(share / (1.0 + deviation[worst])))
+
+    def _inner(self) -> tuple[Floats, Floats]:
+        """Return the sums of each arm between its appearances, and its largest weight."""
+        inner = self._sums[:, _COUNT] > 2
+        table = np.zeros((int(inner.sum()), 4))
+        table[:, :_EXPECTED] = self._sums[inner]
+        table[:, _COUNT] -= 2.0
+        table[:, _WEIGHT] -= self._ends[inner].sum(axis=1)
+        table[:, _SQUARE] -= (self._ends[inner] ** 2).sum(axis=1)
+        table[:, _EXPECTED] = self._rows[inner, 1] - self._rows[inner, 0] - 1
+        return table, self._top[inner]
+
+
+def _poisson_p_values(weight: Floats, square: Floats, expected: Floats) -> Floats:
+    from scipy.special import gammainc, gammaincc  # noqa: PLC0415 - slow to import
+
+    scale = square / weight
+    observed, mean = weight / scale, expected / scale
+    above = gammainc(np.maximum(observed, 1e-9), mean)
+    below = gammaincc(observed + 1.0, mean)
+    p_values: Floats = np.minimum(2.0 * np.minimum(above, below), 1.0)
+    return p_values
+
+
+@kernel()
+def _add_rows(
+    arm: Ints, weight: Floats, numbers: Ints, sums: Floats, rows: Ints, ends: Floats, top: Floats
+) -> None:
+    for i in range(len(arm)):
+        a = arm[i]
+        sums[a, 0] += 1.0
+        sums[a, 1] += weight[i]
+        sums[a, 2] += weight[i] * weight[i]
+        top[a] = max(top[a], weight[i])
+        if rows[a, 0] < 0:
+            rows[a, 0], ends[a, 0] = numbers[i], weight[i]
+        rows[a, 1], ends[a, 1] = numbers[i], weight[i]
