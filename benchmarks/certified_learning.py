@@ -5,14 +5,14 @@
 
 A cell is a world whose truth is known (the paper's 3:7 world, and the scarce world, in which no video by a male
 speaker is rated above 0.5, so that the best arms of male students earn less) and a number of rows. The logging
-policy is uniform in every other log, and epsilon-greedy with wrong estimates in the others. A log has students drawn
-from the world, with two visits each; the truth of a policy is its mean reward over all students of the world.
+policy is uniform in every other log, and epsilon-greedy with wrong estimates in the others. A log has students
+drawn from the world, with two visits each; the truth of a policy is its mean reward over all its students.
 
 A violation is a returned policy whose true gap exceeds the tolerance of 0.02, or whose worst-off group gets less
 than that of the logging policy minus 0.01. The loss is the true reward of the best member of the family that
-satisfies both conditions, minus that of the returned policy. The exit status is 1 if a cell has more violations than
-the 99% quantile of the binomial distribution with probability 5% (66 of 1,000), or if its mean loss at 50,000 rows is
-above 0.02.
+satisfies both conditions, minus that of the returned policy. The exit status is 1 if a cell has more violations
+than the 99% quantile of the binomial distribution with probability 5% (66 of 1,000), or if its mean loss at 50,000
+rows is above 0.02.
 """
 
 from __future__ import annotations

@@ -138,7 +138,7 @@ class Certifier:
                 labels[reference],
                 self._improvement(mixture, attribute, group)
                 if group == reference
-                else values[group].minus(self._logged(reference)),
+                else values[group].minus(self.logged(reference)),
             )
             for attribute, group, reference in conditions.comparisons(mixture)
         )
@@ -160,7 +160,8 @@ class Certifier:
             self._known[key] = BoundedValue(*found, self._confidence)
         return self._known[key]
 
-    def _logged(self, group: int) -> BoundedValue:
+    def logged(self, group: int) -> BoundedValue:
+        """Return the mean reward of a group under the logging policy."""
         key = ("logged", group)
         if key not in self._known:
             self._known[key] = self._interval(self._sums.logged(group))

@@ -11,6 +11,7 @@ from fairbandits.ope.certification import JointTest
 from fairbandits.ope.family_selection import SelectionEstimates
 from fairbandits.ope.group_index import GroupIndex
 from fairbandits.ope.mixture import Mixture
+from fairbandits.ope.results import BoundedValue
 from fairbandits.ope.user_split import PART_NAMES
 from fairbandits.policies import Policy
 from fairbandits.report.page import write_report
@@ -67,6 +68,8 @@ class CertifiedLearning:
         The number of rows with a reward, and of users, of each part: fitting, selection, certification.
     groups : GroupIndex
         The groups.
+    logged : BoundedValue
+        The mean reward of the logging policy on the certification part.
     members : tuple of FamilyMember
         The family: first the members that were tested, in this order, then the others.
     certified : FamilyMember or None
@@ -85,6 +88,7 @@ class CertifiedLearning:
     rows: tuple[int, ...]
     users: tuple[int, ...]
     groups: GroupIndex
+    logged: BoundedValue
     members: tuple[FamilyMember, ...]
     certified: FamilyMember | None
     policy: Policy
@@ -130,6 +134,7 @@ class CertifiedLearning:
             "rows_read": self.rows_read,
             "rows": dict(zip(PART_NAMES, self.rows, strict=True)),
             "users": dict(zip(PART_NAMES, self.users, strict=True)),
+            "logged_reward": self.logged.to_dict(),
             "certified": None if self.certified is None else self.certified.title,
             "family": [self._member_to_dict(member) for member in self.members],
         }

@@ -124,7 +124,8 @@ class FamilyPredictor:
     def _change(self, values: dict[int, _Prediction]) -> float:
         groups = self._conditions.groups
         return min(
-            min(values[number].value for number in groups.numbers(attribute).values()) - self._logged[reference].value
+            min(values[number].value for number in groups.numbers(attribute).values())
+            - self._logged[reference].value
             for attribute, reference in zip(groups.attributes, self._conditions.references, strict=True)
         )
 

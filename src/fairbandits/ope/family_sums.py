@@ -1,8 +1,8 @@
 """Sums over the users of a part of a log, from which the value of every mixture of a family follows.
 
 The importance weight of a mixture is linear in its shares: `1 - s - u + s * pi(a) / p + u / (n_arms * p)` for the
-share s of the fitted policy and the share u of the uniform policy. The sums of these two policies therefore suffice
-for all mixtures.
+share s of the fitted policy and the share u of the uniform policy. The sums of these two policies suffice for all
+mixtures.
 """
 
 from __future__ import annotations
@@ -92,7 +92,9 @@ class FamilySums:
         of_user.add(numbers.astype(np.int32), np.hstack([table[:, : _LOGGED + 1], mixed]), n_users)
         rows, logged, weights, rewards, control = of_user.totals(np.arange(n_users), np.arange(n_users)).T
         tops = mixture.max_weights(self.min_propensity, self.n_arms)
-        return WeightedUnits(rows, weights, rewards, control[:, None], float(tops[np.unique(of_unit)].max())), logged
+        return WeightedUnits(
+            rows, weights, rewards, control[:, None], float(tops[np.unique(of_unit)].max())
+        ), logged
 
     def means(self, group: int) -> Floats:
         """Return the doubly robust estimates in a group of the logging, the fitted and the uniform policy."""
@@ -100,7 +102,7 @@ class FamilySums:
         _, fitted, fitted_control = table[:, _FITTED].sum(axis=0)
         _, uniform, uniform_control = table[:, _UNIFORM].sum(axis=0)
         totals = [table[:, _LOGGED].sum(), fitted - fitted_control, uniform - uniform_control]
-        return np.array(totals) / table[:, _ROWS].sum()
+        return np.asarray(np.array(totals) / table[:, _ROWS].sum())
 
     def _group_of_unit(self, attribute: str) -> Ints:
         of_unit = np.zeros(len(self._units), np.int64)

@@ -64,6 +64,8 @@ class JointConditions:
         """
         for attribute, reference in zip(self.groups.attributes, self.references, strict=True):
             for group in self.groups.numbers(attribute).values():
-                if mixture.is_logging_policy or (attribute == mixture.attribute and mixture.is_logging_policy_of(group)):
+                if mixture.is_logging_policy or (
+                    attribute == mixture.attribute and mixture.is_logging_policy_of(group)
+                ):
                     continue
                 yield attribute, group, reference

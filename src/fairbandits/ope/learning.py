@@ -13,12 +13,13 @@ from fairbandits.ope.certified_learning import CertifiedLearning, FamilyMember
 from fairbandits.ope.evaluation_setup import EvaluationSettings, EvaluationSetup
 from fairbandits.ope.family_passes import LearningParts, fit_policy, sum_parts
 from fairbandits.ope.family_selection import FamilyPredictor, certification_sequence
-from fairbandits.ope.group_index import GroupIndex
+from fairbandits.ope.group_index import OVERALL, GroupIndex
 from fairbandits.ope.joint_conditions import JointConditions
 from fairbandits.ope.log_survey import survey_log
 from fairbandits.ope.mixture import Mixture
 from fairbandits.ope.own_policies import PolicyCandidate
 from fairbandits.ope.policy_family import policy_family
+from fairbandits.ope.results import BoundedValue
 from fairbandits.policies import LinUCB
 
 #: The number of users of each group that the selection and the certification part must have.
@@ -36,8 +37,8 @@ def learn(
 ) -> CertifiedLearning:
     """Return the best policy of a family that is certified to be fair and safe, if there is one.
 
-    The users of the log are split at random: 30% of them fit a policy, 20% decide which mixtures of it with the
-    logging policy are worth a test, and 50% test these. A policy is certified if the test shows that its gap is
+    The users of the log are split at random: 25% of them fit a policy, 15% decide which mixtures of it with the
+    logging policy are worth a test, and 60% test these. A policy is certified if the test shows that its gap is
     within the tolerance, and that its worst-off group gets no less than the worst-off group under the logging
     policy, less the margin. The probability of certifying a policy that violates a condition is at most
     1 - confidence.
@@ -66,9 +67,11 @@ def learn(
     --------
     >>> import numpy as np, pandas as pd
     >>> rng = np.random.default_rng(0)
-    >>> arm, sex = rng.choice(["algebra", "biology"], 20_000), rng.choice(["female", "male"], 20_000)
+    >>> n = 20_000
+    >>> arm, sex = rng.choice(["algebra", "biology"], n), rng.choice(["female", "male"], n)
     >>> mean = np.where(arm == "biology", 0.8, np.where(sex == "male", 0.6, 0.3))
-    >>> frame = pd.DataFrame({"arm": arm, "reward": 1.0 * (rng.random(20_000) < mean), "propensity": 0.5, "sex": sex})
+    >>> reward = 1.0 * (rng.random(n) < mean)
+    >>> frame = pd.DataFrame({"arm": arm, "reward": reward, "propensity": 0.5, "sex": sex})
     >>> result = learn(frame, tolerance=0.05)
     >>> result.certified.title
     'fitted policy 100% of female, 100% of male'
@@ -84,7 +87,7 @@ def learn(
     setup = EvaluationSetup(opened, survey, (candidate,), EvaluationSettings(), table)
     parts = sum_parts(setup, candidate, fit_policy(setup, candidate))
     _check_users(opened, parts, survey.groups)
-    members = _members(parts, survey.groups, tolerance, margin, 1.0 - confidence)
+    members, logged = _members(parts, survey.groups, tolerance, margin, 1.0 - confidence)
     policy.metadata |= fit_metadata(opened, opened.encoder(), table)
     passed = [member for member in members if member.test is not None and member.test.passes]
     return CertifiedLearning(
@@ -96,6 +99,7 @@ def learn(
         rows=(parts.fitting_rows, parts.selection.rows, parts.certification.rows),
         users=(parts.fitting_users, parts.selection.n_units(), parts.certification.n_units()),
         groups=survey.groups,
+        logged=logged,
         members=members,
         certified=passed[-1] if passed else None,
         policy=policy,
@@ -105,8 +109,11 @@ def learn(
 
 def _members(
     parts: LearningParts, groups: GroupIndex, tolerance: float, margin: float, error: float
-) -> tuple[FamilyMember, ...]:
-    """Return the family, the tested members first; all choices are made before the certification part is used."""
+) -> tuple[tuple[FamilyMember, ...], BoundedValue]:
+    """Return the family, the tested members first, and the mean reward of the logging policy.
+
+    All choices are made before the certification part is used.
+    """
     family = policy_family(parts.selection, groups, tolerance)
     conditions = JointConditions.from_selection(parts.selection, groups, tolerance, margin, error)
     predictor = FamilyPredictor(parts.selection, conditions, parts.certification.rows)
@@ -116,10 +123,11 @@ def _members(
     tests: list[JointTest | None] = [*certifier.run_sequence([family[number] for number in sequence])]
     order = sequence + [number for number in range(len(family)) if number not in sequence]
     tests += [None] * (len(order) - len(tests))
-    return tuple(
+    members = tuple(
         FamilyMember(_title(family[number], groups), family[number], estimates[number], test)
         for number, test in zip(order, tests, strict=True)
     )
+    return members, certifier.logged(OVERALL)
 
 
 def _title(mixture: Mixture, groups: GroupIndex) -> str:
@@ -148,7 +156,7 @@ def check_log(log: Log) -> None:
     """Raise if a log has no propensities or no groups."""
     if log.roles.propensity is None:
         raise LogError(
-            f"{log.name}: certified learning needs the propensity of every decision, got a log without; name their "
+            f"{log.name}: certified learning needs the propensity of every decision, got a log without; name the "
             "column (--propensity)"
         )
     if not log.roles.groups:
@@ -161,7 +169,8 @@ def check_groups(log: Log, groups: GroupIndex) -> None:
         labels = [*groups.numbers(attribute)]
         if len(labels) < 2:
             raise LogError(
-                f"{log.name}: column {attribute!r} must have at least two groups, got {labels}; name another (--group)"
+                f"{log.name}: column {attribute!r} must have at least two groups, got {labels}; name another "
+                "(--group)"
             )
 
 

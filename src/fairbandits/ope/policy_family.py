@@ -20,7 +20,7 @@ from fairbandits.ope.mixture import Mixture
 Floats = NDArray[np.float64]
 
 #: The overall shares of a fitted policy.
-SHARES = (0.25, 0.5, 0.75, 1.0)
+SHARES = (0.125, 0.25, 0.375, 0.5, 0.625, 0.75, 0.875, 1.0)
 #: The gaps that members aim at, as multiples of the tolerance.
 TARGETS = (np.inf, 1.0, 0.75, 0.5, 0.25, 0.0)
 
