@@ -16,7 +16,6 @@ from fairbandits.ope.family_selection import FamilyPredictor, certification_sequ
 from fairbandits.ope.group_index import OVERALL, GroupIndex
 from fairbandits.ope.joint_conditions import JointConditions
 from fairbandits.ope.log_survey import survey_log
-from fairbandits.ope.mixture import Mixture
 from fairbandits.ope.own_policies import PolicyCandidate
 from fairbandits.ope.policy_family import policy_family
 from fairbandits.ope.results import BoundedValue
@@ -74,7 +73,7 @@ def learn(
     >>> frame = pd.DataFrame({"arm": arm, "reward": reward, "propensity": 0.5, "sex": sex})
     >>> result = learn(frame, tolerance=0.05)
     >>> result.certified.title
-    'fitted policy 100% of female, 100% of male'
+    'fitted policy for 100% of female, 100% of male'
     """
     opened = as_log(log)
     check_conditions(tolerance, margin, confidence)
@@ -124,22 +123,10 @@ def _members(
     order = sequence + [number for number in range(len(family)) if number not in sequence]
     tests += [None] * (len(order) - len(tests))
     members = tuple(
-        FamilyMember(_title(family[number], groups), family[number], estimates[number], test)
+        FamilyMember(family[number].title(groups), family[number], estimates[number], test)
         for number, test in zip(order, tests, strict=True)
     )
     return members, certifier.logged(OVERALL)
-
-
-def _title(mixture: Mixture, groups: GroupIndex) -> str:
-    if mixture.is_logging_policy:
-        return "logging policy"
-    numbers = groups.numbers(mixture.attribute)
-    texts = []
-    for name, shares in (("fitted", mixture.fitted), ("uniform", mixture.uniform)):
-        of_groups = [f"{shares[number]:.0%} of {label}" for label, number in numbers.items()]
-        if any(shares[number] for number in numbers.values()):
-            texts.append(f"{name} policy {', '.join(of_groups)}")
-    return "; ".join(texts)
 
 
 def check_conditions(tolerance: float, margin: float, confidence: float) -> None:

@@ -48,6 +48,16 @@ class Mixture:
         """Return the largest possible importance weight of each group."""
         return self.logging + (self.fitted + self.uniform / n_arms) / min_propensity
 
+    def title(self, groups: GroupIndex) -> str:
+        """Return the shares in words; the logging policy serves the rest."""
+        texts = []
+        for name, shares in (("fitted", self.fitted), ("uniform", self.uniform)):
+            numbers = groups.numbers(self.attribute)
+            named = [f"{shares[number]:.1%} of {label}" for label, number in numbers.items() if shares[number]]
+            if named:
+                texts.append(f"{name} policy for {', '.join(named)}".replace(".0%", "%"))
+        return "; ".join(texts) or "logging policy"
+
     def to_dict(self, groups: GroupIndex) -> dict[str, Any]:
         """Return the shares by group as JSON values."""
         return {

@@ -14,7 +14,7 @@ Ints = NDArray[np.int64]
 FITTING, SELECTION, CERTIFICATION = range(3)
 #: The names of the parts in reports.
 PART_NAMES = ("fitting", "selection", "certification")
-# The parts of twenty equal shares of the users. Most of them certify: intervals must be narrower than the tolerance.
+# The parts of twenty equal shares of the users. Most certify: intervals must be narrower than the tolerance.
 _PARTS = np.array([FITTING] * 5 + [SELECTION] * 3 + [CERTIFICATION] * 12)
 
 

@@ -17,13 +17,13 @@ from fairbandits.report.phrases import (
 
 #: The columns of the table of the family: first the selection part, then the certification part.
 HEADERS = (
-    "reward (selection)",
-    "gap (selection)",
-    "worst-off change (selection)",
-    "certification",
-    "reward",
-    "largest gap",
-    "smallest change",
+    "selection: reward",
+    "gap",
+    "change",
+    "verdict",
+    "certification: reward",
+    "gap",
+    "change",
 )
 #: How to read the report.
 NOTES = (
@@ -35,7 +35,8 @@ NOTES = (
     "The last one that passed is certified. The confidence holds for the whole procedure.",
     "A gap is the difference in mean reward between two groups. A change is the mean reward of a group minus that "
     "of the worst-off group under the logging policy. A test passes if every gap is within the tolerance and no "
-    "change is below minus the margin, each with its one-sided bound.",
+    "change is below minus the margin, each with its one-sided bound. The table shows the largest gap and the "
+    "smallest change: estimates on the selection part, intervals on the certification part.",
     "A gap can be closed by giving more to the disadvantaged group or less to the advantaged one. Lower shares of "
     "the fitted policy, and shares of the uniform policy, level down. The second condition protects the worst-off "
     "group; of the policies that pass, the one with the highest predicted reward levels down least.",
@@ -66,7 +67,7 @@ class LearningSentences:
             return f"No policy of the family can be certified to have {wanted}. {self._reason()}"
         if result.keeps_logging_policy:
             return f"Keep the logging policy: it is certified to have {wanted}, and no better policy is."
-        return f"Certified to have {wanted}: {result.certified.title}."
+        return f"Certified to have {wanted}: {result.certified.title}. The logging policy serves all other users."
 
     def _reason(self) -> str:
         tested = [member for member in self._result.members if member.test is not None]
