@@ -1,162 +1,224 @@
-"""Coverage of the confidence intervals of `fairbandits evaluate`, on logs whose truth is known.
+"""Measure how often the intervals of an off-policy evaluation cover the truth, beside those of other libraries.
 
-Each repetition draws a log, evaluates a policy with `fairbandits.ope`, and checks whether the interval of each
-estimator covers the exact value of the policy: overall, for each of two groups, and for the gap between them.
-Users have two binary features and a group, so the exact value is a sum over eight kinds of users.
+    python benchmarks/ope_coverage.py            # 1,000 logs per world; about an hour on two cores
+    python benchmarks/ope_coverage.py --quick    # fewer and smaller logs, without other libraries; two minutes
+    python benchmarks/ope_coverage.py --table    # the table of docs/evaluate.md, from the last results
 
-Usage: python benchmarks/ope_coverage.py [--repeats 1000] [--rows 3000]
+For every log of a world (see ope_worlds.py) `evaluate` estimates the value of a candidate overall, for each group,
+and the gaps. Beside the headline stand the skewness-corrected t intervals of the doubly robust estimator and of
+SNIPS, and on the first 300 logs (100 if they are large) the bootstrap of obp and the intervals of vw-estimators (cressieread,
+clopper_pearson, gaussian), which are created by pip in environments of their own. A method that gives no interval
+counts as the whole range of possible values. The gaps of all pairs of groups must be covered together.
+
+The exit status is 1 if the coverage of the headline is significantly below 95% (one-sided binomial test, level
+0.001), if its median width is more than 1.25 times that of the narrowest method that covers by the same test
+(judged from 1,000 logs on), or if an estimate is outside the range of rewards. Where the log never shows an arm
+that the candidate plays, the bounds must contain the truth in 99% of the logs, and widths are not compared.
 """
 
 from __future__ import annotations
 
 import argparse
-import itertools
-import time
-from collections.abc import Iterator
-from dataclasses import dataclass
+import json
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
 
 import numpy as np
-import pandas as pd
-from numpy.typing import NDArray
+from joblib import Parallel, delayed
+from scipy.stats import binom
 
-from fairbandits import EpsilonGreedy, Policy
-from fairbandits.logs import Log, Roles
-from fairbandits.ope import evaluate
-from fairbandits.ope.results import ESTIMATOR_NAMES, Estimate, EstimatorResult
+import results
+from contenders import ONE_PER_USER, Contender
+from environments import python_of
+from fairbandits.logs import Log
+from fairbandits.ope import ProbabilityColumns, evaluate
+from fairbandits.ope.cross_fitting import CrossFittedRidge, assign_folds
+from fairbandits.ope.results import Estimate, PolicyEvaluation
+from ope_worlds import PREFIX, WITHOUT_OVERLAP, World, worlds
 
-Floats = NDArray[np.float64]
+LEVEL, MAX_WIDTH, MIN_LOGS, MIN_CONTAINED = 0.001, 1.25, 1_000, 0.99
+# Logs with more rows are large.
+SMALL = 10_000
+HEADLINE = "headline"
+#: The methods of the table; the first one is judged.
+METHODS = (HEADLINE, "DR t", "SNIPS t", "obp DR", "obp SNIPS", "vw CR", "vw CP", "vw Gauss")
+ESTIMATORS = {"likelihood": HEADLINE, "doubly_robust": "DR t", "snips": "SNIPS t"}
+QUICK = ("benign", "heavy-tailed weights", "20 visits per user", "hardly any success", "an arm never shown")
+PEERS = {
+    "obp": Contender(
+        "obp", "obp", "", "", ONE_PER_USER, pins=("numpy==2.4.6", "scikit-learn==1.9.1"), bare=("obp==0.5.7",)
+    ),
+    "vw": Contender(
+        "vw-estimators", "vw_estimators", "estimators", "", ONE_PER_USER,
+        pins=("vw-estimators==0.2.2", "numpy==2.4.6", "scipy==1.17.1"),
+    ),
+}  # fmt: skip
 
-N_ARMS = 5
-GROUPS = ("female", "male")
-#: The eight kinds of users, and the share of each; three in ten users are female.
-KINDS = np.array([[a, b, male] for a, b, male in itertools.product((0.0, 1.0), repeat=3)])
-SHARES = np.where(KINDS[:, 2] > 0.0, 0.7, 0.3) / 4.0
-ROLES = Roles("arm", "reward", ("sex",), "propensity", ("x_a", "x_b"))
-#: The estimated quantities: overall, each group, the gap.
-QUANTITIES = ("overall", *GROUPS, f"{GROUPS[0]} - {GROUPS[1]}")
-
-
-@dataclass(frozen=True)
-class World:
-    """Mean rewards and the logging policy, by kind of user and arm."""
-
-    mean: Floats
-    logging: Floats
-
-    def log(self, rows: int, rng: np.random.Generator) -> pd.DataFrame:
-        """Draw a log with rewards of 0 or 1."""
-        kind = rng.choice(len(KINDS), rows, p=SHARES)
-        arm = (rng.random(rows)[:, None] > np.cumsum(self.logging[kind], axis=1)).sum(axis=1)
-        arm = np.minimum(arm, N_ARMS - 1)  # the sum may be below 1 by rounding
-        return pd.DataFrame(
-            {
-                "arm": arm,
-                "reward": (rng.random(rows) < self.mean[kind, arm]).astype(float),
-                "propensity": self.logging[kind, arm],
-                "sex": np.array(GROUPS)[KINDS[kind, 2].astype(int)],
-                "x_a": KINDS[kind, 0],
-                "x_b": KINDS[kind, 1],
-            }
-        )
-
-    def truth(self, policy: Policy) -> dict[str, float]:
-        """Return the exact value of each quantity for a policy."""
-        contexts = np.repeat(KINDS[:, None, :2], N_ARMS, axis=1)
-        groups = [{"sex": GROUPS[int(male)]} for male in KINDS[:, 2]]
-        value = (policy.probabilities(contexts, groups) * self.mean).sum(axis=1)
-        by_group = [float(np.average(value[KINDS[:, 2] == i], weights=SHARES[KINDS[:, 2] == i])) for i in (0, 1)]
-        values = [float(np.average(value, weights=SHARES)), *by_group, by_group[0] - by_group[1]]
-        return dict(zip(QUANTITIES, values, strict=True))
+# Whether a method covers a quantity, and its width.
+Outcome = tuple[bool, float]
 
 
-def worlds() -> dict[str, World]:
-    """Return the worlds: rewards that the reward model fits or not, a uniform logging policy or not."""
-    rng = np.random.default_rng(7)
-    theta = rng.uniform(-0.15, 0.15, (N_ARMS, 3))
-    linear = 0.45 + KINDS @ theta.T
-    # An interaction of the two features, which the linear reward model cannot represent.
-    nonlinear = linear + 0.25 * np.outer(
-        (KINDS[:, 0] - 0.5) * (KINDS[:, 1] - 0.5) * 4.0, rng.choice([-1, 1], N_ARMS)
-    )
-    preference = np.exp(rng.normal(size=(len(KINDS), N_ARMS)))
-    skewed = 0.1 / N_ARMS + 0.9 * preference / preference.sum(axis=1, keepdims=True)
+def measure(world: World, seed: int) -> dict[str, dict[str, Outcome]]:
+    """Return what the intervals of one log do, by quantity and method."""
+    log = Log.open(world.draw(np.random.default_rng(seed)), world.roles())
+    [policy] = evaluate(log, ProbabilityColumns(PREFIX)).policies
+    truth = world.truth()
+    found: dict[str, dict[str, Outcome]] = {}
+    for estimator, method in ESTIMATORS.items():
+        estimates = _estimates(policy, estimator)
+        for quantity in ("value", *world.groups):
+            outcome = _outcome(estimates.get(quantity), truth[quantity], (0.0, 1.0), method == HEADLINE)
+            found.setdefault(quantity, {})[method] = outcome
+        gaps = [
+            _outcome(estimates.get(pair), truth[pair], (-1.0, 1.0), method == HEADLINE) for pair in world.pairs
+        ]
+        joint = all(covered for covered, _ in gaps), float(np.mean([width for _, width in gaps]))
+        found.setdefault("gap", {})[method] = joint
+    return found
+
+
+def _estimates(policy: PolicyEvaluation, estimator: str) -> dict[str, Estimate | None]:
+    result = policy.estimates[estimator]
+    gaps: dict[str, Estimate | None] = {f"{gap.first} - {gap.second}": gap.estimate for gap in result.gaps}
+    gaps |= {f"{gap.second} - {gap.first}": gap.estimate.negated() for gap in result.gaps}
     return {
-        "linear rewards, non-uniform logging policy": World(linear, skewed),
-        "linear rewards, uniform logging policy": World(linear, np.full_like(linear, 1.0 / N_ARMS)),
-        "non-linear rewards, non-uniform logging policy": World(np.clip(nonlinear, 0.02, 0.98), skewed),
+        "value": result.value.overall,
+        **gaps,
+        **{str(k): v for k, v in result.value.by_group["group"].items()},
     }
 
 
-def trained_policy(world: World) -> Policy:
-    """Return a policy trained on another log of the world."""
-    frame = world.log(3_000, np.random.default_rng(1))
-    policy = EpsilonGreedy(epsilon=0.2, random_state=0)
-    users = frame[["x_a", "x_b"]].to_numpy()
-    for user, arm, reward, sex in zip(users, frame["arm"], frame["reward"], frame["sex"], strict=True):
-        policy.learn(policy.choose(user[None], {"sex": sex}, arms=[int(arm)]), reward)
-    return policy
+def _outcome(estimate: Estimate | None, truth: float, bounds: tuple[float, float], is_checked: bool) -> Outcome:
+    if estimate is None:
+        return True, bounds[1] - bounds[0]
+    if is_checked and not bounds[0] <= estimate.low <= estimate.value <= estimate.high <= bounds[1]:
+        raise AssertionError(f"estimate must be within its bounds and the range {bounds}, got {estimate}")
+    return bool(estimate.low <= truth <= estimate.high), estimate.high - estimate.low
 
 
-def estimates(result: EstimatorResult) -> Iterator[tuple[str, Estimate | None]]:
-    """Yield the estimate of each quantity."""
-    yield "overall", result.value.overall
-    yield from ((name, result.value.by_group["sex"][name]) for name in GROUPS)
-    yield QUANTITIES[-1], result.gaps[0].estimate if result.gaps else None
+# -- other libraries -----------------------------------------------------------------------------------------
 
 
-def measure(
-    world: World, rows: int, repeats: int, seed: int = 0
-) -> tuple[dict[str, dict[str, float]], dict[str, float]]:
-    """Return the coverage by estimator and quantity, and the mean effective rows.
-
-    Logs without an estimate are not counted.
-    """
-    policy = trained_policy(world)
-    truth = world.truth(policy)
-    covered: dict[str, dict[str, list[bool]]] = {}
-    effective = dict.fromkeys(("overall", *GROUPS), 0.0)
-    rng = np.random.default_rng(seed)
-    for _ in range(repeats):
-        evaluation = evaluate(Log.open(world.log(rows, rng), ROLES), policy).policies[0]
-        effective["overall"] += evaluation.effective_rows.overall / repeats
-        for name in GROUPS:
-            effective[name] += evaluation.effective_rows.by_group["sex"][name] / repeats
-        for name, result in evaluation.estimates.items():
-            by_quantity = covered.setdefault(name, {quantity: [] for quantity in QUANTITIES})
-            for quantity, estimate in estimates(result):
-                if estimate is not None:
-                    by_quantity[quantity].append(estimate.low <= truth[quantity] <= estimate.high)
-    coverage = {
-        name: {quantity: float(np.mean(hits)) if hits else float("nan") for quantity, hits in each.items()}
-        for name, each in covered.items()
-    }
-    return coverage, effective
+def measure_peers(world: World, logs: int) -> list[dict[str, dict[str, Outcome]]]:
+    """Return what the intervals of other libraries do on the first logs."""
+    truth = world.truth()
+    with tempfile.TemporaryDirectory() as folder:
+        for seed in range(logs):
+            np.savez(Path(folder) / f"{seed:05}.npz", **_arrays(world, seed))
+        worker = str(Path(__file__).parent / "ope_peers.py")
+        running = [
+            subprocess.Popen([str(python_of(contender)), worker, peer, folder])
+            for peer, contender in PEERS.items()
+        ]
+        statuses = [process.wait() for process in running]
+        if any(statuses):
+            raise RuntimeError("other libraries could not be measured; see their messages above")
+        found = [json.loads((Path(folder) / f"{peer}.json").read_text()) for peer in PEERS]
+    outcomes: list[dict[str, dict[str, Outcome]]] = []
+    for of_log in zip(*found, strict=True):
+        outcomes.append({quantity: {} for quantity in ("value", *world.groups)})
+        for of_peer in of_log:
+            for quantity, intervals in zip(outcomes[-1], of_peer, strict=True):
+                for method, (low, high) in intervals.items():
+                    outcomes[-1][quantity][method] = bool(low <= truth[quantity] <= high), high - low
+    return outcomes
 
 
-def table(coverage: dict[str, dict[str, float]]) -> Iterator[str]:
-    """Yield the lines of a table, in percent."""
-    yield f"| {'estimator':<13} | " + " | ".join(f"{quantity:>13}" for quantity in QUANTITIES) + " |"
-    yield "| --- |" + " ---: |" * len(QUANTITIES)
-    for name, title in ESTIMATOR_NAMES.items():
-        if name in coverage:
-            cells = (f"{coverage[name][quantity]:13.1%}" for quantity in QUANTITIES)
-            yield f"| {title:<13} | " + " | ".join(cells) + " |"
+def _arrays(world: World, seed: int) -> dict[str, Any]:
+    """Return a log as arrays, with the predictions of the reward model of `evaluate` by fold and kind."""
+    frame, kind = world.draw_with_kinds(np.random.default_rng(seed))
+    features = np.column_stack([np.ones(len(world.group)), np.eye(len(world.groups))[world.group], world.features])
+    folds = 5
+    fold = assign_folds(np.arange(len(frame)), folds)
+    model = CrossFittedRidge(world.mean.shape[1], features.shape[1], folds)
+    arm, reward = frame["arm"].to_numpy(), frame["reward"].to_numpy()
+    model.learn(features[kind], arm, reward, fold)
+    model.solve()
+    predictions = np.stack([model.predict(features, np.full(len(features), number)) for number in range(folds)])
+    columns = {"arm": arm, "reward": reward, "propensity": frame["propensity"].to_numpy()}
+    columns |= {"kind": kind, "fold": fold, "group": world.group[kind], "n_groups": len(world.groups)}
+    return columns | {"candidate": world.candidate, "predictions": predictions}
 
 
-def main() -> None:
-    """Measure and print the coverage."""
+# -- results -------------------------------------------------------------------------------------------------
+
+
+def summarise(outcomes: list[dict[str, dict[str, Outcome]]]) -> dict[str, dict[str, dict[str, float]]]:
+    """Return the number of logs, the number covered and the median width, by quantity and method."""
+    summary: dict[str, dict[str, dict[str, float]]] = {}
+    for quantity in outcomes[0]:
+        for method in outcomes[0][quantity]:
+            covered, widths = zip(*(outcome[quantity][method] for outcome in outcomes), strict=True)
+            figures = {"logs": len(outcomes), "covered": sum(covered), "width": float(np.median(widths))}
+            summary.setdefault(quantity, {})[method] = figures
+    return summary
+
+
+def failure(title: str, methods: dict[str, dict[str, float]]) -> str:
+    """Return what is wrong with the headline: LOW, WIDE or nothing."""
+    head = methods[HEADLINE]
+    if title in WITHOUT_OVERLAP:
+        return "LOW" if head["covered"] < MIN_CONTAINED * head["logs"] else ""
+    if not _covers(head):
+        return "LOW"
+    is_wide = head["width"] > MAX_WIDTH * min(each["width"] for each in methods.values() if _covers(each))
+    return "WIDE" if is_wide and head["logs"] >= MIN_LOGS else ""
+
+
+def _covers(figures: dict[str, float]) -> bool:
+    return not binom.cdf(figures["covered"], figures["logs"], 0.95) < LEVEL
+
+
+def table(cells: dict[str, Any]) -> str:
+    """Return the table of the documentation: coverage and median width of each method."""
+    lines = [
+        "| world | quantity | " + " | ".join(METHODS) + " | |",
+        "| --- | --- |" + " ---: |" * len(METHODS) + " --- |",
+    ]
+    for title, quantities in cells.items():
+        for quantity, methods in quantities.items():
+            entries = (_entry(methods.get(method)) for method in METHODS)
+            lines.append(f"| {title} | {quantity} | " + " | ".join(entries) + f" | {failure(title, methods)} |")
+    return "\n".join(lines)
+
+
+def _entry(figures: dict[str, float] | None) -> str:
+    if figures is None:
+        return ""
+    return f"{figures['covered'] / figures['logs']:.1%}, {figures['width']:.2g}"
+
+
+def main() -> int:
+    """Measure all worlds, save the results and print a table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--repeats", type=int, default=1000)
-    parser.add_argument("--rows", type=int, default=3000)
+    parser.add_argument("--logs", type=int, help="logs per world (default: 1,000, or 100 with --quick)")
+    parser.add_argument("--peer-logs", type=int, help="logs per world for other libraries (default: 100 to 300)")
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--worlds", nargs="*", choices=worlds(), help="measure only these")
+    parser.add_argument("--jobs", type=int, default=-1)
+    parser.add_argument("--table", action="store_true", help="print the last results and measure nothing")
     options = parser.parse_args()
-    for name, world in worlds().items():
-        start = time.perf_counter()
-        coverage, effective = measure(world, options.rows, options.repeats)
-        lines = "\n".join(table(coverage))
-        sizes = ", ".join(f"{quantity} {rows:,.0f}" for quantity, rows in effective.items())
-        about = f"{options.repeats:,} logs of {options.rows:,} rows (effective: {sizes})"
-        print(f"{name}: {about}, {time.perf_counter() - start:.0f} s\n\n{lines}\n", flush=True)
+    if options.table:
+        print(table(results.read()["ope_coverage"]))
+        return 0
+    logs = options.logs or (100 if options.quick else 1_000)
+    cells = {}
+    with Parallel(n_jobs=options.jobs) as parallel:
+        for title in options.worlds or (QUICK if options.quick else worlds()):
+            world = worlds()[title]
+            cells[title] = summarise(parallel(delayed(measure)(world, seed) for seed in range(logs)))
+            peer_logs = options.peer_logs or (300 if world.rows <= SMALL else 100)
+            if not options.quick:
+                for quantity, methods in summarise(measure_peers(world, min(logs, peer_logs))).items():
+                    cells[title][quantity] |= methods
+            print(table({title: cells[title]}), flush=True)
+            if logs >= MIN_LOGS:
+                results.save("ope_coverage", results.read().get("ope_coverage", {}) | {title: cells[title]})
+    return int(any(failure(title, methods) for title, cell in cells.items() for methods in cell.values()))
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -187,7 +187,7 @@ def test_propensities_of_all_arms(frame, trained):
         found = evaluate(Log.open(log, contexts=contexts), trained, propensities="mu_").policies[0].estimates
         for name, result in found.items():
             assert result.value.overall.value == pytest.approx(expected[name].value.overall.value, abs=1e-6)
-    with pytest.raises(ValueError, match="must be the same in both places, got 0.3 in 'propensity' and"):
+    with pytest.raises(ValueError, match=r"must be the same in both places, got 0\.3 in 'propensity' and"):
         evaluate(Log.open(wide.assign(propensity=0.3), contexts=contexts), trained, propensities="mu_")
     never = wide.drop(columns="propensity").assign(mu_algebra=0.0, mu_biology=0.5, mu_chemistry=0.5)
     with pytest.raises(ValueError, match="the propensity of the logged arm must be above 0, got 0"):

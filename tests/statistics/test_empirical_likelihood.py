@@ -9,7 +9,7 @@ from scipy.stats import binomtest, chi2, norm
 
 from fairbandits.statistics.empirical_likelihood import (
     WeightedUnits,
-    improvement_interval,
+    difference_interval,
     likelihood_interval,
 )
 
@@ -112,7 +112,7 @@ def test_improvements_are_paired():
     weight = np.where(rng.random(n) < 0.1, rng.choice([0.0, 2.0], n), 1.0)
     reward = (rng.random(n) < 0.5) * 1.0
     units = units_of(weight, reward)
-    value, low, high = improvement_interval(units, reward, 0.05)
+    value, low, high = difference_interval(units, units_of(np.ones(n), reward), 0.05)
     _, alone_low, alone_high = likelihood_interval(units, 0.05)
     terms = (weight - 1.0) * reward
     slope = np.cov(terms, weight)[0, 1] / weight.var(ddof=1)

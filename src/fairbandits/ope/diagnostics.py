@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 
 import numpy as np
 
+from fairbandits.ope import drift_check
 from fairbandits.ope.evaluation_setup import EvaluationSetup
 from fairbandits.ope.group_index import OVERALL
 from fairbandits.ope.log_summary import LogSummary
 from fairbandits.ope.own_policies import PolicyCandidate
 from fairbandits.ope.passes import FirstPass
 from fairbandits.ope.policy_sums import MIN_EFFECTIVE_ROWS, PolicySums
+from fairbandits.ope.propensity_check import LEVEL
 from fairbandits.ope.results import PolicyEvaluation
 from fairbandits.report.phrases import describe_users, percent
 
@@ -20,14 +21,14 @@ from fairbandits.report.phrases import describe_users, percent
 _FEW_ROWS = 100
 # The share of unsupported rows from which on a warning is given.
 _UNSUPPORTED_SHARE = 0.01
-# The number of standard errors that counts as a contradiction.
-_MAX_DEVIATION = 5.0
+# The share of the rows from which on a single user is mentioned.
+_LARGE_SHARE = 0.1
 
 
 def log_warnings(setup: EvaluationSetup, first: FirstPass, learning: bool, model_is_too_large: bool) -> list[str]:
     """Return warnings about the log."""
     summary = first.summary
-    warnings = [*_propensity_warnings(setup, summary, learning), *_missing_reward_warnings(setup, summary)]
+    warnings = [*_propensity_warnings(setup, first, learning), *_missing_reward_warnings(setup, summary)]
     if model_is_too_large:
         warnings.append(
             f"With {len(setup.survey.arms):,} arms and {setup.encoders[0].width:,} features the reward model "
@@ -84,6 +85,8 @@ def policy_warnings(
     """Return warnings about the estimates of a policy."""
     warnings = [*_support_warnings(setup, result, sums), *sample_size_warnings(result)]
     warnings += _clipping_warnings(setup, first.summary, result, sums)
+    if result.mean_weight is not None:
+        warnings += _drift_warnings(setup, result, sums)
     if result.mean_weight is not None and setup.settings.clip is None:
         warnings += _weight_warnings(setup, result, sums)
     return warnings
@@ -108,8 +111,8 @@ def sample_size_warnings(result: PolicyEvaluation) -> Iterator[str]:
         )
 
 
-def _propensity_warnings(setup: EvaluationSetup, summary: LogSummary, learning: bool) -> Iterator[str]:
-    n_arms = len(setup.survey.arms)
+def _propensity_warnings(setup: EvaluationSetup, first: FirstPass, learning: bool) -> Iterator[str]:
+    summary = first.summary
     if not setup.has_propensities:
         consequence = "" if learning else ", so IPS, SNIPS and doubly robust are not available"
         yield (
@@ -123,15 +126,13 @@ def _propensity_warnings(setup: EvaluationSetup, summary: LogSummary, learning: 
             "features and groups. Estimates are biased if the logging policy used anything that the log does not "
             "contain, and the intervals do not include the error of the propensities."
         )
-    if setup.settings.uniform:
-        share = summary.arm_counts[OVERALL] / summary.n_rewards
-        arm = int(np.argmax(np.abs(share - 1.0 / n_arms)))
-        standard_error = math.sqrt((1.0 - 1.0 / n_arms) / n_arms / summary.n_rewards)
-        if abs(share[arm] - 1.0 / n_arms) > _MAX_DEVIATION * standard_error:
-            yield (
-                f"The log is declared uniform over {n_arms:,} arms, but {setup.survey.arms[arm]!r} was chosen in "
-                f"{share[arm]:.1%} of the rows instead of {1.0 / n_arms:.1%}: the results are not valid."
-            )
+    if (mismatch := first.check.mismatch()) is not None:
+        arm = "all arms together" if mismatch.arm is None else repr(setup.survey.arms[mismatch.arm])
+        yield (
+            f"The propensities do not fit the log: {arm} was chosen in {mismatch.share:.1%} of the rows, where "
+            f"the propensities say {mismatch.expected:.1%}. They are not those with which arms were chosen, or "
+            "arms were not on offer throughout; estimates that use them are not valid."
+        )
     if summary.n_small_propensities:
         yield (
             f"{percent(summary.n_small_propensities / summary.n_rewards)} of the propensities are below "
@@ -175,15 +176,37 @@ def _support_warnings(setup: EvaluationSetup, result: PolicyEvaluation, sums: Po
 
 
 def _weight_warnings(setup: EvaluationSetup, result: PolicyEvaluation, sums: PolicySums) -> Iterator[str]:
-    for users, group in _user_groups(setup):
-        mean, error = sums.mean_weight(group)
-        expected = 1.0 - sums.unsupported(group)
-        if abs(mean - expected) > _MAX_DEVIATION * error + 1e-6:
+    groups = list(_user_groups(setup))
+    # Bonferroni over all groups of all policies
+    level = LEVEL / (len(groups) * len(setup.candidates))
+    for users, group in groups:
+        if sums.weight_p_value(group) < level:
+            expected = 1.0 - sums.unsupported(group)
             yield (
-                f"{result.title}: the mean weight of {users} is {mean:.3f}, but {expected:.3f} is expected. The "
-                "logged propensities are not those of the logging policy, so IPS and doubly robust are biased."
+                f"{result.title}: the mean weight of {users} is {sums.mean_weight(group):.3f}, but {expected:.3f} "
+                "is expected. The propensities are not those of the logging policy, or the probabilities not "
+                "those of this policy, so its estimates are not valid."
             )
             return
+
+
+def _drift_warnings(setup: EvaluationSetup, result: PolicyEvaluation, sums: PolicySums) -> Iterator[str]:
+    drift = sums.drift()
+    if drift is not None and drift.p_value < drift_check.LEVEL / len(setup.candidates):
+        low, high = setup.settings.reward_range
+        earlier, later = (low + (high - low) * value for value in (drift.earlier, drift.later))
+        yield (
+            f"{result.title}: the value changes within the log, from {earlier:.3g} in the earlier half to "
+            f"{later:.3g} in the later one. The estimates are averages over the whole log, and may not hold for "
+            "the future."
+        )
+
+
+def user_warnings(setup: EvaluationSetup, sums: PolicySums) -> Iterator[str]:
+    """Yield a warning if one user makes up much of the log."""
+    share = sums.largest_share() if setup.log.roles.user is not None else 0.0
+    if share > _LARGE_SHARE:
+        yield f"One user made {share:.0%} of the decisions, so the log says little about other users."
 
 
 def _clipping_warnings(

@@ -109,11 +109,10 @@ class EstimatorSums:
         """Return the mean weight; NaN without rows."""
         return float(self._weights[group, 0] / self.rows(group)) if self.rows(group) else math.nan
 
-    def mean_weight_error(self, group: int = 0) -> float:
-        """Return the standard error of the mean weight; NaN without rows."""
-        n = self.rows(group)
-        variance = self._weights[group, 1] / n - self.mean_weight(group) ** 2 if n else math.nan
-        return math.sqrt(max(variance, 0.0) / n) if n else math.nan
+    def weight_sums(self, group: int = 0) -> tuple[float, float, float]:
+        """Return the number of rows, the sum of their weights, and the sum of squares."""
+        total, squares = self._weights[group]
+        return float(self.rows(group)), float(total), float(squares)
 
     def estimate(self, group: int = 0, confidence: float = 0.95) -> ValueEstimate | None:
         """Return the estimate with its interval; None if there are too few rows."""

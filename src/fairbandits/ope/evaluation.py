@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from fairbandits.logs.log import as_log
@@ -15,8 +15,9 @@ from fairbandits.ope.log_survey import survey_log
 from fairbandits.ope.own_policies import PolicyCandidate
 from fairbandits.ope.passes import FirstPass, first_pass, model_is_too_large, second_pass
 from fairbandits.ope.policy_sums import estimator_result
+from fairbandits.ope.ranking import compare_policies
 from fairbandits.ope.replay import replay_learning
-from fairbandits.ope.results import Estimate, Evaluation, GroupedValue, PolicyEvaluation
+from fairbandits.ope.results import Estimate, Evaluation, GroupedValue, PolicyDifference, PolicyEvaluation
 
 
 def evaluate(
@@ -31,6 +32,8 @@ def evaluate(
     estimate_propensities: bool = False,
     clip: float | None = None,
     confidence: float = 0.95,
+    require_gap: float | None = None,
+    sequential: bool = False,
     reward_range: tuple[float, float] = (0.0, 1.0),
     seed: int = 0,
 ) -> Evaluation:
@@ -72,6 +75,12 @@ def evaluate(
         The maximum importance weight of IPS, SNIPS and doubly robust, which trades bias for variance.
     confidence : float
         The confidence of the intervals.
+    require_gap : float, optional
+        The largest gap that is tolerated; `Evaluation.status` then says whether the gaps of all policies are
+        within it.
+    sequential : bool
+        Whether the headline intervals are anytime-valid, for a log that is evaluated again and again while it
+        grows; otherwise they hold for a single evaluation.
     reward_range : tuple of two floats
         The lowest and the highest possible reward. Intervals depend on it where rewards are rare.
     seed : int
@@ -103,6 +112,8 @@ def evaluate(
         estimate_propensities=estimate_propensities,
         clip=clip,
         confidence=confidence,
+        require_gap=require_gap,
+        sequential=sequential,
         reward_range=reward_range,
         seed=seed,
     )
@@ -119,27 +130,42 @@ def evaluate(
     warnings = diagnostics.log_warnings(setup, first, learning, is_too_large)
     for candidate in own:
         warnings += diagnostics.training_warnings(first.summary, candidate)
-    results, more = _evaluate_learning(setup, first, own) if learning else _evaluate_fixed(setup, first)
-    return _evaluation(setup, first, results, warnings + more).in_units(reward_range)
+    results = _evaluate_learning(setup, first, own) if learning else _evaluate_fixed(setup, first)
+    return _evaluation(setup, first, replace(results, warnings=warnings + results.warnings)).in_units(reward_range)
 
 
-def _evaluate_fixed(setup: EvaluationSetup, first: FirstPass) -> tuple[list[PolicyEvaluation], list[str]]:
-    """Evaluate policies that do not learn during the evaluation; return their results and warnings."""
+@dataclass(frozen=True)
+class _Results:
+    """The results for the policies, before they are put together with those for the log."""
+
+    policies: list[PolicyEvaluation]
+    differences: tuple[PolicyDifference, ...]
+    warnings: list[str]
+
+
+def _evaluate_fixed(setup: EvaluationSetup, first: FirstPass) -> _Results:
+    """Evaluate policies that do not learn during the evaluation."""
     all_sums = second_pass(setup, first)
     results: list[PolicyEvaluation] = []
-    warnings = [*diagnostics.fairness_warnings(setup)]
+    warnings = [*diagnostics.fairness_warnings(setup), *diagnostics.user_warnings(setup, all_sums[0])]
     for candidate, sums in zip(setup.candidates, all_sums, strict=True):
         results.append(sums.evaluation(candidate.title, candidate.state, setup.settings.confidence))
         warnings += diagnostics.policy_warnings(setup, first, results[-1], sums)
-    return results, warnings
+    headlines = {
+        candidate.title: headline
+        for candidate, sums in zip(setup.candidates, all_sums, strict=True)
+        if (headline := sums.headline(setup.settings.confidence)) is not None
+    }
+    return _Results(results, compare_policies(headlines, setup.settings.confidence), warnings)
 
 
 def _evaluate_learning(
     setup: EvaluationSetup, first: FirstPass, candidates: Sequence[PolicyCandidate]
-) -> tuple[list[PolicyEvaluation], list[str]]:
-    """Evaluate policies that learn during the evaluation; return their results and warnings."""
+) -> _Results:
+    """Evaluate policies that learn during the evaluation."""
     results = [_replay(setup, first, candidate) for candidate in candidates]
-    return results, [warning for result in results for warning in diagnostics.sample_size_warnings(result)]
+    warnings = [warning for result in results for warning in diagnostics.sample_size_warnings(result)]
+    return _Results(results, (), warnings)
 
 
 def _replay(setup: EvaluationSetup, first: FirstPass, candidate: PolicyCandidate) -> PolicyEvaluation:
@@ -160,9 +186,7 @@ def _replay(setup: EvaluationSetup, first: FirstPass, candidate: PolicyCandidate
     )
 
 
-def _evaluation(
-    setup: EvaluationSetup, first: FirstPass, results: list[PolicyEvaluation], warnings: list[str]
-) -> Evaluation:
+def _evaluation(setup: EvaluationSetup, first: FirstPass, results: _Results) -> Evaluation:
     summary, groups = first.summary, setup.survey.groups
 
     def missing_share(group: int) -> float:
@@ -176,6 +200,9 @@ def _evaluation(
         training_rows=summary.training_rows,
         missing_rewards=GroupedValue.from_index(groups, missing_share),
         logged=estimator_result(first.logged, groups, setup.settings.confidence),
-        policies=tuple(results),
-        warnings=tuple(warnings),
+        policies=tuple(results.policies),
+        differences=results.differences,
+        warnings=tuple(results.warnings),
+        require_gap=setup.settings.require_gap,
+        sequential=setup.settings.sequential,
     )

@@ -8,16 +8,18 @@ The interval of SNIPS by the effective number of units (as in an audit) covers w
 
 from __future__ import annotations
 
-from itertools import combinations
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fairbandits.ope.group_index import GroupIndex
+from fairbandits.ope.group_index import OVERALL
+from fairbandits.ope.headline_estimates import HeadlineEstimates
 from fairbandits.ope.log_units import LogUnits, UnitColumns
-from fairbandits.ope.results import BoundedValue, EstimatorResult, GroupedValue, PolicyGap
+from fairbandits.ope.results import BoundedValue
 from fairbandits.statistics.clusters import cluster_means
-from fairbandits.statistics.empirical_likelihood import WeightedUnits, improvement_interval, likelihood_interval
+from fairbandits.statistics.effective_t import StandardError
+from fairbandits.statistics.empirical_likelihood import WeightedUnits, difference_interval, likelihood_interval
 from fairbandits.statistics.fixed_sample import mean_bounds
 
 Floats = NDArray[np.float64]
@@ -27,7 +29,7 @@ Floats = NDArray[np.float64]
 COLUMNS = ROWS, WEIGHTS, REWARDS, CONTROL, LOGGED, UNSUPPORTED = range(6)
 
 
-class Headline:
+class Headline(HeadlineEstimates):
     """The headline estimates of one policy.
 
     Parameters
@@ -43,33 +45,23 @@ class Headline:
     """
 
     def __init__(self, units: LogUnits, columns: UnitColumns, max_weight: float, confidence: float) -> None:
-        self._units, self._columns = units, columns
-        self._max_weight, self._confidence = max_weight, confidence
+        super().__init__(confidence)
+        self._units, self._columns, self._max_weight = units, columns, max_weight
+        # Values by group and error probability: those of gaps are needed several times.
+        self._values: dict[tuple[int, float], BoundedValue | None] = {}
 
-    def result(self, groups: GroupIndex) -> EstimatorResult:
-        """Return the values overall and by group, the improvements, and the gaps."""
-        gaps: list[PolicyGap] = []
-        for attribute in groups.attributes:
-            pairs = list(combinations(groups.numbers(attribute).items(), 2))
-            # Bonferroni over all pairs
-            error = (1.0 - self._confidence) / max(len(pairs), 1)
-            for (first, one), (second, two) in pairs:
-                values = self.value(one, error), self.value(two, error)
-                if values[0] is not None and values[1] is not None:
-                    gaps.append(PolicyGap(attribute, first, second, values[0].minus(values[1])))
-        return EstimatorResult(
-            GroupedValue.from_index(groups, self.value),
-            GroupedValue.from_index(groups, self.improvement),
-            tuple(gaps),
-        )
+    def value(self, group: int, error: float) -> BoundedValue | None:
+        """Return the mean reward in a group, from 0 to 1; None without rows."""
+        if (group, error) not in self._values:
+            self._values[group, error] = self._value(group, error)
+        return self._values[group, error]
 
-    def value(self, group: int, error: float | None = None) -> BoundedValue | None:
-        """Return the mean reward in a group, from 0 to 1; None without rows.
+    def gap(self, first: int, second: int, error: float) -> BoundedValue | None:
+        """Return the mean reward of one group minus that of another; None if one has no rows."""
+        one, two = self.value(first, error), self.value(second, error)
+        return None if one is None or two is None else one.minus(two)
 
-        Where the policy chooses arms that the log never shows, nothing is known of their rewards: the lower bound
-        counts them as 0 and the upper bound as 1.
-        """
-        error = 1.0 - self._confidence if error is None else error
+    def _value(self, group: int, error: float) -> BoundedValue | None:
         table = self._table(group)
         if not len(table):
             return None
@@ -79,14 +71,24 @@ class Headline:
         value = (lowest.value + highest.value) / 2.0
         return BoundedValue(value, lowest.low, highest.high, 1.0 - error)
 
-    def improvement(self, group: int) -> BoundedValue | None:
-        """Return the mean reward minus that of the logging policy; None if the log does not show all arms."""
+    def minus(self, other: Self | None, error: float, group: int = OVERALL) -> BoundedValue | None:
+        """Return the mean reward minus that of another policy, or of the logging policy; None without rows."""
         table = self._table(group)
-        if table[:, UNSUPPORTED].any() or not len(table):
+        if not len(table):
             return None
-        units = self._weighted(table, np.zeros(len(table)))
-        found = improvement_interval(units, table[:, LOGGED], 1.0 - self._confidence)
-        return BoundedValue(*found, self._confidence)
+        theirs = None if other is None else other._table(group)
+        nothing = np.zeros(len(table))
+        unknown = table[:, UNSUPPORTED]
+        also_unknown = nothing if theirs is None else theirs[:, UNSUPPORTED]
+
+        def bounded(mine: Floats, others: Floats) -> BoundedValue:
+            second = _logging(table) if other is None or theirs is None else other._weighted(theirs, others)
+            return _difference(self._weighted(table, mine), second, error)
+
+        lowest = bounded(nothing, also_unknown)
+        highest = bounded(unknown, nothing) if unknown.any() or also_unknown.any() else lowest
+        value = (lowest.value + highest.value) / 2.0
+        return BoundedValue(value, lowest.low, highest.high, 1.0 - error)
 
     def _table(self, group: int) -> Floats:
         return self._columns.totals(*self._units.members(group))
@@ -100,6 +102,21 @@ class Headline:
         value, low, high = likelihood_interval(units, error)
         exact_low, exact_high = _effective_bounds(units.weights, units.rewards, error)
         return BoundedValue(value, min(low, exact_low), max(high, exact_high), 1.0 - error)
+
+
+def _logging(table: Floats) -> WeightedUnits:
+    """Return the units of the logging policy, whose weights are 1."""
+    return WeightedUnits(table[:, ROWS], table[:, ROWS], table[:, LOGGED], np.empty((len(table), 0)), 1.0)
+
+
+def _difference(first: WeightedUnits, second: WeightedUnits, error: float) -> BoundedValue:
+    """Return the hull of the intervals by empirical likelihood and by Student's t of the doubly robust terms."""
+    value, low, high = difference_interval(first, second, error)
+    terms = first.rewards - first.controls.sum(axis=1) - second.rewards + second.controls.sum(axis=1)
+    total = float(first.rows.sum())
+    mean = float(terms.sum()) / total
+    half = StandardError.of_influences((terms - mean * first.rows) / total).half_width(error)
+    return BoundedValue(value, max(min(low, mean - half), -1.0), min(max(high, mean + half), 1.0), 1.0 - error)
 
 
 def _effective_bounds(weights: Floats, rewards: Floats, error: float) -> tuple[float, float]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from fairbandits.logs.chunk import Chunk
 from fairbandits.logs.errors import LogError
 from fairbandits.ope.cross_fitting import CrossFittedRidge, assign_folds
 from fairbandits.ope.estimator_sums import EstimatorSums, EstimatorTerms
@@ -15,6 +16,8 @@ from fairbandits.ope.log_summary import LogSummary
 from fairbandits.ope.log_units import LogUnits
 from fairbandits.ope.own_policies import PolicyCandidate
 from fairbandits.ope.policy_sums import PolicySums
+from fairbandits.ope.propensities import PropensityColumns
+from fairbandits.ope.propensity_check import PropensityCheck
 from fairbandits.ope.training import PolicyTrainer
 
 _FOLDS = 5
@@ -34,18 +37,22 @@ class FirstPass:
         The sums of the logged rewards.
     model : CrossFittedRidge or None
         The reward model; None if it would be too large.
+    check : PropensityCheck
+        Whether the propensities fit the arms that were chosen, in all rows.
     """
 
     summary: LogSummary
     logged: EstimatorSums
     model: CrossFittedRidge | None
+    check: PropensityCheck
 
 
 def first_pass(setup: EvaluationSetup, with_model: bool) -> FirstPass:
     """Train untrained policies and the reward model, and count rows."""
     survey = setup.survey
     model = CrossFittedRidge(len(survey.arms), _width(setup), _FOLDS) if with_model else None
-    result = FirstPass(LogSummary(survey), EstimatorSums(len(survey.groups), setup.mean_reward), model)
+    logged = EstimatorSums(len(survey.groups), setup.mean_reward)
+    result = FirstPass(LogSummary(survey), logged, model, PropensityCheck(len(survey.arms)))
     trainers = [
         PolicyTrainer(candidate, setup)
         for candidate in setup.candidates
@@ -54,6 +61,7 @@ def first_pass(setup: EvaluationSetup, with_model: bool) -> FirstPass:
     for chunk, rows in setup.read():
         is_evaluation = survey.split.is_evaluation(chunk)
         result.summary.add_chunk(chunk, is_evaluation)
+        _add_to_check(setup, result.check, chunk, rows)
         is_training = ~is_evaluation & ~np.isnan(chunk.reward)
         for trainer in trainers if is_training.any() else ():
             trainer.add(chunk, is_training)
@@ -95,6 +103,18 @@ def second_pass(setup: EvaluationSetup, first: FirstPass) -> list[PolicySums]:
             for candidate, sums in zip(setup.candidates, all_sums, strict=True):
                 sums.add(batch, candidate.probabilities(batch, setup), shown, predictions, features, unit)
     return all_sums
+
+
+def _add_to_check(setup: EvaluationSetup, check: PropensityCheck, chunk: Chunk, rows: LogRows) -> None:
+    """Compare propensities and arms, also in rows without a reward if the log has a column of propensities."""
+    if isinstance(setup.propensities, PropensityColumns):
+        for batch in rows.batches(len(setup.survey.arms)):
+            check.add_all_arms(batch.arm, setup.propensities.all_arms(batch, setup))
+    elif chunk.propensity is not None:
+        numbers = np.arange(chunk.first_row, chunk.first_row + len(chunk))
+        check.add(chunk.arm.recoded(setup.survey.arm_numbers), chunk.propensity, numbers)
+    elif setup.settings.uniform and rows.propensity is not None:
+        check.add(rows.arm, rows.propensity, rows.numbers)
 
 
 def _add_evaluation_rows(setup: EvaluationSetup, result: FirstPass, rows: LogRows) -> None:

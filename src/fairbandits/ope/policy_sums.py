@@ -9,17 +9,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairbandits.logs.encoder import Features
-from fairbandits.ope import estimators
+from fairbandits.ope import drift_check, estimators
 from fairbandits.ope.candidates import ArmProbabilities
 from fairbandits.ope.cross_fitting import CrossFittedRidge, rows_by_value
+from fairbandits.ope.drift_check import Drift, find_drift
 from fairbandits.ope.estimator_sums import EstimatorSums, EstimatorTerms
 from fairbandits.ope.evaluation_setup import EvaluationSetup
 from fairbandits.ope.group_index import OVERALL, GroupIndex
 from fairbandits.ope.headline import COLUMNS, CONTROL, LOGGED, REWARDS, ROWS, UNSUPPORTED, WEIGHTS, Headline
+from fairbandits.ope.headline_estimates import HeadlineEstimates
 from fairbandits.ope.log_rows import LogRows
 from fairbandits.ope.log_summary import LogSummary
 from fairbandits.ope.log_units import Codes, LogUnits, UnitColumns
+from fairbandits.ope.propensity_check import contradiction
 from fairbandits.ope.results import EstimatorResult, GroupedValue, PolicyEvaluation, PolicyGap
+from fairbandits.ope.sequential_headline import SequentialHeadline, SequentialSums
 from fairbandits.ope.value_estimate import ValueEstimate
 
 Floats = NDArray[np.float64]
@@ -53,16 +57,21 @@ class PolicySums:
         clip = setup.settings.clip
         self._mean_reward = setup.mean_reward
         self._units, self._columns = units, UnitColumns(len(COLUMNS))
+        self._drift = UnitColumns(len(drift_check.COLUMNS))
+        first_row = setup.survey.split.row if setup.survey.split.train_share else 0
+        self._middle = (first_row + setup.survey.rows) // 2
         self._summary, self._groups, self._model = summary, summary.survey.groups, model
         self._clip = np.inf if clip is None else clip
         n_groups, n_arms = summary.arm_counts.shape
         self._sums: dict[str, EstimatorSums] = {}
+        self._sequential = SequentialSums(n_groups) if setup.settings.sequential else None
         #: The sum of the policy's probabilities of each arm, by group.
         self.arm_probabilities: Floats = np.zeros((n_groups, n_arms))
         # The sums of features weighted by these probabilities, for the variance of the reward model.
         self._feature_sums: Floats = np.zeros((n_groups, n_arms, model.width if model else 0))
         #: The sum of the policy's probabilities of arms that are not in the log, by group.
         self.elsewhere: Floats = np.zeros(n_groups)
+        self.max_weight = 0.0
         self.n_clipped = 0
         self.clipped_weight = 0.0
 
@@ -93,11 +102,11 @@ class PolicySums:
             The unit of each row.
         """
         if rows.propensity is not None:
-            self._columns.add(
-                unit,
-                self._unit_columns(rows, rows.propensity, probabilities, shown, predictions),
-                len(self._units),
-            )
+            columns = self._unit_columns(rows, rows.propensity, probabilities, shown, predictions)
+            self._columns.add(unit, columns, len(self._units))
+            if self._sequential is not None:
+                self._sequential.add(columns[:, WEIGHTS], rows.reward, rows.groups)
+            self._drift.add(unit, self._drift_columns(rows, columns), len(self._units))
         for name, terms in self._terms(rows, probabilities, predictions).items():
             new = EstimatorSums(len(self._groups), self._mean_reward)
             self._sums.setdefault(name, new).add(terms, rows.reward, rows.groups)
@@ -153,9 +162,15 @@ class PolicySums:
                 columns[:, CONTROL] = weight * chosen - np.einsum("ij,ij->i", supported, predictions)
         return columns
 
+    def _drift_columns(self, rows: LogRows, columns: Floats) -> Floats:
+        """Return the variables by which the halves of the log are compared."""
+        both = np.column_stack([columns[:, ROWS], columns[:, REWARDS] - columns[:, CONTROL]])
+        return np.hstack([both, both * (rows.numbers >= self._middle)[:, None]])
+
     def _weights(self, probability: Floats, propensity: Floats) -> Floats:
         """Return the clipped importance weights, and record how much was clipped."""
         full = estimators.importance_weights(probability, propensity)
+        self.max_weight = max(self.max_weight, float(full.max(initial=0.0)))
         w = np.minimum(full, self._clip)
         self.n_clipped += int((full > w).sum())
         self.clipped_weight += float((full - w).sum())
@@ -164,10 +179,15 @@ class PolicySums:
     def evaluation(self, title: str, training: str, confidence: float) -> PolicyEvaluation:
         """Return the results."""
         weighted = self._sums.get("ips", self._sums["replay"])
+        results = {name: self._result(name, confidence) for name in self._sums}
+        headline = self.headline(confidence)
+        if headline is not None:
+            name = "likelihood" if self._sequential is None else "confidence_sequence"
+            results[name] = headline.result(self._groups)
         return PolicyEvaluation(
             title,
             training,
-            {**self._headline(confidence), **{name: self._result(name, confidence) for name in self._sums}},
+            results,
             GroupedValue.from_index(self._groups, weighted.effective_rows),
             GroupedValue.from_index(self._groups, weighted.mean_weight) if "ips" in self._sums else None,
             GroupedValue.from_index(self._groups, self.unsupported),
@@ -178,9 +198,25 @@ class PolicySums:
         """The number of times each arm was logged, by group."""
         return self._summary.arm_counts
 
-    def mean_weight(self, group: int) -> tuple[float, float]:
-        """Return the mean importance weight of a group, and its standard error."""
-        return self._sums["ips"].mean_weight(group), self._sums["ips"].mean_weight_error(group)
+    def mean_weight(self, group: int) -> float:
+        """Return the mean importance weight of a group."""
+        return self._sums["ips"].mean_weight(group)
+
+    def drift(self) -> Drift | None:
+        """Return the change of the policy's value from the earlier to the later half of the log."""
+        return find_drift(self._drift.totals(*self._units.members(OVERALL)))
+
+    def weight_p_value(self, group: int = OVERALL) -> float:
+        """Return the p-value of the mean weight against its expectation; NaN if there are too few rows."""
+        count, weight, square = self._sums["ips"].weight_sums(group)
+        expected = count * (1.0 - self.unsupported(group))
+        tested = (np.array([value]) for value in (count, weight, square, expected, self.max_weight))
+        return float(contradiction(*tested)[0])
+
+    def largest_share(self) -> float:
+        """Return the largest share of the rows that one unit has."""
+        rows = self._columns.totals(*self._units.members(OVERALL))[:, ROWS]
+        return float(rows.max() / rows.sum()) if rows.size else 0.0
 
     def unsupported(self, group: int = OVERALL) -> float:
         """Return the probability with which the policy chooses arms that the log never shows to the group."""
@@ -189,11 +225,13 @@ class PolicySums:
         missing = self.arm_probabilities[group][counts == 0].sum() + self.elsewhere[group]
         return float(missing / rows) if rows else 0.0
 
-    def _headline(self, confidence: float) -> dict[str, EstimatorResult]:
+    def headline(self, confidence: float) -> HeadlineEstimates | None:
+        """Return the headline estimates; None without propensities."""
         if "ips" not in self._sums:
-            return {}
-        top = 1.0 / self._summary.min_propensity
-        return {"likelihood": Headline(self._units, self._columns, top, confidence).result(self._groups)}
+            return None
+        if self._sequential is not None:
+            return SequentialHeadline(self._sequential, confidence)
+        return Headline(self._units, self._columns, 1.0 / self._summary.min_propensity, confidence)
 
     def _result(self, name: str, confidence: float) -> EstimatorResult:
         extra = self._model_variance(self._model) if name == "direct_method" and self._model is not None else None

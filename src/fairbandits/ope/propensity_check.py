@@ -24,7 +24,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 #: The probability that correct propensities are doubted.
-LEVEL = 0.02
+LEVEL = 0.015
 # Arms that are expected to have fewer effective rows are only tested together.
 _MIN_ROWS = 25.0
 # Smaller deviations, as by rounding, do no harm however significant.
@@ -69,6 +69,7 @@ class PropensityCheck:
         self._rows = np.full((n_arms, 2), -1, np.int64)
         self._ends = np.zeros((n_arms, 2))
         self._top = np.zeros(n_arms)
+        self._expected: Floats | None = None
 
     def add(self, arm: Ints, propensity: Floats, numbers: Ints) -> None:
         """Add rows, in the order of the log."""
@@ -78,39 +79,36 @@ class PropensityCheck:
         """Add the sums of a later part of the log."""
         self._sums += later._sums
         self._top = np.maximum(self._top, later._top)
+        if self._expected is not None and later._expected is not None:
+            self._expected = self._expected + later._expected
         seen = later._rows[:, 0] >= 0
         is_new = seen & (self._rows[:, 0] < 0)
         self._rows[is_new, 0], self._ends[is_new, 0] = later._rows[is_new, 0], later._ends[is_new, 0]
         self._rows[seen, 1], self._ends[seen, 1] = later._rows[seen, 1], later._ends[seen, 1]
 
+    def add_all_arms(self, arm: Ints, propensities: Floats) -> None:
+        """Add rows with the propensities of all arms, which say how often each arm is expected."""
+        if self._expected is None:
+            self._expected = np.zeros(len(self._sums))
+        self._expected += propensities.sum(axis=0)
+        self._sums[:, _COUNT] += np.bincount(arm, minlength=len(self._sums))
+
     def mismatch(self) -> PropensityMismatch | None:
         """Return the arm that contradicts its propensities most clearly; None if none does."""
-        table, top = self._inner()
-        total = table.sum(axis=0)
-        tested = np.vstack([table, total])
+        table, top, numbers = self._between() if self._expected is None else self._counted(self._expected)
         # The largest weight of all arms counts for their total.
-        top = np.append(top, top.max(initial=0.0))
-        numbers: list[int | None] = [*np.flatnonzero(self._sums[:, _COUNT] > 2).tolist(), None]
-        with np.errstate(invalid="ignore", divide="ignore"):
-            effective = tested[:, _EXPECTED] * tested[:, _WEIGHT] / tested[:, _SQUARE]
-            deviation = tested[:, _WEIGHT] / tested[:, _EXPECTED] - 1.0
-            # The more weights vary, the more of them lie beyond the largest that was seen.
-            variation = tested[:, _COUNT] * tested[:, _SQUARE] / tested[:, _WEIGHT] ** 2
-            missing = _MISSING_ROWS * variation * top / tested[:, _WEIGHT]
-        is_tested = (effective >= _MIN_ROWS) & np.isfinite(deviation)
-        is_material = (deviation > _MATERIAL) | (deviation < -_MATERIAL - missing)
-        found = np.flatnonzero(is_tested & is_material)
-        if not found.size:
+        tested = np.vstack([table, table.sum(axis=0)])
+        count, weight, square, expected = tested.T
+        p_values = contradiction(count, weight, square, expected, np.append(top, top.max(initial=0.0)))
+        worst = int(np.nanargmin(np.append(p_values, 1.0)))
+        if worst == len(p_values) or p_values[worst] * np.isfinite(p_values).sum() > LEVEL:
             return None
-        p_values = _poisson_p_values(*tested[found].T[1:])
-        worst = found[np.argmin(p_values)]
-        if p_values.min() * is_tested.sum() > LEVEL:
-            return None
-        share = tested[worst, _COUNT] / tested[worst, _EXPECTED]
-        return PropensityMismatch(numbers[worst], float(share), float(share / (1.0 + deviation[worst])))
+        share = count[worst] / expected[worst]
+        arm = None if worst == len(table) else numbers[worst]
+        return PropensityMismatch(arm, float(share), float(share * expected[worst] / weight[worst]))
 
-    def _inner(self) -> tuple[Floats, Floats]:
-        """Return the sums of each arm between its appearances, and its largest weight."""
+    def _between(self) -> tuple[Floats, Floats, list[int]]:
+        """Return the sums of each arm between its appearances, its largest weight, and its number."""
         inner = self._sums[:, _COUNT] > 2
         table = np.zeros((int(inner.sum()), 4))
         table[:, :_EXPECTED] = self._sums[inner]
@@ -118,7 +116,39 @@ class PropensityCheck:
         table[:, _WEIGHT] -= self._ends[inner].sum(axis=1)
         table[:, _SQUARE] -= (self._ends[inner] ** 2).sum(axis=1)
         table[:, _EXPECTED] = self._rows[inner, 1] - self._rows[inner, 0] - 1
-        return table, self._top[inner]
+        return table, self._top[inner], np.flatnonzero(inner).tolist()
+
+    def _counted(self, expected: Floats) -> tuple[Floats, Floats, list[int]]:
+        """Return the number of rows of each arm as its sums, and the number expected."""
+        count = self._sums[:, _COUNT]
+        return np.column_stack([count, count, count, expected]), np.zeros(len(count)), list(range(len(count)))
+
+
+def contradiction(count: Floats, weight: Floats, square: Floats, expected: Floats, top: Floats) -> Floats:
+    """Return p-values of sums of weights against their expectations.
+
+    Parameters
+    ----------
+    count, weight, square : arrays
+        The number of rows, the sum of their weights, and the sum of squares.
+    expected : array
+        The expected sum.
+    top : array
+        The largest weight.
+
+    Returns
+    -------
+    array
+        NaN where there are too few rows for a test, and 1 where the deviation does not matter.
+    """
+    with np.errstate(invalid="ignore", divide="ignore"):
+        effective = expected * weight / square
+        deviation = weight / expected - 1.0
+        # The more weights vary, the more of them lie beyond the largest that was seen.
+        missing = _MISSING_ROWS * count * square / weight**2 * top / weight
+        p_values = _poisson_p_values(weight, square, expected)
+    is_material = (deviation > _MATERIAL) | (deviation < -_MATERIAL - missing)
+    return np.where(effective >= _MIN_ROWS, np.where(is_material, p_values, 1.0), np.nan)
 
 
 def _poisson_p_values(weight: Floats, square: Floats, expected: Floats) -> Floats:

@@ -17,9 +17,13 @@ from fairbandits.report.page import write_report
 S = TypeVar("S")
 T = TypeVar("T")
 
+#: The name of the logging policy in comparisons.
+LOGGING_POLICY = "the log"
+
 #: The names of the estimators in reports, the preferred one first.
 ESTIMATOR_NAMES: dict[str, str] = {
     "likelihood": "empirical likelihood",
+    "confidence_sequence": "confidence sequence",
     "doubly_robust": "doubly robust",
     "snips": "SNIPS",
     "ips": "IPS",
@@ -146,6 +150,28 @@ class PolicyGap:
 
 
 @dataclass(frozen=True)
+class PolicyDifference:
+    """The difference between the values of two policies, from paired terms.
+
+    Attributes
+    ----------
+    first, second : str
+        The names of the policies; `LOGGING_POLICY` for the logging policy.
+    estimate : BoundedValue
+        The mean reward of the first minus that of the second. The intervals of all pairs hold jointly.
+    """
+
+    first: str
+    second: str
+    estimate: BoundedValue
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return JSON values."""
+        names = {"first": self.first, "second": self.second}
+        return names | self.estimate.to_dict() | {"confidence": self.estimate.confidence}
+
+
+@dataclass(frozen=True)
 class EstimatorResult:
     """The results of one estimator for one policy.
 
@@ -268,8 +294,14 @@ class Evaluation:
         The results of the logging policy on the same rows.
     policies : tuple of PolicyEvaluation
         The results of the policies, in the given order.
+    differences : tuple of PolicyDifference
+        The differences between the values of all policies and the logging policy.
     warnings : tuple of str
         Reasons to doubt the results.
+    require_gap : float or None
+        The largest gap that is tolerated.
+    sequential : bool
+        Whether the intervals are anytime-valid.
     """
 
     log: str
@@ -280,7 +312,10 @@ class Evaluation:
     missing_rewards: GroupedValue[float]
     logged: EstimatorResult
     policies: tuple[PolicyEvaluation, ...]
+    differences: tuple[PolicyDifference, ...]
     warnings: tuple[str, ...]
+    require_gap: float | None = None
+    sequential: bool = False
 
     def in_units(self, reward_range: tuple[float, float]) -> Evaluation:
         """Return the results, computed from rewards scaled to 0 to 1, in the units of the rewards."""
@@ -288,7 +323,18 @@ class Evaluation:
             self,
             logged=self.logged.rescaled(reward_range),
             policies=tuple(policy.rescaled(reward_range) for policy in self.policies),
+            differences=tuple(
+                replace(each, estimate=each.estimate.rescaled(reward_range[1] - reward_range[0]))
+                for each in self.differences
+            ),
         )
+
+    @property
+    def status(self) -> int:
+        """Whether all gaps are within `require_gap`, as an exit status: 0 yes, 1 no, 3 undecided."""
+        from fairbandits.ope.gap_verdict import exit_status  # noqa: PLC0415 - imports this class
+
+        return exit_status(self)
 
     def __getitem__(self, title: str) -> PolicyEvaluation:
         for policy in self.policies:

@@ -65,12 +65,15 @@ def confidence_radius(count: Any, m2: Any, confidence: float = 0.95, reward_rang
     variance = 0.25 + squares + np.minimum(squares, np.log(n_seen))
     radius = np.full(n.shape, float(reward_range))
     # Each tail gets half of the error probability.
-    radius[seen] = np.minimum(_boundary(variance, (1.0 - confidence) / 2.0) / n_seen, 1.0) * reward_range
+    radius[seen] = np.minimum(bernstein_boundary(variance, (1.0 - confidence) / 2.0) / n_seen, 1.0) * reward_range
     return radius
 
 
-def _boundary(variance: Floats, error: float) -> Floats:
-    """Find the sum of deviations at which the mixture supermartingale reaches 1 / error.
+def bernstein_boundary(variance: Floats, error: float) -> Floats:
+    """Return the sum of deviations that no process of this variance exceeds, but with probability `error`.
+
+    It is where the mixture supermartingale reaches 1 / error. The deviations must be at least -1, and the variance
+    is the sum of squared errors of predictions that are made before each value is known.
 
     The logarithm of the mixture is convex and increasing in the sum, so that Newton's steps come down to the
     root from the right, whatever they start from.

@@ -15,6 +15,7 @@ upper bound is that of the binomial distribution, and for many rewards both agre
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -29,9 +30,11 @@ Floats = NDArray[np.float64]
 _UNOBSERVED = 1e-3
 # Below this, the likelihood of such a row is taken for negative.
 _BARRIER = 1e-6
-_MAX_STEPS = 60
-_PRECISION = 1e-7
-_TOLERANCE = 1e-9
+_MAX_STEPS, _TOLERANCE, _SHORTEST = 60, 1e-7, 1e-9
+# The relative precision of a bound's distance from the estimate, and the absolute precision of a bound.
+_PRECISION, _RESOLUTION = 1e-3, 1e-9
+# A value at which the likelihood has dropped by so many times the allowed drop is outside for sure.
+_FAR = 9.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,30 +89,34 @@ def likelihood_interval(units: WeightedUnits, error: float) -> tuple[float, floa
     top = units.max_weight
     moments = np.column_stack([units.weights - units.rows, units.controls])
     # Rows that were not observed: of the largest weight, rewarded and not, and of weight zero.
-    profile = _Profile(units.rows, units.rewards, moments, [(top, top), (0.0, top), (0.0, 0.0)], (0.0, 1.0))
+    unobserved = [(top, top - 1.0), (0.0, top - 1.0), (0.0, -1.0)]
+    profile = _Profile(units.rows, units.rewards, moments, unobserved, (0.0, 1.0))
     return profile.value, profile.bound(0.0, low), profile.bound(1.0, high)
 
 
-def improvement_interval(units: WeightedUnits, logged: Floats, error: float) -> tuple[float, float, float]:
-    """Return the estimate of the mean reward minus that of the logged rows, and its bounds.
+def difference_interval(first: WeightedUnits, second: WeightedUnits, error: float) -> tuple[float, float, float]:
+    """Return the estimate of the mean reward under the first weights minus that under the second, and its bounds.
 
-    Parameters
-    ----------
-    units : WeightedUnits
-        The units.
-    logged : array of shape (units,)
-        The sum of the rewards of each unit.
-    error : float
-        The error probability.
+    Both are sums over the same rows, so what they have in common cancels out.
     """
-    rewarded = min(kish(units.rewards), kish(logged))
-    low, high = _lower_drop(rewarded, error), _upper_drop(rewarded, error)
-    top = units.max_weight
-    moments = np.column_stack([units.weights - units.rows, units.controls])
-    unobserved = [(top - 1.0, top), (0.0, top), (-1.0, 0.0), (0.0, 0.0)]
-    profile = _Profile(units.rows, units.rewards - logged, moments, unobserved, (-1.0, 1.0))
-    drop = max(low, high)
+    rewarded = min(kish(first.rewards), kish(second.rewards))
+    drop = max(_lower_drop(rewarded, error), _upper_drop(rewarded, error))
+    moments = np.column_stack(
+        [first.weights - first.rows, second.weights - second.rows, first.controls, second.controls]
+    )
+    unobserved = [
+        ((one - two) * reward, one - 1.0, two - 1.0)
+        for one in _extreme_weights(first)
+        for two in _extreme_weights(second)
+        for reward in (1.0, 0.0)
+    ]
+    profile = _Profile(first.rows, first.rewards - second.rewards, moments, unobserved, (-1.0, 1.0))
     return profile.value, profile.bound(-1.0, drop), profile.bound(1.0, drop)
+
+
+def _extreme_weights(units: WeightedUnits) -> tuple[float, ...]:
+    # Weights that cannot exceed 1 are all 1: those of the logging policy.
+    return (units.max_weight, 0.0) if units.max_weight > 1.0 else (1.0,)
 
 
 class _Profile:
@@ -120,9 +127,9 @@ class _Profile:
     rows, values : arrays of shape (units,)
         The number of rows, and the sum of the variable whose mean per row is estimated.
     moments : array of shape (units, any)
-        Variables whose expectation is zero; the first one is the sum of the weights minus the number of rows.
-    unobserved : sequence of pairs
-        The value and the weight of rows that were not observed.
+        Variables whose expectation is zero.
+    unobserved : sequence of tuples
+        The value and the first moments of rows that were not observed; their other moments are zero.
     bounds : tuple of two floats
         The lowest and the highest possible mean.
     """
@@ -132,67 +139,93 @@ class _Profile:
         rows: Floats,
         values: Floats,
         moments: Floats,
-        unobserved: Sequence[tuple[float, float]],
+        unobserved: Sequence[tuple[float, ...]],
         bounds: tuple[float, float],
     ) -> None:
         n, extra = rows.size, len(unobserved)
         self._rows = np.concatenate([rows, np.ones(extra)])
-        self._values = np.concatenate([values, [value for value, _ in unobserved]])
+        self._values = np.concatenate([values, [value for value, *_ in unobserved]])
         self._count = np.concatenate([np.ones(n), np.full(extra, _UNOBSERVED)])
         self._edge = np.concatenate([np.full(n, 1.0 / n), np.full(extra, _BARRIER)])
+        scale = np.sqrt((moments**2).mean(axis=0))
         further = np.zeros((extra, moments.shape[1]))
-        further[:, 0] = [weight - 1.0 for _, weight in unobserved]
+        further[:, : len(unobserved[0]) - 1] = [first for _, *first in unobserved]
         columns = np.vstack([moments, further])
-        scale = np.sqrt((columns**2).mean(axis=0))
-        # A control that is always zero tells nothing. The others are scaled, so that Newton steps behave well.
+        # A moment that is always zero tells nothing. The others are scaled, so that Newton steps behave well.
         self._columns = columns[:, scale > 0.0] / scale[scale > 0.0]
-        self._fitted, multiplier = self._maximum(self._columns, np.zeros(self._columns.shape[1]))
-        z = 1.0 + self._columns @ multiplier
+        self._fitted, self._multiplier = self._maximum(self._columns, np.zeros(self._columns.shape[1]), np.inf)
+        z = 1.0 + self._columns @ self._multiplier
         shares = self._count * np.where(z >= self._edge, 1.0 / np.maximum(z, self._edge), 2.0 / self._edge)
         self.value = float(np.clip(shares @ self._values / (shares @ self._rows), *bounds))
 
     def bound(self, end: float, drop: float) -> float:
-        """Return the value between the estimate and an end at which the log-likelihood has dropped so much."""
-        multiplier = np.zeros(1 + self._columns.shape[1])
+        """Return the value between the estimate and an end at which the log-likelihood has dropped so much.
 
-        def excess(value: float) -> float:
-            nonlocal multiplier
-            moments = np.column_stack([self._values - value * self._rows, self._columns])
-            found, multiplier = self._maximum(moments, multiplier)
-            return found - self._fitted - drop
-
-        if excess(end) <= 0.0:
-            return end
-        multiplier = np.zeros_like(multiplier)
-        inside, outside = self.value, end
-        # Bisection, because near the end the likelihood is steep. The result is the bound on the safe side.
-        while abs(outside - inside) > _PRECISION:
-            middle = (inside + outside) / 2.0
-            if excess(middle) <= 0.0:
-                inside = middle
+        The root of the drop is nearly linear in the value, so the secant method needs few steps. Where it is not,
+        because the likelihood is steep near the end, bisection helps.
+        """
+        # The result is slightly outside rather than inside.
+        goal = math.sqrt(drop) * (1.0 + _PRECISION)
+        inside, outside = (self.value, 0.0), (end, math.inf)
+        start = np.concatenate([[0.0], self._multiplier])
+        trial = self.value + math.copysign(self._radius(drop), end - self.value)
+        while True:
+            trial = trial if abs(trial - self.value) < abs(end - self.value) else end
+            root, multiplier = self._drop_root(trial, start, drop)
+            if abs(root / goal - 1.0) < _PRECISION or (trial == end and root <= goal):
+                return trial
+            if root < goal:
+                inside, start = (trial, root), multiplier
             else:
-                outside = middle
-        return outside
+                outside = (trial, root)
+            if abs(outside[0] - inside[0]) < _RESOLUTION:
+                return outside[0]
+            further = trial + (trial - self.value) * min(1.1 * goal / max(root, 1e-9) - 1.0, 1.0)
+            trial = _between(inside, outside, goal) if math.isfinite(outside[1]) else further
 
-    def _maximum(self, moments: Floats, start: Floats) -> tuple[float, Floats]:
-        """Return the maximum over multipliers of the sum of `log(1 + moments . multiplier)`, and where it is."""
+    def _radius(self, drop: float) -> float:
+        """Return the distance to the bound if the estimate were normal: a multiple of its standard error."""
+        residual = self._values - self.value * self._rows
+        residual = residual - self._columns @ np.linalg.lstsq(self._columns, residual, rcond=None)[0]
+        total = float(self._count @ self._rows)
+        return max(math.sqrt(2.0 * drop * float(self._count @ residual**2)), drop) / total
+
+    def _drop_root(self, value: float, start: Floats, drop: float) -> tuple[float, Floats]:
+        """Return the root of the drop of the log-likelihood at a value, and the multipliers."""
+        moments = np.column_stack([self._values - value * self._rows, self._columns])
+        found, multiplier = self._maximum(moments, start, self._fitted + _FAR * drop)
+        return math.sqrt(max(found - self._fitted, 0.0)), multiplier
+
+    def _maximum(self, moments: Floats, start: Floats, enough: float) -> tuple[float, Floats]:
+        """Return the maximum over multipliers of the sum of `log(1 + moments . multiplier)`, and where it is.
+
+        The search ends early where the sum is large enough.
+        """
         multiplier = start
         found, gradient, hessian = _derivatives(moments, self._count, self._edge, multiplier)
         for _ in range(_MAX_STEPS if multiplier.size else 0):
             ridge = 1e-12 * np.trace(hessian) * np.eye(multiplier.size)
             step = np.linalg.solve(hessian + ridge, gradient)
             decrement = float(gradient @ step)
-            if decrement < _TOLERANCE:
+            if decrement < _TOLERANCE or found > enough:
                 break
             length = 1.0
             while True:
                 trial = multiplier + length * step
                 new = _derivatives(moments, self._count, self._edge, trial)
-                if new[0] >= found + 1e-4 * length * decrement or length < _TOLERANCE:
+                if new[0] >= found + 1e-4 * length * decrement or length < _SHORTEST:
                     break
                 length /= 2.0
             multiplier, (found, gradient, hessian) = trial, new
         return found, multiplier
+
+
+def _between(inside: tuple[float, float], outside: tuple[float, float], goal: float) -> float:
+    """Return a value between two: by the secant, unless it is close to an end."""
+    share = (goal - inside[1]) / (outside[1] - inside[1])
+    # A steep likelihood puts all secants on one side.
+    share = share if 0.1 < share < 0.9 or outside[1] < 1.5 * goal else 0.5
+    return inside[0] + share * (outside[0] - inside[0])
 
 
 @kernel()

@@ -1,0 +1,65 @@
+"""What all kinds of headline estimates have in common."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from itertools import combinations
+from typing import Self
+
+from fairbandits.ope.group_index import OVERALL, GroupIndex
+from fairbandits.ope.results import BoundedValue, EstimatorResult, GroupedValue, PolicyGap
+
+
+class HeadlineEstimates(ABC):
+    """The headline estimates of one policy, of rewards from 0 to 1.
+
+    Parameters
+    ----------
+    confidence : float
+        The confidence of each interval; those of the gaps of an attribute hold jointly.
+    """
+
+    def __init__(self, confidence: float) -> None:
+        self._confidence = confidence
+
+    def result(self, groups: GroupIndex) -> EstimatorResult:
+        """Return the values overall and by group, the improvements, and the gaps."""
+        gaps: list[PolicyGap] = []
+        for attribute in groups.attributes:
+            pairs = list(combinations(groups.numbers(attribute).items(), 2))
+            # Bonferroni over all pairs
+            error = (1.0 - self._confidence) / max(len(pairs), 1)
+            for (first, one), (second, two) in pairs:
+                if (estimate := self.gap(one, two, error)) is not None:
+                    gaps.append(PolicyGap(attribute, first, second, estimate))
+        return EstimatorResult(
+            GroupedValue.from_index(groups, lambda group: self.value(group, 1.0 - self._confidence)),
+            GroupedValue.from_index(groups, lambda group: self.minus(None, 1.0 - self._confidence, group)),
+            tuple(gaps),
+        )
+
+    @abstractmethod
+    def value(self, group: int, error: float) -> BoundedValue | None:
+        """Return the mean reward in a group; None without rows.
+
+        Where the policy chooses arms that the log never shows, nothing is known of their rewards: the lower bound
+        counts them as 0 and the upper bound as 1.
+        """
+
+    @abstractmethod
+    def gap(self, first: int, second: int, error: float) -> BoundedValue | None:
+        """Return the mean reward of one group minus that of another; None if one has no rows."""
+
+    @abstractmethod
+    def minus(self, other: Self | None, error: float, group: int = OVERALL) -> BoundedValue | None:
+        """Return the mean reward minus that of another policy on the same rows; None without rows.
+
+        Parameters
+        ----------
+        other : HeadlineEstimates or None
+            The other policy; None for the logging policy.
+        error : float
+            The error probability of the interval.
+        group : int
+            The group.
+        """

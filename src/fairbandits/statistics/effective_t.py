@@ -1,0 +1,54 @@
+"""Student's t with the degrees of freedom of the largest contributions."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+
+class StandardError(NamedTuple):
+    """The standard error of an estimate.
+
+    Attributes
+    ----------
+    value : float
+        The standard error.
+    effective_units : float
+        The effective number of units that determine it, `(sum x^2)^2 / sum x^4` of their influences. With many
+        units of equal influence it is large; if a few dominate, it is their number, and Student's t becomes wide.
+    """
+
+    value: float
+    effective_units: float
+
+    @classmethod
+    def of_influences(cls, influence: Floats) -> StandardError:
+        """Return the standard error of an estimate from the influence of each independent unit.
+
+        Examples
+        --------
+        >>> StandardError.of_influences(np.array([0.1, -0.1, 0.1, -0.1]))
+        StandardError(value=0.2, effective_units=4.0)
+        """
+        squares = influence**2
+        fourth = float(squares @ squares)
+        return cls(math.sqrt(float(squares.sum())), float(squares.sum()) ** 2 / fourth if fourth else 0.0)
+
+    def half_width(self, error: float) -> float:
+        """Return half the width of the interval with this error probability."""
+        from scipy.special import stdtrit  # noqa: PLC0415 - slow to import
+
+        degrees = max(self.effective_units - 1.0, 1.0)
+        return self.value * float(stdtrit(degrees, 1.0 - error / 2.0)) if self.value else 0.0
+
+    def p_value(self, estimate: float) -> float:
+        """Return the probability of an estimate at least as far from zero, if the truth is zero."""
+        from scipy.special import stdtr  # noqa: PLC0415 - slow to import
+
+        degrees = max(self.effective_units - 1.0, 1.0)
+        return 2.0 * float(stdtr(degrees, -abs(estimate) / self.value)) if self.value else float(estimate == 0.0)
