@@ -55,7 +55,7 @@ def test_mixtures_are_what_their_own_weights_give(rows, policy, sums, group):
     control = (weight - shares[0]) * predictions[chosen] - (both * predictions).sum(axis=1)
     members = np.ones(N, bool) if group == OVERALL else rows.groups[:, 1] == group
     for column, expected in zip(
-        (units.rows, units.weights, units.rewards, units.controls[:, 0], logged),
+        (units.rows, units.weights, units.rewards, units.controls[:, 0], logged.rewards),
         (np.ones(N), weight, weight * rows.reward, control, rows.reward),
         strict=True,
     ):

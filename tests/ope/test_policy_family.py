@@ -1,7 +1,7 @@
 """The shares of the members of a family."""
 
 import numpy as np
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from fairbandits.ope.group_index import GroupIndex
@@ -21,6 +21,7 @@ class _Means:
         return self._means[group - 1]
 
 
+@settings(deadline=None)
 @given(st.lists(st.tuples(REWARD, REWARD, REWARD), min_size=2, max_size=4), st.floats(0.01, 0.2))
 def test_shares_are_probabilities_and_close_the_gap_as_far_as_possible(means, tolerance):
     table = np.array(means)
@@ -35,6 +36,7 @@ def test_shares_are_probabilities_and_close_the_gap_as_far_as_possible(means, to
         assert not member.uniform[0]
 
 
+@settings(deadline=None)
 @given(st.tuples(REWARD, REWARD, REWARD), st.tuples(REWARD, REWARD, REWARD))
 def test_a_gap_of_zero_is_reached_if_the_uniform_policy_gives_little(one, two):
     table = np.array([one, two])

@@ -11,13 +11,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from fairbandits.categorical import Label
 from fairbandits.ope.family_sums import FamilySums
 from fairbandits.ope.group_index import OVERALL
 from fairbandits.ope.joint_conditions import JointConditions
 from fairbandits.ope.mixture import Mixture
 from fairbandits.ope.results import BoundedValue, PolicyGap
-from fairbandits.statistics.empirical_likelihood import WeightedUnits, improvement_interval, likelihood_interval
+from fairbandits.statistics.effective_t import StandardError
+from fairbandits.statistics.empirical_likelihood import WeightedUnits, difference_interval, likelihood_interval
+
+Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -149,26 +155,40 @@ class Certifier:
     def _value(self, mixture: Mixture, attribute: str, group: int) -> BoundedValue:
         key = ("value", *_key(mixture, attribute, group))
         if key not in self._known:
-            self._known[key] = self._interval(self._sums.mixed(mixture, group)[0])
+            self._known[key] = self._mean(self._sums.mixed(mixture, group)[0])
         return self._known[key]
 
     def _improvement(self, mixture: Mixture, attribute: str, group: int) -> BoundedValue:
         key = ("improvement", *_key(mixture, attribute, group))
         if key not in self._known:
-            units, logged = self._sums.mixed(mixture, group)
-            found = improvement_interval(units, logged, self._error)
-            self._known[key] = BoundedValue(*found, self._confidence)
+            self._known[key] = self._difference(*self._sums.mixed(mixture, group))
         return self._known[key]
 
     def logged(self, group: int) -> BoundedValue:
         """Return the mean reward of a group under the logging policy."""
         key = ("logged", group)
         if key not in self._known:
-            self._known[key] = self._interval(self._sums.logged(group))
+            self._known[key] = self._mean(self._sums.logged(group))
         return self._known[key]
 
-    def _interval(self, units: WeightedUnits) -> BoundedValue:
-        return BoundedValue(*likelihood_interval(units, self._error), self._confidence)
+    def _mean(self, units: WeightedUnits) -> BoundedValue:
+        terms = units.rewards - units.controls.sum(axis=1)
+        return self._hull(likelihood_interval(units, self._error), terms, units.rows)
+
+    def _difference(self, units: WeightedUnits, logged: WeightedUnits) -> BoundedValue:
+        terms = units.rewards - units.controls.sum(axis=1) - logged.rewards
+        return self._hull(difference_interval(units, logged, self._error), terms, units.rows)
+
+    def _hull(self, interval: tuple[float, float, float], terms: Floats, rows: Floats) -> BoundedValue:
+        """Return the hull of an interval and of Student's t of the doubly robust terms.
+
+        Empirical likelihood is too narrow where few units carry the estimate.
+        """
+        value, low, high = interval
+        total = float(rows.sum())
+        mean = float(terms.sum()) / total
+        half = StandardError.of_influences((terms - mean * rows) / total).half_width(self._error)
+        return BoundedValue(value, min(low, mean - half), max(high, mean + half), self._confidence)
 
 
 def _key(mixture: Mixture, attribute: str, group: int) -> tuple[object, ...]:

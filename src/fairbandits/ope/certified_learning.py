@@ -64,8 +64,10 @@ class CertifiedLearning:
         The conditions, and the confidence with which a certified policy satisfies both.
     rows_read : int
         The number of rows of the log.
-    rows, users : tuple of int
-        The number of rows with a reward, and of users, of each part: fitting, selection, certification.
+    rows : tuple of int
+        The number of rows with a reward of each part: fitting, selection, certification.
+    users : tuple of int, or None
+        The number of users of each part; None if the log has no users, and each row counts as a user.
     groups : GroupIndex
         The groups.
     logged : BoundedValue
@@ -86,7 +88,7 @@ class CertifiedLearning:
     confidence: float
     rows_read: int
     rows: tuple[int, ...]
-    users: tuple[int, ...]
+    users: tuple[int, ...] | None
     groups: GroupIndex
     logged: BoundedValue
     members: tuple[FamilyMember, ...]
@@ -133,7 +135,7 @@ class CertifiedLearning:
             "confidence": self.confidence,
             "rows_read": self.rows_read,
             "rows": dict(zip(PART_NAMES, self.rows, strict=True)),
-            "users": dict(zip(PART_NAMES, self.users, strict=True)),
+            "users": None if self.users is None else dict(zip(PART_NAMES, self.users, strict=True)),
             "logged_reward": self.logged.to_dict(),
             "certified": None if self.certified is None else self.certified.title,
             "family": [self._member_to_dict(member) for member in self.members],

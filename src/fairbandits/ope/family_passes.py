@@ -8,16 +8,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairbandits.arms import ArmId
+from fairbandits.audit.unit_index import UnitIndex
 from fairbandits.logs.chunk import Chunk
 from fairbandits.logs.errors import LogError
 from fairbandits.logs.offers import ArmTable, OfferBuilder
 from fairbandits.ope.evaluation_setup import EvaluationSetup
 from fairbandits.ope.family_sums import FamilySums
-from fairbandits.ope.log_units import LogUnits
 from fairbandits.ope.own_policies import PolicyCandidate
 from fairbandits.ope.propensity_check import PropensityCheck
 from fairbandits.ope.training import PolicyTrainer
-from fairbandits.ope.user_split import CERTIFICATION, FITTING, SELECTION, assign_parts
+from fairbandits.ope.user_split import CERTIFICATION, FITTING, PART_NAMES, SELECTION, assign_parts
 from fairbandits.policies.picker import share_of_best
 
 Floats = NDArray[np.float64]
@@ -30,14 +30,16 @@ class FittingPass:
 
     Attributes
     ----------
-    rows, users : int
-        The number of rows with a reward, and of users, that the policy was fitted on.
+    rows : int
+        The number of rows with a reward that the policy was fitted on.
+    users : tuple of int, or None
+        The number of users of each part; None if the log has no users.
     arm_counts : array of int
         How often the log shows each arm.
     """
 
     rows: int
-    users: int
+    users: tuple[int, ...] | None
     arm_counts: Ints
 
 
@@ -47,16 +49,18 @@ class LearningParts:
 
     Attributes
     ----------
-    fitting_rows, fitting_users : int
-        The number of rows with a reward, and of users, that the policy was fitted on.
+    rows : tuple of int
+        The number of rows with a reward of each part.
+    users : tuple of int, or None
+        The number of users of each part; None if the log has no users.
     selection, certification : FamilySums
         The sums of the other two parts.
     arms : tuple of ids
         The arms that the log shows.
     """
 
-    fitting_rows: int
-    fitting_users: int
+    rows: tuple[int, ...]
+    users: tuple[int, ...] | None
     selection: FamilySums
     certification: FamilySums
     arms: tuple[ArmId, ...]
@@ -64,7 +68,7 @@ class LearningParts:
 
 def fit_policy(setup: EvaluationSetup, candidate: PolicyCandidate) -> FittingPass:
     """Fit a policy on the fitting part."""
-    trainer, units = PolicyTrainer(candidate, setup), LogUnits(setup.survey.rows)
+    trainer, users = PolicyTrainer(candidate, setup), UnitIndex()
     counts = np.zeros(len(setup.survey.arms), np.int64)
     check = PropensityCheck(len(counts))
     for chunk, rows in setup.read():
@@ -72,17 +76,18 @@ def fit_policy(setup: EvaluationSetup, candidate: PolicyCandidate) -> FittingPas
         numbers = np.arange(chunk.first_row, chunk.first_row + len(chunk))
         # All rows, because those without a reward show arms as well.
         check.add(chunk.arm.recoded(setup.survey.arm_numbers), _propensities(chunk), numbers)
+        if rows.user is not None:
+            users.numbers(rows.user, assign_parts(rows.user, rows.numbers).astype(np.int32))
         is_fitting = (assign_parts(chunk.user, numbers) == FITTING) & ~np.isnan(chunk.reward)
         if is_fitting.any():
             trainer.add(chunk, is_fitting)
-            user = None if chunk.user is None else chunk.user[is_fitting]
-            units.numbers(user, numbers[is_fitting], np.zeros((int(is_fitting.sum()), 1), np.int64))
     _check_propensities(setup, check)
     trainer.finish()
     learned = candidate.policy.rounds_learned
     if not learned:
         raise LogError(f"{setup.log.name}: needs more rows with a reward to fit a policy, got none for fitting")
-    return FittingPass(learned, len(units), counts)
+    by_part = np.bincount(users.combinations[users.users != 0], minlength=len(PART_NAMES))
+    return FittingPass(learned, tuple(by_part.tolist()) if len(users) else None, counts)
 
 
 def _propensities(chunk: Chunk) -> Floats:
@@ -119,7 +124,8 @@ def sum_parts(setup: EvaluationSetup, candidate: PolicyCandidate, fitting: Fitti
                 scores = candidate.policy.score(offers.offer_many(rows.contexts[0], labels), labels)
                 recoded = replace(rows, arm=number_of_arm[rows.arm])
                 sums.add(recoded, share_of_best(scores.total), scores.mean)
-    return LearningParts(fitting.rows, fitting.users, parts[SELECTION], parts[CERTIFICATION], arms)
+    n_rows = (fitting.rows, parts[SELECTION].rows, parts[CERTIFICATION].rows)
+    return LearningParts(n_rows, fitting.users, parts[SELECTION], parts[CERTIFICATION], arms)
 
 
 def _select(table: ArmTable | None, arms: Ints) -> ArmTable | None:

@@ -106,7 +106,7 @@ class FamilyPredictor:
             units, logged = mixed[group]
             is_paired = group == reference
             change = (
-                self._predict(units, units.rewards - logged)
+                self._predict(units, units.rewards - logged.rewards)
                 if is_paired
                 else values[group].minus(self._logged[reference])
             )

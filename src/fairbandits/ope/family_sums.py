@@ -71,14 +71,14 @@ class FamilySums:
     def logged(self, group: int) -> WeightedUnits:
         """Return the units of a group under the logging policy."""
         table = self._columns.totals(*self._units.members(group))
-        return WeightedUnits(table[:, _ROWS], table[:, _ROWS], table[:, _LOGGED], np.empty((len(table), 0)), 1.0)
+        return _logging(table[:, _ROWS], table[:, _LOGGED])
 
     def n_units(self, group: int = OVERALL) -> int:
         """Return the number of users, or of rows of unknown users, in a group."""
         return int(np.unique(self._units.members(group)[1]).size)
 
-    def mixed(self, mixture: Mixture, group: int) -> tuple[WeightedUnits, Floats]:
-        """Return the units of a group under a mixture, and the sum of the logged rewards of each unit."""
+    def mixed(self, mixture: Mixture, group: int) -> tuple[WeightedUnits, WeightedUnits]:
+        """Return the units of a group under a mixture, and the same units under the logging policy."""
         units, numbers = self._units.members(group)
         table = self._columns.totals(units, np.arange(units.size))
         of_unit = self._group_of_unit(mixture.attribute)[units]
@@ -91,10 +91,8 @@ class FamilySums:
         n_users = int(numbers.max()) + 1
         of_user.add(numbers.astype(np.int32), np.hstack([table[:, : _LOGGED + 1], mixed]), n_users)
         rows, logged, weights, rewards, control = of_user.totals(np.arange(n_users), np.arange(n_users)).T
-        tops = mixture.max_weights(self.min_propensity, self.n_arms)
-        return WeightedUnits(
-            rows, weights, rewards, control[:, None], float(tops[np.unique(of_unit)].max())
-        ), logged
+        top = float(mixture.max_weights(self.min_propensity, self.n_arms)[np.unique(of_unit)].max())
+        return WeightedUnits(rows, weights, rewards, control[:, None], top), _logging(rows, logged)
 
     def means(self, group: int) -> Floats:
         """Return the doubly robust estimates in a group of the logging, the fitted and the uniform policy."""
@@ -109,3 +107,8 @@ class FamilySums:
         for number in self._groups.numbers(attribute).values():
             of_unit[self._units.members(number)[0]] = number
         return of_unit
+
+
+def _logging(rows: Floats, rewards: Floats) -> WeightedUnits:
+    """Return units of the logging policy, whose weights are 1."""
+    return WeightedUnits(rows, rows, rewards, np.empty((len(rows), 0)), 1.0)

@@ -102,11 +102,12 @@ class LearningSentences:
     def split(self) -> str:
         """Return the sizes of the parts."""
         result = self._result
-        parts = (
-            f"{users:,} users ({rows:,} decisions) for {name}"
-            for name, users, rows in zip(PART_NAMES, result.users, result.rows, strict=True)
-        )
-        return f"{', '.join(parts)}; no user is in two parts."
+        sizes = [f"{rows:,} decisions" for rows in result.rows]
+        note = "the log has no users, so decisions count as independent"
+        if result.users is not None:
+            sizes = [f"{users:,} users ({size})" for users, size in zip(result.users, sizes, strict=True)]
+            note = "no user is in two parts"
+        return f"{', '.join(f'{size} for {name}' for size, name in zip(sizes, PART_NAMES, strict=True))}; {note}."
 
     def cells(self, member: FamilyMember) -> list[str]:
         """Return the row of a member in the table of the family."""
