@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
-from math import hypot
+from math import hypot, sqrt
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,12 +55,24 @@ class SelectionEstimates:
 
 @dataclass(frozen=True)
 class _Prediction:
-    """A predicted mean: the value, its standard error, and how far an interval reaches down and up."""
+    """A predicted mean, and its interval on the certification part.
+
+    Attributes
+    ----------
+    value, error : float
+        The mean, and the standard error of the difference between both parts.
+    down, up : float
+        How far the interval reaches down and up.
+    missed_down, missed_up : float
+        The part of it that allows for rows which were not observed, and varies from log to log.
+    """
 
     value: float
     error: float
     down: float
     up: float
+    missed_down: float
+    missed_up: float
 
     def minus(self, other: _Prediction) -> _Prediction:
         """Return the difference of independent means."""
@@ -69,7 +81,17 @@ class _Prediction:
             hypot(self.error, other.error),
             hypot(self.down, other.up),
             hypot(self.up, other.down),
+            hypot(self.missed_down, other.missed_up),
+            hypot(self.missed_up, other.missed_down),
         )
+
+    def sureness_below(self, limit: float) -> float:
+        """Return by how many standard errors the interval is expected to lie below a limit."""
+        return (limit - self.value - self.up) / max(hypot(self.error, self.missed_up), _MIN_ERROR)
+
+    def sureness_above(self, limit: float) -> float:
+        """Return by how many standard errors the interval is expected to lie above a limit."""
+        return (self.value - self.down - limit) / max(hypot(self.error, self.missed_down), _MIN_ERROR)
 
 
 class FamilyPredictor:
@@ -100,8 +122,8 @@ class FamilyPredictor:
         mixed = {number: self._sums.mixed(mixture, number) for _, _, number in conditions.groups.items()}
         values = {number: self._predict(units, units.rewards) for number, (units, _) in mixed.items()}
         gaps = [values[first].minus(values[second]) for _, first, second in conditions.pairs()]
-        sureness = [self._sureness(conditions.tolerance - gap.value, gap.up, gap.error) for gap in gaps]
-        sureness += [self._sureness(conditions.tolerance + gap.value, gap.down, gap.error) for gap in gaps]
+        sureness = [gap.sureness_below(conditions.tolerance) for gap in gaps]
+        sureness += [gap.sureness_above(-conditions.tolerance) for gap in gaps]
         for _, group, reference in conditions.comparisons(mixture):
             units, logged = mixed[group]
             is_paired = group == reference
@@ -110,16 +132,11 @@ class FamilyPredictor:
                 if is_paired
                 else values[group].minus(self._logged[reference])
             )
-            sureness.append(self._sureness(change.value + conditions.margin, change.down, change.error))
+            sureness.append(change.sureness_above(-conditions.margin))
         units, _ = self._sums.mixed(mixture, OVERALL)
         reward = self._predict(units, units.rewards).value
         largest = max(abs(gap.value) for gap in gaps)
         return SelectionEstimates(reward, largest, self._change(values), min(sureness))
-
-    def _sureness(self, slack: float, width: float, error: float) -> float:
-        # Both the estimate on this part and that on the certification part vary.
-        spread = error * np.sqrt(1.0 + self._ratio)
-        return float((slack - width) / max(spread, _MIN_ERROR))
 
     def _change(self, values: dict[int, _Prediction]) -> float:
         groups = self._conditions.groups
@@ -140,10 +157,10 @@ class FamilyPredictor:
         value = float(terms.sum()) / n_rows
         residuals = terms - value * units.rows
         error = float(np.sqrt(residuals @ residuals)) / n_rows
-        width = self._quantile * error * np.sqrt(self._ratio)
+        width = self._quantile * error * sqrt(self._ratio)
         # Rewards that are rare and have a large weight may have been missed, which widens intervals upwards.
         missed = _MISSED * (units.max_weight - 1.0) / n_rows * self._ratio
-        return _Prediction(value, error, float(width), float(width + missed))
+        return _Prediction(value, error * sqrt(1.0 + self._ratio), width, width + missed, 0.0, missed)
 
 
 def certification_sequence(predictions: Iterable[SelectionEstimates]) -> list[int]:
