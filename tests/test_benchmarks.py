@@ -78,6 +78,12 @@ def test_the_coverage_of_intervals_is_measured():
     assert "2 logs of 300 rows (effective: overall " in output
 
 
+def test_the_coverage_of_slates_is_measured():
+    output = run("ope_slate_coverage.py", "--logs", "1", "--users", "20")
+    assert output.count("| whole slate | headline |") == output.count("| reward interaction | SNIPS, t |") == 4
+    assert output.count("| independent | headline |") == 2
+
+
 def test_the_table_of_the_audit_shows_the_results():
     assert run("audit.py", "--table").strip() in (ROOT / "docs" / "audit.md").read_text()
 

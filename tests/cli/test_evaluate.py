@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 from fairbandits.cli import main
+from tests.ope.slate_logs import make_slates
 
 
 @pytest.fixture(autouse=True)
@@ -45,7 +46,7 @@ def test_several_policies_side_by_side(capsys):
     )
     printed = capsys.readouterr().out
     assert "guessed by name: arm=arm, reward=reward, propensity=propensity, groups=sex" in printed
-    assert "Of 3 policies, LinUCB(alpha=0.1, ridge=2) has the highest estimated value" in printed
+    assert "Of 3 policies, LinUCB(alpha=0.1, ridge=2) has the highest estimate, an estimated value of" in printed
     assert "more than the log's 0.5" in printed
     assert "By sex, " in printed
     assert printed.count("doubly robust") >= 3
@@ -96,3 +97,40 @@ def test_learning_and_no_propensities(capsys, log):
 )
 def test_errors_are_one_line(capsys, arguments, message):
     assert message in error_of(capsys, *arguments)
+
+
+SLATES = ["slates.csv", "--slates", "cascade=p_cascade,position=p_position", "--policy"]
+
+
+def test_slates(capsys):
+    make_slates(600).to_csv("slates.csv", index=False)
+    policy = "new(cascade=q_cascade, position=q_position)"
+    assert main(["evaluate", *SLATES, f"{policy},same(position=p_position)", "--out", "out"]) == 0
+    printed = capsys.readouterr().out
+    assert "600 slates with a reward at every position, in 1,200 rows. Intervals hold over users." in printed
+    assert "new: estimated reward per slate " in printed
+    assert "The worst-off group, f, would receive " in printed
+    assert printed.count("interaction") == 1
+    assert "written: out/slates.html and slates.json" in printed
+    plain = json.loads(Path("out/slates.json").read_text())
+    assert list(plain["policies"]["new"]["estimates"]) == ["standard", "reward_interaction", "independent"]
+    assert list(plain["policies"]["same"]["estimates"]) == ["independent"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["LinUCB"], "--policy must be TITLE(cascade=COLUMN,position=COLUMN) with --slates, got 'LinUCB'"),
+        (["new(arm=q_slate)"], "--policy must name columns for some of position, cascade, slate, as in "),
+        (["new(slate=q_slate)", "--slates", "p"], "as in cascade=COLUMN,position=COLUMN, got 'p'"),
+        (["a(cascade=q_cascade),a(position=q_position)"], "policies must differ, got a twice"),
+        (
+            ["new(cascade=q_cascade)", "--clip", "5"],
+            "--slates must be combined with --policy, --confidence and --out only",
+        ),
+    ],
+)
+def test_invalid_slates(capsys, arguments, message):
+    make_slates(20).to_csv("slates.csv", index=False)
+    assert main(["evaluate", *SLATES, *arguments]) == 2
+    assert message in capsys.readouterr().err

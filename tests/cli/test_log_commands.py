@@ -155,7 +155,7 @@ def test_a_closed_pipe_does_not_change_the_status(lines, tolerance):
     ],
 )
 def test_errors_are_one_line_and_nothing_is_written(capsys, monkeypatch, tmp_path, arguments, message):
-    monkeypatch.setattr("fairbandits.cluster._TIMEOUT", 0.5)
+    monkeypatch.setattr("fairbandits.cluster.connection._TIMEOUT", 0.5)
     (tmp_path / "log.csv").write_text("arm,reward,sex\na,1,f\n")
     (tmp_path / "bad.csv").write_text("arm,reward,sex\na,1,f\na,good,f\n")
     assert message in error_of(capsys, *arguments)

@@ -1,5 +1,6 @@
 """A catalogue offers what a matrix of contexts would say, and policies do the same with either."""
 
+import pickle
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -289,3 +290,10 @@ def test_contexts_of_many_decisions_at_once_are_those_of_each(features):
     for decision, (columns, values, n_shared) in zip(decisions, decisions.contexts(), strict=True):
         ours, theirs, common = decision.row.entries()
         assert (columns, values, n_shared) == (ours.tolist(), theirs.tolist(), common)
+
+
+def test_a_catalogue_can_be_sent_to_other_processes():
+    catalogue = Catalogue([[1.0, 0.0], [0.0, 1.0]], n_user_features=1, matches={"sex": ["female", "male"]})
+    copy = pickle.loads(pickle.dumps(catalogue))  # noqa: S301
+    offers = [each.offer([0.5], {"sex": "male"}).toarray() for each in (catalogue, copy)]
+    np.testing.assert_array_equal(*offers)

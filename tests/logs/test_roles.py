@@ -78,6 +78,15 @@ def test_users_are_recognised_and_are_no_features():
     assert Log.open(pd.DataFrame(columns)).roles.user == "Customer"
 
 
+def test_positions_are_recognised_and_read_by_name():
+    frame = pd.DataFrame({"slate_id": [3, 3], "Position": [1, 2], "arm": ["a", "b"], "reward": [1.0, 0.0]})
+    log = Log.open(frame)
+    assert (log.roles.decision, log.roles.position) == ("slate_id", "Position")
+    assert [chunk.position for chunk in log.chunks()] == [None]
+    [chunk] = log.chunks(columns=["Position"])
+    assert chunk.position.tolist() == [1, 2]
+
+
 def test_factors_are_never_guessed_and_change_no_guess():
     frame = pd.DataFrame(VALID | {"user_id": [1, 2, 3, 4]})
     without, log = Log.open(frame), Log.open(frame, given=["sex", "context_age"])

@@ -55,6 +55,7 @@ def test_an_audit_can_read_an_exported_log(engine, tmp_path):
     assert set(log.guessed) <= {"user"}, "the file says itself which column is what"
     assert log.roles.groups == ("gender", "region")
     assert (log.roles.propensity, log.roles.time) == ("propensity", "time")
+    assert (log.roles.decision, log.roles.position) == ("decision", "place")
     assert log.roles.contexts == ("user_age", "user_language")
     [chunk] = log.chunks(contexts=True)
     assert np.isnan(chunk.reward).sum() == 20

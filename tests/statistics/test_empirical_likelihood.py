@@ -120,3 +120,8 @@ def test_improvements_are_paired():
     assert value == pytest.approx(residual.mean(), abs=1e-3)
     assert (high - low) == pytest.approx(2 * norm.isf(0.025) * residual.std() / np.sqrt(n), rel=0.1)
     assert high - low < 0.5 * (alone_high - alone_low)
+
+
+def test_a_policy_does_not_differ_from_itself():
+    units = units_of(np.ones(5), np.array([0.0, 1.0, 0.0, 1.0, 1.0]))
+    assert difference_interval(units, units, 0.05) == (0.0, 0.0, 0.0)

@@ -66,7 +66,7 @@ def _run(arguments: list[str]) -> int:
         return _fail("unexpected error; please report it with the traceback above", _BROKEN)
     if status == _INTERRUPTED:
         return _fail(
-            "interrupted; all written files are complete, and reproduce and compare resume from finished runs",
+            "interrupted; all written files are complete; reproduce, compare and evaluate resume when run again",
             _INTERRUPTED,
         )
     return status if isinstance(status, int) else 0

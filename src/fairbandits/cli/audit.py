@@ -19,7 +19,7 @@ from fairbandits.audit.results import Comparison, GapAnalysis
 from fairbandits.audit.settings import MIN_ROWS
 from fairbandits.cli.console import echo, make_folder, new_table, print_table
 from fairbandits.cli.log_options import reads_log
-from fairbandits.cli.options import ClusterOption, OutOption, split_commas
+from fairbandits.cli.options import ClusterOption, OutOption, RewardRangeOption, parse_range, split_commas
 from fairbandits.logs import Log
 from fairbandits.report import figure_style
 
@@ -69,9 +69,7 @@ def audit(
         bool,
         typer.Option("--impact-ratios", help="Report impact ratios (Local Law 144) and the four-fifths rule."),
     ] = False,
-    reward_range: Annotated[
-        str, typer.Option(help="The lowest and the highest possible reward.", metavar="LOW,HIGH")
-    ] = "0,1",
+    reward_range: RewardRangeOption = "0,1",
     cluster: ClusterOption = None,
     out: OutOption = Path("results/audit"),
 ) -> int:
@@ -90,21 +88,13 @@ def audit(
         date=date,
         reference=split_commas(reference),
         impact_ratios=impact_ratios,
-        reward_range=_parse_range(reward_range),
+        reward_range=parse_range(reward_range),
         cluster=cluster,
     )
     page = result.write(out)
     _print_audit(result)
     echo(f"written: {page} and {page.with_name('audit.json').name}")
     return result.status
-
-
-def _parse_range(text: str) -> tuple[float, float]:
-    try:
-        low, high = (float(bound) for bound in text.split(","))
-    except ValueError:
-        raise ValueError(f"--reward-range must be two numbers such as 1,5, got {text!r}") from None
-    return low, high
 
 
 def _print_audit(audit: Audit) -> None:

@@ -9,9 +9,10 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
+from fairbandits.cli import evaluate_slates
 from fairbandits.cli.console import echo, make_folder, new_table, print_table
 from fairbandits.cli.log_options import reads_log
-from fairbandits.cli.options import CatalogueOption, OutOption
+from fairbandits.cli.options import CatalogueOption, ClusterOption, OutOption, RewardRangeOption, parse_range
 from fairbandits.logs import Log, read_arms
 from fairbandits.ope import Evaluation
 from fairbandits.ope import evaluate as evaluate_policies
@@ -27,11 +28,21 @@ def evaluate(
     policy: Annotated[
         list[str],
         typer.Option(
-            help="A policy: Name, Name(parameter=value,...), module:Class(...), or a file that one was saved to. "
-            "Repeatable or comma-separated.",
+            help="A policy: Name, Name(parameter=value,...), module:Class(...), a file that one was saved to, or "
+            "probabilities in the log: column:COLUMN for the logged arm, columns:PREFIX for a column of each arm. "
+            "With --slates: TITLE(cascade=COLUMN,position=COLUMN,slate=COLUMN). Repeatable or comma-separated.",
             show_default=False,
         ),
     ],
+    slates: Annotated[
+        str | None,
+        typer.Option(
+            help="Evaluate slates with a reward per position; the columns with the probabilities of the logging "
+            "policy for slates, their first arms, or single positions: some of slate=, cascade=, position=.",
+            metavar="cascade=COLUMN,...",
+            show_default=False,
+        ),
+    ] = None,
     catalogue: CatalogueOption = None,
     train: Annotated[
         float | None,
@@ -48,37 +59,86 @@ def evaluate(
         bool,
         typer.Option("--uniform", help="The log has no propensities, but comes from a uniform policy."),
     ] = False,
-    clip: Annotated[float | None, typer.Option(help="The maximum importance weight.")] = None,
+    propensities: Annotated[
+        str | None,
+        typer.Option(
+            help="The propensities of all arms: the prefix of their columns, whose names end with the arm.",
+            metavar="PREFIX",
+        ),
+    ] = None,
+    estimate_propensities: Annotated[
+        bool,
+        typer.Option(
+            "--estimate-propensities", help="Estimate the propensities of a log that has none, from its contexts."
+        ),
+    ] = False,
+    clip: Annotated[
+        float | None, typer.Option(help="The maximum importance weight of IPS, SNIPS and doubly robust.")
+    ] = None,
     confidence: Annotated[float, typer.Option(help="The confidence of the intervals.")] = 0.95,
+    require_gap: Annotated[
+        float | None,
+        typer.Option(
+            help="The largest gap that is tolerated; the exit status is then 0 if all policies are within it, 1 "
+            "if one is beyond it, 3 if the log cannot tell."
+        ),
+    ] = None,
+    sequential: Annotated[
+        bool,
+        typer.Option(
+            "--sequential", help="Use anytime-valid intervals, for a log that is watched while it grows."
+        ),
+    ] = False,
+    reward_range: RewardRangeOption = "0,1",
     seed: Annotated[int, typer.Option(help="The random seed.")] = 0,
+    cluster: ClusterOption = None,
     out: OutOption = Path("results/evaluation"),
-) -> None:
+) -> int:
     """Estimate the value of policies from a log, overall and by group, and the gaps between groups."""
+    policies = [text for texts in policy for text in split_list(texts)]
+    if slates is not None:
+        others = (catalogue, train, propensities, clip, require_gap, cluster)
+        flags = learning or uniform or estimate_propensities or sequential
+        if flags or any(other is not None for other in others):
+            raise ValueError("--slates must be combined with --policy, --confidence and --out only")
+        evaluate_slates.evaluate_slates(log, slates, policies, confidence, out)
+        return 0
     figure_style.require_matplotlib()
     make_folder(out)
     start = time.perf_counter()
     evaluation = evaluate_policies(
         log,
-        [text for texts in policy for text in split_list(texts)],
+        policies,
         table=None if catalogue is None else read_arms(catalogue, log),
         train=train,
         learning=learning,
         uniform=uniform,
+        propensities=propensities,
+        estimate_propensities=estimate_propensities,
         clip=clip,
         confidence=confidence,
+        require_gap=require_gap,
+        sequential=sequential,
+        reward_range=parse_range(reward_range),
         seed=seed,
+        cluster=cluster,
+        checkpoint=out / "unfinished",
+        progress=True,
     )
     seconds = time.perf_counter() - start
     page = evaluation.write(out)
     _print_evaluation(evaluation)
     echo(f"{evaluation.rows_read:,} rows in {seconds:.1f} s, {evaluation.rows_read / seconds:,.0f} rows/s")
     echo(f"written: {page} and {page.with_suffix('.json').name}")
+    return evaluation.status
 
 
 def _print_evaluation(evaluation: Evaluation) -> None:
     sentences = EvaluationSentences(evaluation)
     if len(evaluation.policies) > 1:
-        echo(f"{sentences.headline()}\n")
+        for sentence in sentences.ranking():
+            echo(sentence)
+        echo("")
     for policy in evaluation.policies:
         for sentence in sentences.summary(policy):
             echo(sentence)

@@ -56,6 +56,9 @@ def open_log(
     time: Annotated[str | None, _column("The time of the decision.")] = None,
     decision: Annotated[str | None, _column("The id of the decision.")] = None,
     user: Annotated[str | None, _column("The id of the user.")] = None,
+    position: Annotated[
+        str | None, _column("The position of the arm in its slate, from 0 or 1; the slate is the decision.")
+    ] = None,
     given: Annotated[
         list[str] | None,
         _column("A factor to adjust comparisons for: numbers or text. Repeatable or comma-separated."),
@@ -102,6 +105,7 @@ def open_log(
         "time": time,
         "decision": decision,
         "user": user,
+        "position": position,
         "given": split_commas(given) or None,
     }
     chosen = validate_roles({} if roles is None else read_roles(roles)) | validate_roles(named)

@@ -27,6 +27,10 @@ CatalogueOption = Annotated[
     typer.Option(help="The arms: a file like LOG with their ids, features, and match:GROUP columns."),
 ]
 
+RewardRangeOption = Annotated[
+    str, typer.Option(help="The lowest and the highest possible reward.", metavar="LOW,HIGH")
+]
+
 
 def default_seeds(seeds: int | None, quick: bool) -> int:
     """Return the number of seeds: as given, or the default."""
@@ -36,6 +40,15 @@ def default_seeds(seeds: int | None, quick: bool) -> int:
 def split_commas(texts: list[str] | None) -> list[str]:
     """Return the values of an option that may be repeated, or given once with commas."""
     return [name.strip() for names in texts or () for name in names.split(",")]
+
+
+def parse_range(text: str) -> tuple[float, float]:
+    """Return the bounds of `--reward-range`."""
+    try:
+        low, high = (float(bound) for bound in text.split(","))
+    except ValueError:
+        raise ValueError(f"--reward-range must be two numbers such as 1,5, got {text!r}") from None
+    return low, high
 
 
 def on_cluster(cluster: str | None, jobs: int) -> AbstractContextManager[None]:

@@ -87,6 +87,14 @@ class Matches:
         # A catalogue is shared between threads.
         self._lock = threading.Lock()
 
+    def __getstate__(self) -> dict[str, Any]:
+        # Locks cannot be pickled, as for the workers of a cluster.
+        return {name: value for name, value in self.__dict__.items() if name != "_lock"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._lock = threading.Lock()
+
     def __len__(self) -> int:
         return len(self._codes)
 

@@ -42,6 +42,8 @@ class Chunk:
         A key of the user's id (see `id_keys.py`); 0 where it is unknown.
     decision : array of uint64 or None
         The same for the id of the decision, if its column was requested by name.
+    position : array of int or None
+        The position of the arm in its slate, if its column was requested by name.
     given : mapping of str to Categorical or array of float
         The factors that comparisons are adjusted for: text as codes, numbers as floats, NaN where unknown.
     columns : mapping of str to array
@@ -59,6 +61,7 @@ class Chunk:
     contexts: csr_array[Any] | Floats | None = None
     user: NDArray[np.uint64] | None = None
     decision: NDArray[np.uint64] | None = None
+    position: NDArray[np.int64] | None = None
     given: Mapping[str, Categorical | Floats] = field(default_factory=dict)
     columns: Mapping[str, NDArray[Any]] = field(default_factory=dict)
     location: Location = _UNKNOWN

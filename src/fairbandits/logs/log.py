@@ -142,7 +142,7 @@ class Log:
             The maximum number of rows in a chunk.
         columns : collection of str, optional
             The columns to read in addition to arm and reward; by default all that have a role, except the
-            decision, which is read only if it is named here.
+            decision and the position, which are read only if they are named here.
         unchanged : collection of str
             Columns to read as they are, whether or not they have a role, into `Chunk.columns`.
         """

@@ -18,7 +18,7 @@ from fairbandits.logs.features import FeatureReader, number_kind
 from fairbandits.logs.id_keys import as_keys
 from fairbandits.logs.labels import LabelEncoder
 from fairbandits.logs.roles import Roles
-from fairbandits.logs.validation import as_floats, as_propensities, as_times
+from fairbandits.logs.validation import as_floats, as_positions, as_propensities, as_times
 
 # The kind that a column of labels is read as.
 _LABEL_KINDS = {
@@ -42,7 +42,8 @@ class ChunkReader:
     kinds : mapping
         The kinds of all columns of the log.
     columns : collection of str, optional
-        The columns to read in addition to arm and reward; by default all that have a role but the decision.
+        The columns to read in addition to arm and reward; by default all that have a role but the decision
+        and the position.
     encoder : ContextEncoder, optional
         The encoder of the contexts; if omitted, they are not read.
     unchanged : collection of str
@@ -67,8 +68,9 @@ class ChunkReader:
 
         self._roles = roles
         self._user = roles.user if is_wanted(roles.user) else None
-        # Nothing but the search for duplicates needs it.
+        # Only the search for duplicates and the evaluation of slates need them.
         self._decision = roles.decision if columns is not None and is_wanted(roles.decision) else None
+        self._position = roles.position if columns is not None and is_wanted(roles.position) else None
         self._given = [column for column in roles.given if is_wanted(column)]
         self._groups = [column for column in roles.groups if is_wanted(column)]
         self._propensity = roles.propensity if is_wanted(roles.propensity) else None
@@ -76,7 +78,7 @@ class ChunkReader:
         # Decides what the times of a file without any value are.
         self._is_date = self._time is not None and kinds[self._time] in (TIME, TEXT)
         self.kinds = {column: _LABEL_KINDS[kinds[column]] for column in (roles.arm, *self._groups)}
-        numbers = {roles.reward, self._propensity} - {None}
+        numbers = {roles.reward, self._propensity, self._position} - {None}
         self.kinds |= {str(column): number_kind(kinds[str(column)]) for column in numbers}
         if self._time is not None:
             self.kinds[self._time] = NUMBER if kinds[self._time] == INTEGER else kinds[self._time]
@@ -105,6 +107,9 @@ class ChunkReader:
         propensity = None
         if self._propensity is not None:
             propensity = as_propensities(columns[self._propensity], self._propensity, location)
+        position = None
+        if self._position is not None:
+            position = as_positions(columns[self._position], self._position, location)
         group = {name: self._labels[name].encode(columns[name], location) for name in self._groups}
         return Chunk(
             first_row,
@@ -116,6 +121,7 @@ class ChunkReader:
             contexts=None if self._features is None else self._features.read(columns, location, len(batch)),
             user=_keys(self._user, columns, location),
             decision=_keys(self._decision, columns, location),
+            position=position,
             given={name: self._factor(name, columns, location) for name in self._given},
             columns={name: _unchanged(columns[name]) for name in self._unchanged},
             location=location,

@@ -11,12 +11,13 @@ _NAMES: dict[str, tuple[str, ...]] = {
     "reward": ("reward", "rating", "click", "clicked", "outcome", "gain", "score"),
     "propensity": ("propensity", "pscore", "propensity_score", "probability", "action_prob", "prob"),
     "time": ("time", "timestamp", "datetime", "date", "ts"),
-    "decision": ("decision", "decision_id", "request_id", "event_id", "id"),
+    "decision": ("decision", "decision_id", "request_id", "event_id", "slate_id", "id"),
     "user": (
         *("user", "user_id", "userid", "user_key", "customer", "customer_id", "visitor", "visitor_id", "member"),
         *("member_id", "account", "account_id", "client_id", "person_id", "student_id", "patient_id"),
         *("applicant_id", "candidate_id", "subject_id"),
     ),
+    "position": ("position", "rank", "slot", "place"),
 }
 _GROUPS = ("sex", "gender", "race", "ethnicity", "age_group", "group", "nationality", "religion", "disability")
 _CONTEXT_PREFIXES = ("context_", "feature_", "user_", "x_")

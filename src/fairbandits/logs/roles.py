@@ -42,6 +42,8 @@ class Roles:
         The id of the decision.
     user : str, optional
         The id of the user.
+    position : str, optional
+        The position of the arm in its slate, from 0 or from 1; the slate is the decision.
     given : tuple of str
         The factors that a comparison of groups is adjusted for, one column each: numbers or text. They are never
         guessed, and may be groups or contexts as well.
@@ -60,6 +62,7 @@ class Roles:
     time: str | None = None
     decision: str | None = None
     user: str | None = None
+    position: str | None = None
     given: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:

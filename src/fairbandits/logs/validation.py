@@ -55,6 +55,17 @@ def as_propensities(array: Any, column: str, location: Location) -> Floats:
     return values
 
 
+def as_positions(array: Any, column: str, location: Location) -> NDArray[np.int64]:
+    """Return positions in a slate as integers; raise on others and on missing ones."""
+    values = as_floats(array, column, location)
+    is_valid = (values >= 0.0) & (values == np.floor(values))
+    if not is_valid.all():
+        row = int(np.flatnonzero(~is_valid)[0])
+        value = "nothing" if np.isnan(values[row]) else short_repr(values[row].item())
+        raise location.error(f"position must be an integer from 0 or 1 on, got {value}", column, row)
+    return values.astype(np.int64)
+
+
 def as_times(array: Any, column: str, location: Location, *, is_date: bool = False) -> NDArray[Any]:
     """Return times: datetime64[us] if the log has dates, floats if it has numbers.
 

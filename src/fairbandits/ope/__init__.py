@@ -8,6 +8,9 @@ from fairbandits.ope.learning import learn
 from fairbandits.ope.mixture import Mixture
 from fairbandits.ope.probability_columns import ProbabilityColumn, ProbabilityColumns
 from fairbandits.ope.results import BoundedValue, EstimatorResult, Evaluation, PolicyEvaluation, PolicyGap
+from fairbandits.ope.slate_columns import SlateProbabilities
+from fairbandits.ope.slate_evaluation import evaluate_slates
+from fairbandits.ope.slate_results import SlateEstimate, SlateEvaluation, SlatePolicyEvaluation
 from fairbandits.ope.value_estimate import ValueEstimate
 
 __all__ = [
@@ -24,7 +27,12 @@ __all__ = [
     "ProbabilityColumn",
     "ProbabilityColumns",
     "SelectionEstimates",
+    "SlateEstimate",
+    "SlateEvaluation",
+    "SlatePolicyEvaluation",
+    "SlateProbabilities",
     "ValueEstimate",
     "evaluate",
+    "evaluate_slates",
     "learn",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -75,6 +76,16 @@ class Candidate(ABC):
     @abstractmethod
     def probabilities(self, rows: LogRows, setup: EvaluationSetup) -> ArmProbabilities:
         """Return the probabilities with which the policy would choose arms."""
+
+    def fingerprint(self) -> bytes:
+        """Return bytes that identify the policy as it is before the evaluation."""
+        try:
+            return pickle.dumps(self)
+        except (pickle.PicklingError, AttributeError, TypeError) as error:
+            raise ValueError(
+                f"checkpoint needs policies that can be pickled, such as functions of a module, got {self.title} "
+                f"({error})"
+            ) from None
 
     @property
     def state(self) -> str:

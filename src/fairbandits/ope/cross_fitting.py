@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterable, Iterator
 
 import numpy as np
@@ -68,6 +69,28 @@ class CrossFittedRidge:
         """
         for number, rows in rows_by_value(fold):
             self._sums[number].add(as_rows(features[rows], self.width, len(rows)), arm[rows], reward[rows])
+
+    def merge(self, other: CrossFittedRidge) -> None:
+        """Add the rows that another model has learned."""
+        for sums, others in zip(self._sums, other._sums, strict=True):
+            arms = np.arange(len(others.count))
+            sums.merge(others, arms, arms)
+
+    def merge_residuals(self, residuals: NormalEquations) -> None:
+        """Add the residual sums of other rows."""
+        arms = np.arange(len(residuals.count))
+        self._residual_sums.merge(residuals, arms, arms)
+
+    def with_new_residuals(self) -> CrossFittedRidge:
+        """Return the same model without residuals."""
+        model = copy.copy(self)
+        model._residual_sums = NormalEquations(self.width)
+        return model
+
+    @property
+    def residuals(self) -> NormalEquations:
+        """The residual sums."""
+        return self._residual_sums
 
     def solve(self) -> None:
         """Solve the models of all folds, after all rows have been learned."""

@@ -96,6 +96,11 @@ class EstimatorSums:
         self._products += products
         self._weights += weights
 
+    def merge(self, other: EstimatorSums) -> None:
+        """Add the sums of other rows."""
+        self._products += other._products
+        self._weights += other._weights
+
     def effective_rows(self, group: int = 0) -> float:
         """Return the effective sample size (Kish): the number of equally weighted rows that inform as much."""
         total, squares = self._weights[group]

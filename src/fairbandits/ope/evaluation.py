@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
+from fairbandits.cluster import Cluster
 from fairbandits.logs.log import as_log
 from fairbandits.logs.offers import ArmTable
 from fairbandits.ope import diagnostics
 from fairbandits.ope.candidates import as_candidates
 from fairbandits.ope.evaluation_setup import EvaluationSettings, EvaluationSetup
+from fairbandits.ope.log_passes import LogPasses, open_passes
 from fairbandits.ope.log_survey import survey_log
 from fairbandits.ope.own_policies import PolicyCandidate
 from fairbandits.ope.passes import FirstPass, first_pass, model_is_too_large, second_pass
@@ -36,6 +39,9 @@ def evaluate(
     sequential: bool = False,
     reward_range: tuple[float, float] = (0.0, 1.0),
     seed: int = 0,
+    cluster: Cluster = None,
+    checkpoint: str | Path | None = None,
+    progress: bool = False,
 ) -> Evaluation:
     """Estimate the value of policies from a log of another policy's decisions.
 
@@ -85,6 +91,13 @@ def evaluate(
         The lowest and the highest possible reward. Intervals depend on it where rewards are rare.
     seed : int
         The random seed of policies given by name and of rejection sampling.
+    cluster : str or distributed.Client, optional
+        "local", or the address of a Dask scheduler; by default this process.
+    checkpoint : path, optional
+        A folder for the sums of finished parts of the log, from which an interrupted evaluation resumes when it is
+        started again; they are removed at the end. Remove them if the code of a function to evaluate changes.
+    progress : bool
+        Whether to show progress bars on a terminal.
 
     Returns
     -------
@@ -123,15 +136,27 @@ def evaluate(
         raise ValueError("learning needs policies of this library, which can learn, got others")
     if train is None:
         train = 0.0 if learning or all(candidate.is_trained for candidate in own) else 0.5
-    setup = EvaluationSetup(opened, survey_log(opened, train, table), candidates, settings, table)
-    with_model = not learning and any(candidate.knows_all_arms for candidate in candidates)
+    if learning and cluster is not None:
+        raise ValueError("learning needs the rows of the log one after the other; evaluate without a cluster")
+    if learning:
+        checkpoint, progress = None, False
+    prints = [] if checkpoint is None else [candidate.fingerprint() for candidate in candidates]
+    inputs = prints, settings, train, table
+    with open_passes(opened, cluster, checkpoint, progress, inputs) as passes:
+        setup = EvaluationSetup(passes, survey_log(passes, train, table), candidates, settings, table)
+        return _evaluate(setup, learning, passes).in_units(reward_range)
+
+
+def _evaluate(setup: EvaluationSetup, learning: bool, passes: LogPasses) -> Evaluation:
+    own = [candidate for candidate in setup.candidates if isinstance(candidate, PolicyCandidate)]
+    with_model = not learning and any(candidate.knows_all_arms for candidate in setup.candidates)
     is_too_large = with_model and model_is_too_large(setup)
-    first = first_pass(setup, with_model=with_model and not is_too_large)
+    first = first_pass(setup, with_model and not is_too_large, passes)
     warnings = diagnostics.log_warnings(setup, first, learning, is_too_large)
     for candidate in own:
         warnings += diagnostics.training_warnings(first.summary, candidate)
-    results = _evaluate_learning(setup, first, own) if learning else _evaluate_fixed(setup, first)
-    return _evaluation(setup, first, replace(results, warnings=warnings + results.warnings)).in_units(reward_range)
+    results = _evaluate_learning(setup, first, own) if learning else _evaluate_fixed(setup, first, passes)
+    return _evaluation(setup, first, replace(results, warnings=warnings + results.warnings))
 
 
 @dataclass(frozen=True)
@@ -143,9 +168,9 @@ class _Results:
     warnings: list[str]
 
 
-def _evaluate_fixed(setup: EvaluationSetup, first: FirstPass) -> _Results:
+def _evaluate_fixed(setup: EvaluationSetup, first: FirstPass, passes: LogPasses) -> _Results:
     """Evaluate policies that do not learn during the evaluation."""
-    all_sums = second_pass(setup, first)
+    all_sums = second_pass(setup, first, passes)
     results: list[PolicyEvaluation] = []
     warnings = [*diagnostics.fairness_warnings(setup), *diagnostics.user_warnings(setup, all_sums[0])]
     for candidate, sums in zip(setup.candidates, all_sums, strict=True):
@@ -205,4 +230,5 @@ def _evaluation(setup: EvaluationSetup, first: FirstPass, results: _Results) -> 
         warnings=tuple(results.warnings),
         require_gap=setup.settings.require_gap,
         sequential=setup.settings.sequential,
+        has_users=setup.log.roles.user is not None,
     )

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from operator import or_
 
 import numpy as np
 
@@ -13,6 +15,7 @@ from fairbandits.logs.encoder import ContextEncoder
 from fairbandits.logs.log import Log
 from fairbandits.logs.offers import ArmTable, OfferBuilder
 from fairbandits.ope.candidates import Candidate
+from fairbandits.ope.log_passes import LogPasses
 from fairbandits.ope.log_rows import LogRows
 from fairbandits.ope.log_survey import LogSurvey
 from fairbandits.ope.propensities import (
@@ -90,8 +93,8 @@ class EvaluationSetup:
 
     Parameters
     ----------
-    log : Log
-        The log.
+    passes : LogPasses
+        Runs passes over the log.
     survey : LogSurvey
         Its contents.
     candidates : sequence of Candidate
@@ -104,37 +107,45 @@ class EvaluationSetup:
 
     def __init__(
         self,
-        log: Log,
+        passes: LogPasses,
         survey: LogSurvey,
         candidates: Sequence[Candidate],
         settings: EvaluationSettings,
         table: ArmTable | None,
     ) -> None:
-        self.log, self.survey, self.settings, self.table = log, survey, settings, table
+        self.log, self.survey, self.settings, self.table = passes.log, survey, settings, table
         self.candidates = candidates
         # Without a model of rewards and policies that need them, features are not read.
         self.needs_contexts = settings.estimate_propensities or any(
             each.knows_all_arms or each.needs_contexts for each in candidates
         )
         # The log's own encoder comes first; policies fitted to other logs may have other categories.
-        self.encoders: list[ContextEncoder] = [log.encoder() if self.needs_contexts else ContextEncoder()]
+        self.encoders: list[ContextEncoder] = [
+            passes.run("features", Log.encoder, or_) if self.needs_contexts else ContextEncoder()
+        ]
         for candidate in candidates:
             candidate.prepare(self)
             if candidate.encoder is not None and candidate.encoder not in self.encoders:
                 self.encoders.append(candidate.encoder)
         self._offers = [OfferBuilder(survey.arms, encoder.width, table) for encoder in self.encoders]
-        self.propensities = self._propensities()
+        self.propensities = self._propensities(passes)
 
-    def _propensities(self) -> Propensities:
+    def _propensities(self, passes: LogPasses) -> Propensities:
         if self.settings.uniform:
             return UniformPropensities()
         if self.settings.estimate_propensities:
-            return PropensityModel.fit(self)
+            return PropensityModel.fit(self, passes)
         if self.settings.propensities is not None:
             columns = PropensityColumns(self.settings.propensities)
             columns.prepare(self)
             return columns
         return LoggedPropensities()
+
+    def on(self, part: Log) -> EvaluationSetup:
+        """Return the same setup for a part of the log."""
+        setup = copy.copy(self)
+        setup.log = part
+        return setup
 
     def offers(self, candidate: Candidate) -> tuple[OfferBuilder, int]:
         """Return the offers for a policy, and the number of the encoder whose features they take."""

@@ -82,7 +82,7 @@ def fit_policy(setup: EvaluationSetup, candidate: PolicyCandidate) -> FittingPas
         if is_fitting.any():
             trainer.add(chunk, is_fitting)
     _check_propensities(setup, check)
-    trainer.finish()
+    trainer.finish(candidate.policy)
     learned = candidate.policy.rounds_learned
     if not learned:
         raise LogError(f"{setup.log.name}: needs more rows with a reward to fit a policy, got none for fitting")

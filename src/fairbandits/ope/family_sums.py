@@ -75,7 +75,7 @@ class FamilySums:
 
     def n_units(self, group: int = OVERALL) -> int:
         """Return the number of users, or of rows of unknown users, in a group."""
-        return int(np.unique(self._units.members(group)[1]).size)
+        return int(np.unique(self._units.members(group)[1]).size) if len(self._units) else 0
 
     def mixed(self, mixture: Mixture, group: int) -> tuple[WeightedUnits, WeightedUnits]:
         """Return the units of a group under a mixture, and the same units under the logging policy."""

@@ -15,6 +15,7 @@ from fairbandits.ope.family_passes import LearningParts, fit_policy, sum_parts
 from fairbandits.ope.family_selection import FamilyPredictor, certification_sequence
 from fairbandits.ope.group_index import OVERALL, GroupIndex
 from fairbandits.ope.joint_conditions import JointConditions
+from fairbandits.ope.log_passes import LogPasses
 from fairbandits.ope.log_survey import survey_log
 from fairbandits.ope.own_policies import PolicyCandidate
 from fairbandits.ope.policy_family import policy_family
@@ -78,16 +79,17 @@ def learn(
     opened = as_log(log)
     check_conditions(tolerance, margin, confidence)
     check_log(opened)
-    survey = survey_log(opened, 0.0, table)
+    passes = LogPasses(opened)
+    survey = survey_log(passes, 0.0, table)
     check_groups(opened, survey.groups)
     model = "disjoint" if table is None else "hybrid"
     policy = LinUCB(alpha=0.0, model=model, random_state=seed)
     candidate = PolicyCandidate("fitted policy", policy, is_trained=False)
-    setup = EvaluationSetup(opened, survey, (candidate,), EvaluationSettings(), table)
+    setup = EvaluationSetup(passes, survey, (candidate,), EvaluationSettings(), table)
     parts = sum_parts(setup, candidate, fit_policy(setup, candidate))
     _check_users(opened, parts, survey.groups)
     members, logged = _members(parts, survey.groups, tolerance, margin, 1.0 - confidence)
-    policy.metadata |= fit_metadata(opened, opened.encoder(), table)
+    policy.metadata |= fit_metadata(opened, setup.encoders[0], table)
     passed = [member for member in members if member.test is not None and member.test.passes]
     return CertifiedLearning(
         log=opened.name,

@@ -79,5 +79,15 @@ class LogSummary:
             self.max_propensity = max(self.max_propensity, float(rows.propensity.max()))
             self.n_small_propensities += int((rows.propensity < self.small_propensity).sum())
 
+    def merge(self, other: LogSummary) -> None:
+        """Add the counts of other rows."""
+        self.training_rows += other.training_rows
+        self.rows += other.rows
+        self.missing += other.missing
+        self.arm_counts += other.arm_counts
+        self.min_propensity = min(self.min_propensity, other.min_propensity)
+        self.max_propensity = max(self.max_propensity, other.max_propensity)
+        self.n_small_propensities += other.n_small_propensities
+
     def _count(self, groups: Ints) -> Ints:
         return np.bincount(groups[groups >= 0], minlength=len(self.rows))

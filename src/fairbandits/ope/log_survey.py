@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, field
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from fairbandits.logs.errors import LogError
 from fairbandits.logs.log import Log
 from fairbandits.logs.offers import ArmTable
 from fairbandits.ope.group_index import GroupIndex
+from fairbandits.ope.log_passes import LogPasses, merged
 
 
 @dataclass(frozen=True)
@@ -75,13 +76,35 @@ class LogSurvey:
         return {arm: number for number, arm in enumerate(self.arms)}
 
 
-def survey_log(log: Log, train: float, table: ArmTable | None = None) -> LogSurvey:
+@dataclass(eq=False)
+class SurveySums:
+    """What a survey counts in a log, or in a part of one; the attributes are those of `LogSurvey`."""
+
+    labels: dict[str, list[Label]]
+    arms: list[Label] = field(default_factory=list)
+    times: TimeSample = field(default_factory=TimeSample)
+    rows: int = 0
+    n_rewards: int = 0
+    total: float = 0.0
+
+    def merge(self, later: SurveySums) -> None:
+        """Add the counts of a later part."""
+        self.rows += later.rows
+        self.n_rewards += later.n_rewards
+        self.total += later.total
+        self.times.merge(later.times)
+        self.arms = list(dict.fromkeys([*self.arms, *later.arms]))
+        for attribute, labels in later.labels.items():
+            self.labels[attribute] = list(dict.fromkeys([*self.labels[attribute], *labels]))
+
+
+def survey_log(passes: LogPasses, train: float, table: ArmTable | None = None) -> LogSurvey:
     """Read a log once, without contexts.
 
     Parameters
     ----------
-    log : Log
-        The log.
+    passes : LogPasses
+        Runs the pass over the log.
     train : float
         The share of rows that train policies; the rest evaluates them.
     table : ArmTable, optional
@@ -89,24 +112,28 @@ def survey_log(log: Log, train: float, table: ArmTable | None = None) -> LogSurv
     """
     if not 0.0 <= train < 1.0:
         raise ValueError(f"train must be a share of the log, at least 0 and below 1, got {train!r}")
-    rows, n_rewards, total, times = 0, 0, 0.0, TimeSample()
-    arms: list[Label] = []
-    labels: dict[str, list[Label]] = {attribute: [] for attribute in log.roles.groups}
-    columns = {*log.roles.groups, *([log.roles.time] if log.roles.time and train else [])}
+    sums = passes.run("survey", partial(_survey_part, with_times=train > 0.0), merged)
+    if not sums.rows:
+        raise LogError(f"{passes.log.name}: has no rows; a log has one row per decision")
+    split = LogSplit(train, sums.times.quantile(train) if train else None, math.floor(train * sums.rows))
+    mean_reward = sums.total / sums.n_rewards if sums.n_rewards else 0.0
+    arms = _arms_on_offer(passes.log, sums.arms, table)
+    return LogSurvey(sums.rows, arms, GroupIndex(sums.labels), split, mean_reward)
+
+
+def _survey_part(log: Log, with_times: bool) -> SurveySums:
+    sums = SurveySums({attribute: [] for attribute in log.roles.groups})
+    columns = {*log.roles.groups, *([log.roles.time] if log.roles.time and with_times else [])}
     for chunk in log.chunks(columns=columns):
-        rows += len(chunk)
-        n_rewards += int((~np.isnan(chunk.reward)).sum())
-        total += float(np.nansum(chunk.reward))
-        arms = chunk.arm.labels
-        labels |= {attribute: column.labels for attribute, column in chunk.group.items()}
+        sums.rows += len(chunk)
+        sums.n_rewards += int((~np.isnan(chunk.reward)).sum())
+        sums.total += float(np.nansum(chunk.reward))
+        sums.arms = chunk.arm.labels
+        sums.labels |= {attribute: column.labels for attribute, column in chunk.group.items()}
         if chunk.time is not None:
             # Neither NaN nor NaT equals itself.
-            times.add(chunk.first_row, chunk.time, chunk.time == chunk.time)
-    if not rows:
-        raise LogError(f"{log.name}: has no rows; a log has one row per decision")
-    split = LogSplit(train, times.quantile(train) if train else None, math.floor(train * rows))
-    mean_reward = total / n_rewards if n_rewards else 0.0
-    return LogSurvey(rows, _arms_on_offer(log, arms, table), GroupIndex(labels), split, mean_reward)
+            sums.times.add(chunk.first_row, chunk.time, chunk.time == chunk.time)
+    return sums
 
 
 def _arms_on_offer(log: Log, arms: list[Label], table: ArmTable | None) -> tuple[ArmId, ...]:

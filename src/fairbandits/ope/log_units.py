@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from fairbandits.audit.unit_index import Keys, UnitIndex
 from fairbandits.jit import kernel
-from fairbandits.ope.group_index import OVERALL
+from fairbandits.ope.group_index import OVERALL, distinct_rows
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -15,8 +15,8 @@ Codes = NDArray[np.int32]
 
 #: Users are put into as many buckets at most, and rows into as many blocks, so that memory is bounded. Buckets are
 #: independent of each other as users are, and so many that their number limits no interval.
-MAX_UNITS = 1 << 18
-_SHIFT = np.uint64(64 - 18)
+MAX_UNITS = 1 << 16
+_SHIFT = np.uint64(64 - 16)
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 
 
@@ -34,6 +34,8 @@ class LogUnits:
         self._index = UnitIndex()
         self._combinations: dict[bytes, int] = {}
         self._groups: list[Ints] = []
+        # The units of groups, as long as no units are added: many estimates ask for them.
+        self._members: dict[int, tuple[int, Ints, Ints]] = {}
 
     def __len__(self) -> int:
         return len(self._index)
@@ -58,13 +60,22 @@ class LogUnits:
 
     def members(self, group: int) -> tuple[Ints, Ints]:
         """Return the units of a group, and a number for each of them that the units of one user share."""
-        of_combination = np.array([group == OVERALL or group in row for row in self._groups], bool)
-        units = np.flatnonzero(of_combination[self._index.combinations])
-        _, numbers = np.unique(self._index.users[units], return_inverse=True)
-        return units, numbers
+        if self._members.get(group, (0,))[0] != len(self):
+            of_combination = np.array([group == OVERALL or group in row for row in self._groups], bool)
+            units = np.flatnonzero(of_combination[self._index.combinations])
+            _, numbers = np.unique(self._index.users[units], return_inverse=True)
+            self._members[group] = len(self), units, numbers
+        return self._members[group][1:]
+
+    def merge(self, other: LogUnits) -> Codes:
+        """Add the units of other rows; return their numbers among ours."""
+        if not len(other):
+            return np.empty(0, np.int32)
+        combinations = self._combination_numbers(np.array(other._groups))
+        return self._index.numbers(other._index.users, combinations[other._index.combinations])
 
     def _combination_numbers(self, groups: Ints) -> Codes:
-        distinct, inverse = np.unique(groups, axis=0, return_inverse=True)
+        distinct, inverse = distinct_rows(groups)
         numbers = []
         for row in distinct:
             key = row.tobytes()
@@ -72,7 +83,7 @@ class LogUnits:
                 self._combinations[key] = len(self._groups)
                 self._groups.append(row)
             numbers.append(self._combinations[key])
-        return np.array(numbers, np.int32)[inverse.reshape(-1)]
+        return np.array(numbers, np.int32)[inverse]
 
 
 class UnitColumns:
@@ -95,15 +106,18 @@ class UnitColumns:
             self._sums = longer
         _add_rows(units, columns, self._sums)
 
+    def merge(self, other: UnitColumns, units: Codes, n_units: int) -> None:
+        """Add the sums of other rows, given the numbers of their units."""
+        sums = other._sums[: len(units)]
+        self.add(units[: len(sums)], sums, n_units)
+
     def totals(self, units: Ints, numbers: Ints) -> Floats:
         """Return the sums of some units, added where they have the same number."""
         if not units.size:
             return np.zeros((0, self._sums.shape[1]))
         if int(numbers.max()) + 1 == units.size:
             return self._sums[units]
-        table = np.zeros((int(numbers.max()) + 1, self._sums.shape[1]))
-        np.add.at(table, numbers, self._sums[units])
-        return table
+        return np.column_stack([np.bincount(numbers, column) for column in self._sums[units].T])
 
 
 @kernel()

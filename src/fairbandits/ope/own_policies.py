@@ -65,6 +65,10 @@ class PolicyCandidate(Candidate):
         matrix = self.policy.probabilities(offers.offer_many(contexts, labels), labels)
         return ArmProbabilities.from_matrix(matrix, rows)
 
+    def fingerprint(self) -> bytes:
+        """Return the parameters and a hash of everything learned; a pickle would have a random id."""
+        return repr((self.title, self.policy, self.policy.checksum(), self.is_trained)).encode()
+
     @property
     def state(self) -> str:
         """The state in which the policy is evaluated, in words."""

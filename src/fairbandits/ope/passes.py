@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
 from fairbandits.logs.chunk import Chunk
 from fairbandits.logs.errors import LogError
+from fairbandits.logs.log import Log
+from fairbandits.models import NormalEquations
 from fairbandits.ope.cross_fitting import CrossFittedRidge, assign_folds
 from fairbandits.ope.estimator_sums import EstimatorSums, EstimatorTerms
 from fairbandits.ope.evaluation_setup import EvaluationSetup
+from fairbandits.ope.log_passes import LogPasses, merged
 from fairbandits.ope.log_rows import LogRows, reward_features
 from fairbandits.ope.log_summary import LogSummary
 from fairbandits.ope.log_units import LogUnits
@@ -39,25 +43,92 @@ class FirstPass:
         The reward model; None if it would be too large.
     check : PropensityCheck
         Whether the propensities fit the arms that were chosen, in all rows.
+    trainers : list of PolicyTrainer
+        The training of untrained policies.
     """
 
     summary: LogSummary
     logged: EstimatorSums
     model: CrossFittedRidge | None
     check: PropensityCheck
+    trainers: list[PolicyTrainer]
+
+    def merge(self, later: FirstPass) -> None:
+        """Add the sums of a later part of the log."""
+        self.summary.merge(later.summary)
+        self.logged.merge(later.logged)
+        self.check.merge(later.check)
+        if self.model is not None and later.model is not None:
+            self.model.merge(later.model)
+        for trainer, other in zip(self.trainers, later.trainers, strict=True):
+            trainer.merge(other)
 
 
-def first_pass(setup: EvaluationSetup, with_model: bool) -> FirstPass:
+@dataclass(eq=False)
+class SecondPass:
+    """The sums of the second pass over a part of the log.
+
+    Attributes
+    ----------
+    units : LogUnits
+        The units of the part.
+    policies : list of PolicySums
+        The sums of each policy.
+    residuals : NormalEquations or None
+        The residual sums of the reward model.
+    fairness_terms : list of bool or None
+        Whether each policy has a fairness term; None if it is not known.
+    """
+
+    units: LogUnits
+    policies: list[PolicySums]
+    residuals: NormalEquations | None
+    fairness_terms: list[bool | None]
+
+    def merge(self, later: SecondPass) -> None:
+        """Add the sums of a later part of the log."""
+        numbers = self.units.merge(later.units)
+        for sums, others in zip(self.policies, later.policies, strict=True):
+            sums.merge(others, numbers, len(self.units))
+        if self.residuals is not None and later.residuals is not None:
+            arms = np.arange(len(later.residuals.count))
+            self.residuals.merge(later.residuals, arms, arms)
+        pairs = zip(self.fairness_terms, later.fairness_terms, strict=True)
+        self.fairness_terms = [other if term is None else term for term, other in pairs]
+
+
+def first_pass(setup: EvaluationSetup, with_model: bool, passes: LogPasses) -> FirstPass:
     """Train untrained policies and the reward model, and count rows."""
+    untrained = _untrained(setup)
+    for candidate in untrained:
+        if not candidate.policy.is_additive:
+            if passes.cluster is not None:
+                raise ValueError(
+                    f"the order of rewards matters to {candidate.title}; evaluate it without a cluster"
+                )
+            passes = passes.in_order()
+    result = passes.run("first pass", partial(_first_sums, setup=setup, with_model=with_model), merged)
+    _check_enough_rows(setup, result.summary)
+    for candidate, trainer in zip(untrained, result.trainers, strict=True):
+        trainer.finish(candidate.policy)
+    if result.model is not None:
+        result.model.solve()
+    return result
+
+
+def _untrained(setup: EvaluationSetup) -> list[PolicyCandidate]:
+    own = (candidate for candidate in setup.candidates if isinstance(candidate, PolicyCandidate))
+    return [candidate for candidate in own if not candidate.is_trained]
+
+
+def _first_sums(part: Log, setup: EvaluationSetup, with_model: bool) -> FirstPass:
+    """Return the sums of a part of the log, before anything is solved."""
+    setup = setup.on(part)
     survey = setup.survey
     model = CrossFittedRidge(len(survey.arms), _width(setup), _FOLDS) if with_model else None
+    trainers = [PolicyTrainer(candidate, setup) for candidate in _untrained(setup)]
     logged = EstimatorSums(len(survey.groups), setup.mean_reward)
-    result = FirstPass(LogSummary(survey), logged, model, PropensityCheck(len(survey.arms)))
-    trainers = [
-        PolicyTrainer(candidate, setup)
-        for candidate in setup.candidates
-        if isinstance(candidate, PolicyCandidate) and not candidate.is_trained
-    ]
+    result = FirstPass(LogSummary(survey), logged, model, PropensityCheck(len(survey.arms)), trainers)
     for chunk, rows in setup.read():
         is_evaluation = survey.split.is_evaluation(chunk)
         result.summary.add_chunk(chunk, is_evaluation)
@@ -66,11 +137,6 @@ def first_pass(setup: EvaluationSetup, with_model: bool) -> FirstPass:
         for trainer in trainers if is_training.any() else ():
             trainer.add(chunk, is_training)
         _add_evaluation_rows(setup, result, rows.evaluation_rows())
-    _check_enough_rows(setup, result.summary)
-    for trainer in trainers:
-        trainer.finish()
-    if model is not None:
-        model.solve()
     return result
 
 
@@ -83,9 +149,26 @@ def _width(setup: EvaluationSetup) -> int:
     return len(setup.survey.groups) + setup.encoders[0].width
 
 
-def second_pass(setup: EvaluationSetup, first: FirstPass) -> list[PolicySums]:
+def second_pass(setup: EvaluationSetup, first: FirstPass, passes: LogPasses) -> list[PolicySums]:
     """Read the evaluation rows again, and return the sums of each policy."""
-    model, groups = first.model, setup.survey.groups
+    first = replace(first, trainers=[])  # no longer needed
+    result = passes.run("second pass", partial(_second_sums, setup=setup, first=first), merged)
+    if first.model is not None and result.residuals is not None:
+        first.model.merge_residuals(result.residuals)
+    for sums in result.policies:
+        sums.restore(first.summary, first.model, result.units)
+    for candidate, term in zip(setup.candidates, result.fairness_terms, strict=True):
+        if isinstance(candidate, PolicyCandidate):
+            candidate.has_fairness_term = term
+    return result.policies
+
+
+def _second_sums(part: Log, setup: EvaluationSetup, first: FirstPass) -> SecondPass:
+    """Return the sums of a part of the log."""
+    setup = setup.on(part)
+    # Threads of a worker share the arguments.
+    model = None if first.model is None else first.model.with_new_residuals()
+    groups = setup.survey.groups
     units = LogUnits(setup.survey.rows)
     all_sums = [PolicySums(setup, first.summary, model, units) for _ in setup.candidates]
     has_matrix = setup.propensities.knows_all_arms or any(each.knows_all_arms for each in setup.candidates)
@@ -102,7 +185,8 @@ def second_pass(setup: EvaluationSetup, first: FirstPass) -> list[PolicySums]:
             shown = setup.propensities.all_arms(batch, setup)
             for candidate, sums in zip(setup.candidates, all_sums, strict=True):
                 sums.add(batch, candidate.probabilities(batch, setup), shown, predictions, features, unit)
-    return all_sums
+    terms = [each.has_fairness_term if isinstance(each, PolicyCandidate) else None for each in setup.candidates]
+    return SecondPass(units, all_sums, None if model is None else model.residuals, terms)
 
 
 def _add_to_check(setup: EvaluationSetup, check: PropensityCheck, chunk: Chunk, rows: LogRows) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -112,6 +113,30 @@ class PolicySums:
             self._sums.setdefault(name, new).add(terms, rows.reward, rows.groups)
         if probabilities.all_arms is not None:
             self._add_arms(rows, probabilities.all_arms, features)
+
+    def merge(self, other: PolicySums, units: Codes, n_units: int) -> None:
+        """Add the sums of other rows, given the numbers of their units among ours."""
+        self._columns.merge(other._columns, units, n_units)
+        self._drift.merge(other._drift, units, n_units)
+        if self._sequential is not None and other._sequential is not None:
+            self._sequential.merge(other._sequential)
+        for name, sums in other._sums.items():
+            new = EstimatorSums(len(self._groups), self._mean_reward)
+            self._sums.setdefault(name, new).merge(sums)
+        self.arm_probabilities += other.arm_probabilities
+        self._feature_sums += other._feature_sums
+        self.elsewhere += other.elsewhere
+        self.max_weight = max(self.max_weight, other.max_weight)
+        self.n_clipped += other.n_clipped
+        self.clipped_weight += other.clipped_weight
+
+    def __getstate__(self) -> dict[str, Any]:
+        # The sums alone: the rest is the same for all parts of a log, and large.
+        return {**self.__dict__, "_units": None, "_summary": None, "_model": None}
+
+    def restore(self, summary: LogSummary, model: CrossFittedRidge | None, units: LogUnits) -> None:
+        """Set the inputs that are not pickled."""
+        self._summary, self._model, self._units = summary, model, units
 
     def _add_arms(self, rows: LogRows, probabilities: Floats, features: Features | None) -> None:
         elsewhere = _remainder(probabilities)

@@ -79,8 +79,8 @@ class PropensityCheck:
         """Add the sums of a later part of the log."""
         self._sums += later._sums
         self._top = np.maximum(self._top, later._top)
-        if self._expected is not None and later._expected is not None:
-            self._expected = self._expected + later._expected
+        if later._expected is not None:
+            self._expected = later._expected if self._expected is None else self._expected + later._expected
         seen = later._rows[:, 0] >= 0
         is_new = seen & (self._rows[:, 0] < 0)
         self._rows[is_new, 0], self._ends[is_new, 0] = later._rows[is_new, 0], later._ends[is_new, 0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,7 +11,9 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
 from fairbandits.logs.encoder import Features
+from fairbandits.logs.log import Log
 from fairbandits.ope.cross_fitting import assign_folds, rows_by_value
+from fairbandits.ope.log_passes import LogPasses
 from fairbandits.ope.log_rows import LogRows, reward_features
 from fairbandits.ope.propensities import Propensities
 
@@ -46,7 +49,7 @@ class PropensityModel(Propensities):
         self._models, self._classes = models, classes
 
     @classmethod
-    def fit(cls, setup: EvaluationSetup) -> PropensityModel:
+    def fit(cls, setup: EvaluationSetup, passes: LogPasses) -> PropensityModel:
         """Fit the models to the log."""
         from sklearn.linear_model import LogisticRegression  # noqa: PLC0415 - slow to import
 
@@ -56,7 +59,7 @@ class PropensityModel(Propensities):
                 f"{setup.log.name}: propensities can be estimated for at most {_MAX_ARMS:,} arms, got {n_arms:,}; "
                 "record them in the log"
             )
-        sample = _sample(setup)
+        sample = passes.run("propensities", partial(_sample, setup=setup), _concatenated)
         fold = _fold(sample)
         models: list[Any] = []
         for number in range(_FOLDS):
@@ -85,12 +88,16 @@ class PropensityModel(Propensities):
         return matrix
 
 
-def _sample(setup: EvaluationSetup) -> LogRows:
+def _sample(part: Log, setup: EvaluationSetup) -> LogRows:
     n_folds = -(-setup.survey.rows // _SAMPLE_ROWS)
     parts = []
-    for _, rows in setup.read_without_propensities():
+    for _, rows in setup.on(part).read_without_propensities():
         parts.append(rows.select(assign_folds(rows.numbers, n_folds) == 0))
     return LogRows.concatenate(parts)
+
+
+def _concatenated(rows: LogRows, later: LogRows) -> LogRows:
+    return LogRows.concatenate([rows, later])
 
 
 def _fold(rows: LogRows) -> Ints:

@@ -302,6 +302,8 @@ class Evaluation:
         The largest gap that is tolerated.
     sequential : bool
         Whether the intervals are anytime-valid.
+    has_users : bool
+        Whether the log says who the users are.
     """
 
     log: str
@@ -314,8 +316,9 @@ class Evaluation:
     policies: tuple[PolicyEvaluation, ...]
     differences: tuple[PolicyDifference, ...]
     warnings: tuple[str, ...]
-    require_gap: float | None = None
-    sequential: bool = False
+    require_gap: float | None
+    sequential: bool
+    has_users: bool
 
     def in_units(self, reward_range: tuple[float, float]) -> Evaluation:
         """Return the results, computed from rewards scaled to 0 to 1, in the units of the rewards."""
@@ -328,6 +331,16 @@ class Evaluation:
                 for each in self.differences
             ),
         )
+
+    def improvement(self, title: str) -> Estimate | None:
+        """Return the mean reward of a policy minus that of the logging policy.
+
+        The intervals of all policies hold jointly.
+        """
+        for each in self.differences:
+            if (each.first, each.second) == (title, LOGGING_POLICY):
+                return each.estimate
+        return self[title].preferred.improvement.overall
 
     @property
     def status(self) -> int:
@@ -350,16 +363,26 @@ class Evaluation:
         return write_report(Path(folder), "evaluation", evaluation_page(self), self.to_dict())
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the results as JSON values, as stored in `evaluation.json`."""
+        """Return the results as JSON values, as stored in `evaluation.json`; `report/schema.json` describes them.
+
+        Within a version of the format, keys keep their meaning; new ones may be added.
+        """
         return {
+            "format": "fairbandits evaluation",
+            "version": 1,
             "log": self.log,
             "confidence": self.confidence,
+            "sequential": self.sequential,
+            "require_gap": self.require_gap,
+            "status": self.status,
+            "has_users": self.has_users,
             "rows_read": self.rows_read,
             "rows": self.rows.to_dict(int),
             "training_rows": self.training_rows,
             "missing_rewards": self.missing_rewards.to_dict(float),
             "logged": self.logged.to_dict(),
             "policies": {policy.title: policy.to_dict() for policy in self.policies},
+            "differences": [difference.to_dict() for difference in self.differences],
             "warnings": list(self.warnings),
         }
 

@@ -3,9 +3,9 @@
 With correct propensities, weight times reward has the policy's value as its conditional expectation in every row,
 whatever happened before; weight times (1 - reward) has 1 minus the value. Both are non-negative, so each has a
 lower confidence sequence by the empirical Bernstein supermartingale (Fan's inequality, as in Howard et al. 2021
-and Waudby-Smith et al., *Anytime-valid off-policy inference for contextual bandits*, 2022): it needs no bound on the
-weights, and allows for logging policies that learn. The second one gives the upper bound of the value. Arms that
-the log never shows count as 0 in the lower bound and as 1 in the upper one by themselves.
+and Waudby-Smith et al., *Anytime-valid off-policy inference for contextual bandits*, 2022): it needs no bound on
+the weights, and allows for logging policies that learn. The second one gives the upper bound of the value. Arms
+that the log never shows count as 0 in the lower bound and as 1 in the upper one by themselves.
 """
 
 from __future__ import annotations

@@ -21,12 +21,14 @@ class SlateLog:
     slate : array of int, shape (n_rows,)
         The id of the slate.
     position : array of int, shape (n_rows,)
-        The position in the slate, from 0 and without gaps. Slates may have different lengths.
+        The position in the slate, from `first_position` on and without gaps. Slates may have different lengths.
     reward : array of shape (n_rows,)
         The reward of the position, for example 1 for a click.
     position_weight : array of shape (n_positions,), optional
         The weight of each position in the reward of a slate, `sum of position_weight x reward`; 1 by default.
         `1 / log2(position + 2)` makes it the discounted cumulative gain (DCG).
+    first_position : int
+        The number of the first position.
 
     Attributes
     ----------
@@ -49,9 +51,14 @@ class SlateLog:
     """
 
     def __init__(
-        self, slate: ArrayLike, position: ArrayLike, reward: ArrayLike, position_weight: ArrayLike | None = None
+        self,
+        slate: ArrayLike,
+        position: ArrayLike,
+        reward: ArrayLike,
+        position_weight: ArrayLike | None = None,
+        first_position: int = 0,
     ) -> None:
-        self.rows, self.order = SlateRows.from_arrays(slate, position)
+        self.rows, self.order = SlateRows.from_arrays(slate, position, first_position)
         unsorted = as_vector("reward", reward)
         check_lengths(slate=self.order, reward=unsorted)
         self.reward = unsorted[self.order]

@@ -46,20 +46,20 @@ class SlateRows:
     position: Ints
 
     @classmethod
-    def from_arrays(cls, slate: ArrayLike, position: ArrayLike) -> tuple[SlateRows, Ints]:
-        """Return the sorted rows, and the indices that sort the given ones."""
+    def from_arrays(cls, slate: ArrayLike, position: ArrayLike, first: int = 0) -> tuple[SlateRows, Ints]:
+        """Return the sorted rows, and the indices that sort the given ones; given positions begin with `first`."""
         unsorted, positions = as_integers("slate", slate), as_integers("position", position)
         check_lengths(slate=unsorted, position=positions)
         order = np.lexsort((positions, unsorted))
         ids, start, length = np.unique(unsorted[order], return_index=True, return_counts=True)
-        rows = cls(ids, start, length, positions[order])
+        rows = cls(ids, start, length, positions[order] - first)
         is_wrong = rows.position != np.arange(len(order)) - np.repeat(start, length)
         if is_wrong.any():
-            first = rows.number()[is_wrong][0]
-            got = rows.position[start[first] :][: min(length[first], 10)].tolist()
+            slate_number = rows.number()[is_wrong][0]
+            got = positions[order][start[slate_number] :][: min(length[slate_number], 10)].tolist()
             raise ValueError(
-                f"position must be 0, 1, 2, ... in each slate, without gaps or repetitions, got {got} in slate "
-                f"{ids[first]}; leave out whole slates, not single rows"
+                f"position must be {first}, {first + 1}, {first + 2}, ... in each slate, without gaps or "
+                f"repetitions, got {got} in slate {ids[slate_number]}; leave out whole slates, not single rows"
             )
         return rows, order
 

@@ -9,7 +9,7 @@ from fairbandits.logs.chunk import Chunk
 from fairbandits.logs.fitting import check_rewards, select_rows
 from fairbandits.ope.evaluation_setup import EvaluationSetup
 from fairbandits.ope.own_policies import PolicyCandidate
-from fairbandits.policies import SufficientStatistics
+from fairbandits.policies import Policy, SufficientStatistics
 
 
 class PolicyTrainer:
@@ -39,7 +39,12 @@ class PolicyTrainer:
         else:
             self._statistics.add(contexts, arm, reward, group)
 
-    def finish(self) -> None:
-        """Learn from the collected statistics."""
+    def merge(self, other: PolicyTrainer) -> None:
+        """Add the statistics of other rows."""
+        if self._statistics is not None and other._statistics is not None:
+            self._statistics += other._statistics
+
+    def finish(self, policy: Policy) -> None:
+        """Let the policy learn from the collected statistics."""
         if self._statistics is not None:
-            self._policy.learn_statistics(self._statistics)
+            policy.learn_statistics(self._statistics)

@@ -57,6 +57,7 @@ def _roles(config: Config, probability: str) -> Roles:
         time="time",
         decision="decision",
         user="user",
+        position="place",
     )
 
 

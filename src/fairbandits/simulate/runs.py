@@ -17,8 +17,8 @@ from typing import Any, TypeVar
 
 from fairbandits.models.threads import one_thread
 from fairbandits.policies import Policy
+from fairbandits.progress import with_progress
 from fairbandits.simulate.model_factory import build_model
-from fairbandits.simulate.progress import with_progress
 from fairbandits.simulate.simulation import simulate
 from fairbandits.simulate.trace import Trace
 from fairbandits.storage import atomic_write

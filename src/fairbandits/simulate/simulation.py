@@ -11,7 +11,7 @@ import numpy as np
 
 from fairbandits.fairness import GroupKey
 from fairbandits.policies import Decision, Policy, Slate
-from fairbandits.simulate.progress import with_progress
+from fairbandits.progress import with_progress
 from fairbandits.simulate.trace import Trace, as_objects
 from fairbandits.validation import check_integer
 from fairbandits.worlds import Visit, World

@@ -17,13 +17,19 @@ _NOTES = (
     "These policies have not been tried on users. Off-policy evaluation estimates their value, the mean "
     "reward per decision, from the decisions of the logging policy: rows on which a policy would have made "
     "the same decision count, and count more the less likely that decision was.",
-    "Doubly robust is the preferred estimator: a reward model predicts the reward of every arm, and the "
-    "logged rewards correct its predictions. SNIPS and IPS (self-normalised and plain inverse propensity "
-    "scoring) use the logged rewards alone. The direct method uses the reward model alone, and its interval "
-    "does not account for a misspecified model. Replay is valid only if the logging policy was uniform. If "
-    "estimators contradict each other beyond their intervals, the propensities or the reward model are wrong.",
-    "Each interval holds by itself, except that the intervals of the gaps between more than two groups hold "
-    "jointly. All are fixed-sample intervals: Student's t with a correction for skewness.",
+    "The first estimator is the one to read: empirical likelihood over users, with a reward model as a control "
+    "variate, joined with the interval by the effective number of users. Its intervals stay within the range of "
+    "rewards and hold where rewards are rare or a few rows count for many. Arms that the log never shows count "
+    "as the lowest reward in its lower bound and as the highest in its upper bound. With anytime-valid intervals, "
+    "a confidence sequence takes its place.",
+    "The others are there to compare. Doubly robust: a reward model predicts the reward of every arm, and the "
+    "logged rewards correct its predictions. SNIPS and IPS (self-normalised and plain inverse propensity scoring) "
+    "use the logged rewards alone. The direct method uses the reward model alone, and its interval does not "
+    "account for a misspecified model. Replay is valid only if the logging policy was uniform. If estimators "
+    "contradict each other beyond their intervals, the propensities or the reward model are wrong. Their "
+    "intervals (Student's t with a correction for skewness) treat rows as independent.",
+    "Each interval holds by itself, except that those of the gaps between more than two groups hold jointly, and "
+    "so do those of the differences between policies.",
     "Policies trained on the earlier part of the log were evaluated on the rest of it, without further learning.",
 )
 
@@ -33,7 +39,7 @@ def evaluation_page(evaluation: Evaluation) -> str:
     sentences = EvaluationSentences(evaluation)
     attributes: list[str | None] = [*evaluation.rows.by_group]
     parts = [
-        f'<p class="lead">{escape(sentences.headline())}</p>',
+        "\n".join(f'<p class="lead">{escape(sentence)}</p>' for sentence in sentences.ranking()),
         *(_figures(evaluation, sentences, attribute) for attribute in attributes or [None]),
         _overview(evaluation, sentences),
         _warnings(evaluation),
@@ -91,9 +97,9 @@ def _overview(evaluation: Evaluation, sentences: EvaluationSentences) -> str:
     headers += [
         f"{quantity} by {attribute}" for attribute in attributes for quantity in ("gap", "worst-off group")
     ]
-    rows = [("the log", _overview_cells(sentences, evaluation.logged, attributes, None))]
+    rows = [("the log", _overview_cells(evaluation, sentences, evaluation.logged, attributes, None))]
     rows += [
-        (policy.title, _overview_cells(sentences, policy.preferred, attributes, policy))
+        (policy.title, _overview_cells(evaluation, sentences, policy.preferred, attributes, policy))
         for policy in evaluation.policies
     ]
     headers.append("effective rows")
@@ -101,12 +107,13 @@ def _overview(evaluation: Evaluation, sentences: EvaluationSentences) -> str:
 
 
 def _overview_cells(
+    evaluation: Evaluation,
     sentences: EvaluationSentences,
     result: EstimatorResult,
     attributes: Iterable[str],
     policy: PolicyEvaluation | None,
 ) -> list[str]:
-    improvement = "" if policy is None else _cell(sentences, result.improvement.overall)
+    improvement = "" if policy is None else _cell(sentences, evaluation.improvement(policy.title))
     cells = [_cell(sentences, result.value.overall), improvement]
     for attribute in attributes:
         gap, worst = result.largest_gap(attribute), worst_off(result, attribute)

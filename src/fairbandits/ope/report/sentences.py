@@ -5,15 +5,20 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
+from fairbandits.ope.gap_verdict import Conclusion, gap_conclusion
 from fairbandits.ope.results import (
     ESTIMATOR_NAMES,
+    LOGGING_POLICY,
     Estimate,
     EstimatorResult,
     Evaluation,
     PolicyEvaluation,
     PolicyGap,
 )
-from fairbandits.report.phrases import confidence_label, describe_users, number_formatter
+from fairbandits.report.phrases import confidence_label, describe_users, number_formatter, percent
+
+# From this share of unsupported rows on, bounds are given instead of an estimate.
+_UNSUPPORTED_SHARE = 0.01
 
 
 class EvaluationSentences:
@@ -38,27 +43,42 @@ class EvaluationSentences:
         """Return the confidence interval of an estimate."""
         return f"{self.number(estimate.low)} to {self.number(estimate.high)}"
 
-    def headline(self) -> str:
-        """Return the best policy, its value and its first gap."""
+    def ranking(self) -> Iterator[str]:
+        """Yield which policies are better than others, as far as the log can tell."""
         policies = self._evaluation.policies
         known = [policy for policy in policies if policy.preferred.value.overall is not None]
         if not known:
-            return "The log does not support an estimate for these policies: they hardly ever agree with it."
-        best = max(known, key=_value)
+            yield "The log does not support an estimate for these policies: they hardly ever agree with it."
+            return
         if len(policies) == 1:
-            value = f"{best.title} has an estimated value of {self._value(best)}"
-        else:
-            value = (
-                f"Of {len(policies)} policies, {best.title} has the highest estimated value: {self._value(best)}"
+            yield f"{known[0].title} has {self._value(known[0])}"
+            return
+        best = max(known, key=_value)
+        yield f"Of {len(policies)} policies, {best.title} has the highest estimate, {self._value(best)}"
+        yield from self._comparisons()
+
+    def _comparisons(self) -> Iterator[str]:
+        """Yield what is known of the differences between policies."""
+        between = [each for each in self._evaluation.differences if each.second != LOGGING_POLICY]
+        better = [each for each in between if each.estimate.excludes_zero]
+        for each in better:
+            first, second, gain = each.first, each.second, each.estimate
+            if gain.value < 0.0:
+                first, second, gain = second, first, gain.negated()
+            yield (
+                f"{first} is better than {second}, by {self.number(gain.value)} "
+                f"({self.interval_name}: {self.interval(gain)})."
             )
-        return " ".join([value, *list(self._gaps(best))[:1]])
+        open_pairs = [f"{each.first} and {each.second}" for each in between if each not in better]
+        if open_pairs:
+            yield f"The log cannot tell which is better: {'; '.join(open_pairs)}."
 
     def summary(self, policy: PolicyEvaluation) -> Iterator[str]:
-        """Yield the value of a policy, and the gaps between groups."""
+        """Yield the value of a policy, the gaps between groups, and what the required gap says of them."""
         if policy.preferred.value.overall is None:
             yield f"{policy.title} hardly ever agrees with the log, which supports no estimate of its value."
             return
-        yield f"{policy.title} has an estimated value of {self._value(policy)}"
+        yield f"{policy.title} has {self._value(policy)}"
         yield from self._gaps(policy)
 
     def method(self, policy: PolicyEvaluation) -> str:
@@ -68,33 +88,59 @@ class EvaluationSentences:
             ESTIMATOR_NAMES[name] for name in ESTIMATOR_NAMES if name in policy.estimates and name != preferred
         ]
         also = f" Other estimators: {', '.join(others)}." if others else ""
-        return f"Evaluated {policy.training}. Estimator: {ESTIMATOR_NAMES[preferred]}.{also}"
+        units = "users" if self._evaluation.has_users else "rows, because the log does not say who the users are"
+        kind = {
+            "likelihood": f" Intervals hold over {units}.",
+            "confidence_sequence": " Intervals hold at any time.",
+        }
+        interval = kind.get(preferred, "")
+        return f"Evaluated {policy.training}. Estimator: {ESTIMATOR_NAMES[preferred]}.{interval}{also}"
 
     def _gaps(self, policy: PolicyEvaluation) -> Iterator[str]:
-        for attribute in policy.preferred.value.by_group:
-            gap = policy.preferred.largest_gap(attribute)
+        result, required = policy.preferred, self._evaluation.require_gap
+        for attribute in result.value.by_group:
+            gap, worst = result.largest_gap(attribute), worst_off(result, attribute)
             logged = self._evaluation.logged.largest_gap(attribute)
             if gap is not None and logged is not None:
                 yield f"{self._policy_gap(gap)}; in the log, {self._logged_gap(logged)}."
+            if gap is not None and worst is not None:
+                value = f"{self.number(worst[1].value)} ({self.interval_name}: {self.interval(worst[1])})"
+                yield f"The worst-off group by {attribute} would be {worst[0]}, with {value}."
+            if required is not None:
+                yield self._verdict(gap_conclusion(result, attribute, required), attribute, required)
+
+    @staticmethod
+    def _verdict(conclusion: Conclusion, attribute: str, required: float) -> str:
+        if conclusion == "within":
+            return f"The gap by {attribute} is within the required {required:g}."
+        if conclusion == "beyond":
+            return f"The gap by {attribute} exceeds the required {required:g}."
+        return f"The log cannot tell whether the gap by {attribute} is within the required {required:g}."
 
     def _value(self, policy: PolicyEvaluation) -> str:
-        result = policy.preferred
-        value, improvement = result.value.overall, result.improvement.overall
-        logged = self._evaluation.logged.value.overall
+        value, logged = policy.preferred.value.overall, self._evaluation.logged.value.overall
         if value is None or logged is None:
-            return "unknown size."
-        text = f"{self.number(value.value)} reward per decision ({self.interval_name}: {self.interval(value)})"
+            return "a value of unknown size."
         log = f"the log's {self.number(logged.value)}"
-        if improvement is None:
+        if policy.unsupported.overall >= _UNSUPPORTED_SHARE:
+            text = (
+                f"a value of {self.interval(value)} ({self.interval_name}): the log says nothing about the arms "
+                f"that it would choose in {percent(policy.unsupported.overall)} of the rows"
+            )
+        else:
+            interval = f"({self.interval_name}: {self.interval(value)})"
+            text = f"an estimated value of {self.number(value.value)} reward per decision {interval}"
+        change = self._evaluation.improvement(policy.title)
+        if change is None:
             return f"{text}, compared with {log}."
-        if not improvement.excludes_zero:
+        if not change.excludes_zero:
             return (
                 f"{text}, not detectably different from {log} ({self.interval_name} for the difference: "
-                f"{self.interval(improvement)})."
+                f"{self.interval(change)})."
             )
-        comparison = "more" if improvement.value > 0.0 else "less"
-        low, high = sorted((abs(improvement.low), abs(improvement.high)))
-        difference = f"{self.number(abs(improvement.value))} {comparison} than {log}"
+        comparison = "more" if change.value > 0.0 else "less"
+        low, high = sorted((abs(change.low), abs(change.high)))
+        difference = f"{self.number(abs(change.value))} {comparison} than {log}"
         return f"{text}, {difference} ({self.interval_name}: {self.number(low)} to {self.number(high)})."
 
     def _policy_gap(self, gap: PolicyGap) -> str:

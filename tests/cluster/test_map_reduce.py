@@ -155,13 +155,13 @@ def test_an_invalid_log_raises_the_same_error_on_a_cluster(tmp_path, two_workers
 
 @pytest.mark.parametrize("address", ["tcp://127.0.0.1:1", "here"])
 def test_nobody_answers(monkeypatch, address):
-    monkeypatch.setattr(cluster, "_TIMEOUT", 0.5)
+    monkeypatch.setattr("fairbandits.cluster.connection._TIMEOUT", 0.5)
     with pytest.raises(ValueError, match=f"running Dask scheduler, .*, got '{address}'"):
         cluster.map_reduce(cut, sum, operator.add, address)
 
 
 def test_a_cluster_without_workers(monkeypatch):
-    monkeypatch.setattr(cluster, "_TIMEOUT", 0.5)
+    monkeypatch.setattr("fairbandits.cluster.connection._TIMEOUT", 0.5)
     how = {"host": "127.0.0.1", "n_workers": 0, "dashboard_address": "127.0.0.1:0"}
     with (
         distributed.LocalCluster(**how) as nobody,

@@ -1,0 +1,97 @@
+"""A joblib backend on Dask that raises where joblib's own would wait forever.
+
+joblib's backend hears nothing of tasks whose workers died, nor of a cluster that is gone.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import CancelledError, Future
+from contextlib import contextmanager
+from typing import Any
+
+from joblib._dask import DaskDistributedBackend
+
+from fairbandits.cluster import watch
+from fairbandits.cluster.watch import ClusterWatch, task_error
+
+
+class WatchedDaskBackend(DaskDistributedBackend):  # type: ignore[misc]  # joblib has no types
+    """Runs joblib's batches on a Dask cluster, and passes on every failure.
+
+    Parameters
+    ----------
+    client : distributed.Client
+        The client of the cluster.
+    """
+
+    def __init__(self, client: Any) -> None:
+        super().__init__(client=client)
+        self._pending: set[Future[Any]] = set()
+        self._watch = ClusterWatch(client)
+
+    def look(self) -> OSError | None:
+        """Look at the cluster; if it is gone, end the pending batches with the error, and return it."""
+        failure = self._watch.failure()
+        if failure is not None:
+            for future in list(self._pending):
+                if not future.done():
+                    future.set_exception(failure)
+        return failure
+
+    def effective_n_jobs(self, n_jobs: int) -> int:
+        """Return the number of threads of the cluster; raise if it is gone."""
+        while (failure := self.look()) is None:
+            if self._watch.n_threads:
+                return self._watch.n_threads
+            time.sleep(watch.INTERVAL)
+        raise failure
+
+    def submit(self, func: Any, callback: Callable[[Any], None] | None = None) -> Future[Any]:
+        """Submit a batch. If it fails, the callback gets the exception, which joblib's own backend omits."""
+        future: Future[Any] = super().submit(func, callback)
+        self._pending.add(future)
+
+        def done(future: Future[Any]) -> None:
+            self._pending.discard(future)
+            if callback is not None and (error := future.exception()) is not None:
+                callback(_Failure(error))
+
+        future.add_done_callback(done)
+        return future
+
+    def retrieve_result_callback(self, out: Any) -> Any:
+        """Return the results of a batch, or raise its exception."""
+        if isinstance(out, CancelledError):
+            raise self._watch.scheduler_lost()
+        if isinstance(out, _Failure):
+            raise task_error(out.error)
+        return super().retrieve_result_callback(out)
+
+
+class _Failure:
+    """The exception of a batch."""
+
+    def __init__(self, error: BaseException) -> None:
+        self.error = error
+
+
+@contextmanager
+def watched_backend(client: Any) -> Iterator[WatchedDaskBackend]:
+    """Yield a backend whose cluster is watched meanwhile."""
+    backend = WatchedDaskBackend(client)
+    stop = threading.Event()
+
+    def keep_looking() -> None:
+        while not stop.wait(watch.INTERVAL) and backend.look() is None:
+            pass
+
+    thread = threading.Thread(target=keep_looking, name="fairbandits-cluster", daemon=True)
+    thread.start()
+    try:
+        yield backend
+    finally:
+        stop.set()
+        thread.join()
