@@ -173,13 +173,15 @@ class Certifier:
 
     def _mean(self, units: WeightedUnits) -> BoundedValue:
         terms = units.rewards - units.controls.sum(axis=1)
-        return self._hull(likelihood_interval(units, self._error), terms, units.rows)
+        return self._hull(likelihood_interval(units, self._error), terms, units.rows, lowest=0.0)
 
     def _difference(self, units: WeightedUnits, logged: WeightedUnits) -> BoundedValue:
         terms = units.rewards - units.controls.sum(axis=1) - logged.rewards
-        return self._hull(difference_interval(units, logged, self._error), terms, units.rows)
+        return self._hull(difference_interval(units, logged, self._error), terms, units.rows, lowest=-1.0)
 
-    def _hull(self, interval: tuple[float, float, float], terms: Floats, rows: Floats) -> BoundedValue:
+    def _hull(
+        self, interval: tuple[float, float, float], terms: Floats, rows: Floats, lowest: float
+    ) -> BoundedValue:
         """Return the hull of an interval and of Student's t of the doubly robust terms.
 
         Empirical likelihood is too narrow where few units carry the estimate.
@@ -188,7 +190,8 @@ class Certifier:
         total = float(rows.sum())
         mean = float(terms.sum()) / total
         half = StandardError.of_influences((terms - mean * rows) / total).half_width(self._error)
-        return BoundedValue(value, min(low, mean - half), max(high, mean + half), self._confidence)
+        low, high = max(min(low, mean - half), lowest), min(max(high, mean + half), 1.0)
+        return BoundedValue(value, low, high, self._confidence)
 
 
 def _key(mixture: Mixture, attribute: str, group: int) -> tuple[object, ...]:

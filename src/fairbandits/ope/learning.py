@@ -77,11 +77,11 @@ def learn(
     'fitted policy for 100% of female, 100% of male'
     """
     opened = as_log(log)
-    check_conditions(tolerance, margin, confidence)
-    check_log(opened)
+    _check_conditions(tolerance, margin, confidence)
+    _check_log(opened)
     passes = LogPasses(opened)
     survey = survey_log(passes, 0.0, table)
-    check_groups(opened, survey.groups)
+    _check_groups(opened, survey.groups)
     model = "disjoint" if table is None else "hybrid"
     policy = LinUCB(alpha=0.0, model=model, random_state=seed)
     candidate = PolicyCandidate("fitted policy", policy, is_trained=False)
@@ -131,8 +131,7 @@ def _members(
     return members, certifier.logged(OVERALL)
 
 
-def check_conditions(tolerance: float, margin: float, confidence: float) -> None:
-    """Raise if a condition is invalid."""
+def _check_conditions(tolerance: float, margin: float, confidence: float) -> None:
     if not tolerance > 0.0:
         raise ValueError(f"tolerance must be above 0, got {tolerance!r}")
     if not margin >= 0.0:
@@ -141,8 +140,7 @@ def check_conditions(tolerance: float, margin: float, confidence: float) -> None
         raise ValueError(f"confidence must be above 0.5 and below 1, got {confidence!r}")
 
 
-def check_log(log: Log) -> None:
-    """Raise if a log has no propensities or no groups."""
+def _check_log(log: Log) -> None:
     if log.roles.propensity is None:
         raise LogError(
             f"{log.name}: certified learning needs the propensity of every decision, got a log without; name the "
@@ -152,8 +150,7 @@ def check_log(log: Log) -> None:
         raise LogError(f"{log.name}: certified learning needs groups of users, got none; name a column (--group)")
 
 
-def check_groups(log: Log, groups: GroupIndex) -> None:
-    """Raise if an attribute has fewer than two groups."""
+def _check_groups(log: Log, groups: GroupIndex) -> None:
     for attribute in groups.attributes:
         labels = [*groups.numbers(attribute)]
         if len(labels) < 2:
