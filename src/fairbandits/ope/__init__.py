@@ -1,9 +1,9 @@
 """Off-policy evaluation: the value of other policies, overall and by group, estimated from a log."""
 
-from fairbandits.ope.certification import GroupChange, JointTest
 from fairbandits.ope.certified_learning import CertifiedLearning, FamilyMember
 from fairbandits.ope.evaluation import evaluate
 from fairbandits.ope.family_selection import SelectionEstimates
+from fairbandits.ope.joint_test import GroupChange, JointTest
 from fairbandits.ope.learning import learn
 from fairbandits.ope.mixture import Mixture
 from fairbandits.ope.probability_columns import ProbabilityColumn, ProbabilityColumns

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from fairbandits.arms import ArmId
-from fairbandits.ope.certification import JointTest
 from fairbandits.ope.family_selection import SelectionEstimates
 from fairbandits.ope.group_index import GroupIndex
+from fairbandits.ope.joint_test import JointTest
 from fairbandits.ope.mixture import Mixture
 from fairbandits.ope.results import BoundedValue
 from fairbandits.ope.user_split import PART_NAMES

@@ -8,13 +8,14 @@ from fairbandits.logs.errors import LogError
 from fairbandits.logs.fitting import fit_metadata
 from fairbandits.logs.log import Log, as_log
 from fairbandits.logs.offers import ArmTable
-from fairbandits.ope.certification import Certifier, JointTest
+from fairbandits.ope.certification import Certifier
 from fairbandits.ope.certified_learning import CertifiedLearning, FamilyMember
 from fairbandits.ope.evaluation_setup import EvaluationSettings, EvaluationSetup
 from fairbandits.ope.family_passes import LearningParts, fit_policy, sum_parts
 from fairbandits.ope.family_selection import FamilyPredictor, certification_sequence
 from fairbandits.ope.group_index import OVERALL, GroupIndex
 from fairbandits.ope.joint_conditions import JointConditions
+from fairbandits.ope.joint_test import JointTest
 from fairbandits.ope.log_passes import LogPasses
 from fairbandits.ope.log_survey import survey_log
 from fairbandits.ope.own_policies import PolicyCandidate
