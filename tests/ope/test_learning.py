@@ -136,7 +136,6 @@ def test_invalid_conditions(settings, message):
         ({}, {"sex": ["male"] * 599 + ["female"]}, "at least 10 users for selection, got 1 with sex = female"),
         ({}, {"reward": np.nan}, "needs more rows with a reward"),
         ({}, {"reward": 3.0}, "reward must be between 0 and 1, got 3.0"),
-        ({}, {"propensity": 0.9}, "propensities must fit the arms that were chosen, but arm"),
     ],
 )
 def test_logs_that_cannot_be_used(roles, changes, message):

@@ -9,18 +9,15 @@ from numpy.typing import NDArray
 
 from fairbandits.arms import ArmId
 from fairbandits.audit.unit_index import UnitIndex
-from fairbandits.logs.chunk import Chunk
 from fairbandits.logs.errors import LogError
 from fairbandits.logs.offers import ArmTable, OfferBuilder
 from fairbandits.ope.evaluation_setup import EvaluationSetup
 from fairbandits.ope.family_sums import FamilySums
 from fairbandits.ope.own_policies import PolicyCandidate
-from fairbandits.ope.propensity_check import PropensityCheck
 from fairbandits.ope.training import PolicyTrainer
 from fairbandits.ope.user_split import CERTIFICATION, FITTING, PART_NAMES, SELECTION, assign_parts
 from fairbandits.policies.picker import share_of_best
 
-Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 
@@ -70,39 +67,20 @@ def fit_policy(setup: EvaluationSetup, candidate: PolicyCandidate) -> FittingPas
     """Fit a policy on the fitting part."""
     trainer, users = PolicyTrainer(candidate, setup), UnitIndex()
     counts = np.zeros(len(setup.survey.arms), np.int64)
-    check = PropensityCheck(len(counts))
     for chunk, rows in setup.read():
         counts += np.bincount(rows.arm, minlength=len(counts))
         numbers = np.arange(chunk.first_row, chunk.first_row + len(chunk))
-        # All rows, because those without a reward show arms as well.
-        check.add(chunk.arm.recoded(setup.survey.arm_numbers), _propensities(chunk), numbers)
         if rows.user is not None:
             users.numbers(rows.user, assign_parts(rows.user, rows.numbers).astype(np.int32))
         is_fitting = (assign_parts(chunk.user, numbers) == FITTING) & ~np.isnan(chunk.reward)
         if is_fitting.any():
             trainer.add(chunk, is_fitting)
-    _check_propensities(setup, check)
     trainer.finish(candidate.policy)
     learned = candidate.policy.rounds_learned
     if not learned:
         raise LogError(f"{setup.log.name}: needs more rows with a reward to fit a policy, got none for fitting")
     by_part = np.bincount(users.combinations[users.users != 0], minlength=len(PART_NAMES))
     return FittingPass(learned, tuple(by_part.tolist()) if len(users) else None, counts)
-
-
-def _propensities(chunk: Chunk) -> Floats:
-    assert chunk.propensity is not None  # noqa: S101 - checked before the log is read
-    return chunk.propensity
-
-
-def _check_propensities(setup: EvaluationSetup, check: PropensityCheck) -> None:
-    """Raise if the propensities contradict the arms that were chosen: every test relies on them."""
-    if (found := check.mismatch()) is not None:
-        arm = "arms were" if found.arm is None else f"arm {setup.survey.arms[found.arm]!r} was"
-        raise LogError(
-            f"{setup.log.name}: propensities must fit the arms that were chosen, but {arm} chosen in "
-            f"{found.share:.1%} of the rows instead of {found.expected:.1%}; nothing can be certified with them"
-        )
 
 
 def sum_parts(setup: EvaluationSetup, candidate: PolicyCandidate, fitting: FittingPass) -> LearningParts:
