@@ -140,3 +140,8 @@ def test_the_first_contact_is_measured():
     readings = json.loads(run("first_contact.py", "shared", "catalogue"))
     assert list(readings) == ["import", "first decision", "all kernels"]
     assert readings["all kernels"][0] >= readings["first decision"][0] > 0
+
+
+def test_certified_learning_is_measured():
+    printed = run("certified_learning.py", "--logs", "2", "--rows", "2000", "--worlds", "scarce", "--jobs", "1")
+    assert "scarce  2,000  2  0 (1)" in printed

@@ -5,7 +5,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 from fairbandits import LinUCB
-from fairbandits.__main__ import main
+from fairbandits.cli import main
 from fairbandits.logs import Log, fit
 from fairbandits.ope import evaluate
 from tests.ope.logs import ARMS, make_log

@@ -17,6 +17,7 @@ from fairbandits.cli.evaluate import evaluate
 from fairbandits.cli.export import export
 from fairbandits.cli.fit import fit
 from fairbandits.cli.keys import keys
+from fairbandits.cli.learn import learn
 from fairbandits.cli.reproduce import reproduce
 from fairbandits.cli.sample import sample
 from fairbandits.cli.serve import serve
@@ -24,7 +25,7 @@ from fairbandits.cli.simulate import simulate
 from fairbandits.worlds import DataError
 
 app = typer.Typer(help="Contextual bandits that treat their users fairly.", add_completion=False)
-for command in (reproduce, compare, simulate, data, sample, fit, audit, evaluate, serve, export):
+for command in (reproduce, compare, simulate, data, sample, fit, audit, evaluate, learn, serve, export):
     app.command()(command)
 app.add_typer(keys, name="keys")
 

@@ -89,7 +89,7 @@ def fit(log: Log, policy: Policy, *, table: ArmTable | None = None, cluster: Clu
     learned = policy.rounds_learned - before
     if not learned:
         raise LogError(f"{log.name}: no row has a reward, so there is nothing to learn")
-    policy.metadata |= _metadata(log, encoder, table)
+    policy.metadata |= fit_metadata(log, encoder, table)
     return FitResult(policy, learned, skipped)
 
 
@@ -172,7 +172,8 @@ def _catalogue(table: ArmTable | None) -> dict[str, Any] | None:
     return None if table is None else {**table.encoder.to_dict(), "matches": list(table.matches)}
 
 
-def _metadata(log: Log, encoder: ContextEncoder, table: ArmTable | None) -> dict[str, Any]:
+def fit_metadata(log: Log, encoder: ContextEncoder, table: ArmTable | None) -> dict[str, Any]:
+    """Return the metadata of a fitted policy: how its contexts are encoded."""
     metadata: dict[str, Any] = {"roles": log.roles.to_dict(), "encoder": encoder.to_dict()}
     if table is not None:
         metadata["catalogue"] = _catalogue(table)

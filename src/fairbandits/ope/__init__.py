@@ -1,6 +1,11 @@
 """Off-policy evaluation: the value of other policies, overall and by group, estimated from a log."""
 
+from fairbandits.ope.certified_learning import CertifiedLearning, FamilyMember
 from fairbandits.ope.evaluation import evaluate
+from fairbandits.ope.family_selection import SelectionEstimates
+from fairbandits.ope.joint_test import GroupChange, JointTest
+from fairbandits.ope.learning import learn
+from fairbandits.ope.mixture import Mixture
 from fairbandits.ope.probability_columns import ProbabilityColumn, ProbabilityColumns
 from fairbandits.ope.results import (
     BoundedValue,
@@ -17,13 +22,19 @@ from fairbandits.ope.value_estimate import ValueEstimate
 
 __all__ = [
     "BoundedValue",
+    "CertifiedLearning",
     "EstimatorResult",
     "Evaluation",
+    "FamilyMember",
+    "GroupChange",
+    "JointTest",
+    "Mixture",
     "PolicyDifference",
     "PolicyEvaluation",
     "PolicyGap",
     "ProbabilityColumn",
     "ProbabilityColumns",
+    "SelectionEstimates",
     "SlateEstimate",
     "SlateEvaluation",
     "SlatePolicyEvaluation",
@@ -31,4 +42,5 @@ __all__ = [
     "ValueEstimate",
     "evaluate",
     "evaluate_slates",
+    "learn",
 ]

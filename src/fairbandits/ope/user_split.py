@@ -1,0 +1,38 @@
+"""The split of a log into parts with different users: for fitting, for selection and for certification."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairbandits.logs.byte_kernels import Keys
+from fairbandits.ope.cross_fitting import assign_folds
+
+Ints = NDArray[np.int64]
+
+#: The parts of a log: policies are fitted on the first, chosen on the second, and tested on the third.
+FITTING, SELECTION, CERTIFICATION = range(3)
+#: The names of the parts in reports.
+PART_NAMES = ("fitting", "selection", "certification")
+# The parts of twenty equal shares of the users. Most certify: intervals must be narrower than the tolerance.
+_PARTS = np.array([FITTING] * 5 + [SELECTION] * 3 + [CERTIFICATION] * 12)
+
+
+def assign_parts(users: Keys | None, rows: Ints) -> Ints:
+    """Return the part of each row; all rows of a user are in the same part.
+
+    Parameters
+    ----------
+    users : array of uint64 or None
+        The key of the user of each row, 0 if it is unknown; such a row counts as a user of its own.
+    rows : array of int
+        The row numbers within the log.
+
+    Examples
+    --------
+    >>> np.bincount(assign_parts(None, np.arange(100_000))).tolist()
+    [24830, 15067, 60103]
+    """
+    # Wrapping around keeps keys distinct.
+    keys = rows if users is None else np.where(users != 0, users.astype(np.int64), rows)
+    return np.asarray(_PARTS[assign_folds(keys, len(_PARTS))])
