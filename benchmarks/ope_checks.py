@@ -78,7 +78,8 @@ class World(NamedTuple):
 def softmax(rng: np.random.Generator, strength: float) -> Floats:
     """Return a random policy with a little exploration."""
     scores = np.exp(strength * rng.normal(size=(N_KINDS, N_ARMS)))
-    return 0.9 * scores / scores.sum(axis=1, keepdims=True) + 0.1 / N_ARMS
+    policy: Floats = 0.9 * scores / scores.sum(axis=1, keepdims=True) + 0.1 / N_ARMS
+    return policy
 
 
 def make_world(seed: int, rate: float, logging: float, visits: int = 1) -> World:

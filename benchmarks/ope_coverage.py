@@ -1,7 +1,7 @@
 """Measure how often the intervals of an off-policy evaluation cover the truth, beside those of other libraries.
 
-    python benchmarks/ope_coverage.py            # 1,000 logs per world; about an hour on two cores
-    python benchmarks/ope_coverage.py --quick    # fewer and smaller logs, without other libraries; two minutes
+    python benchmarks/ope_coverage.py            # 1,000 logs per world; about an hour and a half on two cores
+    python benchmarks/ope_coverage.py --quick    # fewer and smaller logs, without other libraries; a minute
     python benchmarks/ope_coverage.py --table    # the table of docs/evaluate.md, from the last results
 
 For every log of a world (see ope_worlds.py) `evaluate` estimates the value of a candidate overall, for each group,
@@ -215,7 +215,8 @@ def main() -> int:
     parser.add_argument("--table", action="store_true", help="print the last results and measure nothing")
     options = parser.parse_args()
     if options.table:
-        print(table(results.read()["ope_coverage"]))
+        cells = results.read()["ope_coverage"]
+        print(table({title: cells[title] for title in worlds() if title in cells}))
         return 0
     logs = options.logs or (100 if options.quick else 1_000)
     cells = {}

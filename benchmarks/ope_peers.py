@@ -63,11 +63,13 @@ def vw_intervals(log: dict[str, Any], rows: Any) -> dict[str, Bounds]:
     for interval in intervals.values():
         for p_log, reward, p_pred in zip(*(column.tolist() for column in columns), strict=True):
             interval.add_example(p_log, reward, p_pred)
-    # Without bounds nothing is known.
-    bounds = {name: interval.get(0.05) for name, interval in intervals.items()}
-    return {
-        name: (0.0 if low is None else low, 1.0 if high is None else high) for name, (low, high) in bounds.items()
-    }
+    return {name: _whole_if_unknown(*interval.get(0.05)) for name, interval in intervals.items()}
+
+
+def _whole_if_unknown(low: float | None, high: float | None) -> Bounds:
+    """Return the bounds, or the whole range where there are none or not a number (more successes than trials)."""
+    bounds = 0.0 if low is None else low, 1.0 if high is None else high
+    return (0.0, 1.0) if np.isnan(bounds).any() else bounds
 
 
 def _import_obp() -> Any:

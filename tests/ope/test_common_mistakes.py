@@ -37,7 +37,7 @@ ERRORS = {
     "the propensities as the policy": (
         lambda log: log,
         ["--policy", "column:propensity"],
-        "column 'propensity' holds the propensities of the logging policy; name the column of the policy to evaluate",
+        "column 'propensity' holds the propensities of the logging policy; name the column of the policy",
     ),
     "rewards outside their range": (
         lambda log: log.assign(reward=1 + 4 * log["reward"]),
@@ -57,7 +57,7 @@ ERRORS = {
     "propensities declared twice": (
         lambda log: log,
         ["--policy", "column:p_new", "--uniform"],
-        "uniform must be False for a log with propensities, got True and column 'propensity'; leave out one of them",
+        "uniform must be False for a log with propensities, got True and column 'propensity'; leave out one",
     ),
     "two policies of the same name": (
         lambda log: log,
