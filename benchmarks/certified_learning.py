@@ -34,7 +34,7 @@ from fairbandits.logs import Log, Roles, read_arms
 from fairbandits.logs.encoder import ContextEncoder
 from fairbandits.logs.offers import ArmTable, OfferBuilder
 from fairbandits.ope import CertifiedLearning, learn
-from fairbandits.ope.certified_learning import FamilyMember
+from fairbandits.ope.certification.certified_learning import FamilyMember
 from fairbandits.worlds import StudentsAndVideos
 from fairbandits.worlds.features import STUDENT_COLUMNS, VIDEO_COLUMNS
 

@@ -22,11 +22,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from fairbandits.ope import EstimatorResult, SlateProbabilities, ValueEstimate, evaluate_slates, slate_estimators
+from fairbandits.ope import EstimatorResult, SlateProbabilities, ValueEstimate, evaluate_slates
 from fairbandits.ope.estimator_sums import EstimatorTerms
 from fairbandits.ope.results import Estimate
-from fairbandits.ope.slate_log import SlateLog
-from fairbandits.ope.slate_results import SLATE_ESTIMATOR_NAMES
+from fairbandits.ope.slates import estimators as slate_estimators
+from fairbandits.ope.slates.results import SLATE_ESTIMATOR_NAMES
+from fairbandits.ope.slates.slate_log import SlateLog
 
 Floats = NDArray[np.float64]
 

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from fairbandits.cli import main
-from tests.ope.slate_logs import make_slates
+from tests.ope.slates.slate_logs import make_slates
 
 
 @pytest.fixture(autouse=True)

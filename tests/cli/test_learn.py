@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from fairbandits.cli import main
-from tests.ope.learning_logs import learning_log
+from tests.ope.certification.learning_logs import learning_log
 
 
 @pytest.fixture(autouse=True)

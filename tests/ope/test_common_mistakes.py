@@ -27,7 +27,8 @@ ERRORS = {
     "probabilities that do not add up": (
         lambda log: log.assign(p_biology=0.5),
         ["--policy", "columns:p_"],
-        "the probabilities in the columns p_* must add up to 1 in every row, got 1.3 in row 1",
+        "the probabilities in the columns p_* (with p_new, arms that the log does not have) must add up to 1 in every "
+        "row, got ",
     ),
     "percentages instead of probabilities": (
         lambda log: log.assign(p_new=100 * log["p_new"]),

@@ -8,8 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fairbandits.ope import estimators, slate_estimators
-from fairbandits.ope.slate_log import SlateLog
+from fairbandits.ope import estimators
+from fairbandits.ope.slates import estimators as slate_estimators
+from fairbandits.ope.slates.slate_log import SlateLog
 
 HERE = Path(__file__).parent
 BENCHMARKS = HERE.parent.parent / "benchmarks"

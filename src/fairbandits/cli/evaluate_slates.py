@@ -12,7 +12,7 @@ from fairbandits.logs import Log
 from fairbandits.ope import SlateEvaluation, SlatePolicyEvaluation, SlateProbabilities
 from fairbandits.ope import evaluate_slates as evaluate_policies
 from fairbandits.ope.report.slate_sentences import SlateSentences
-from fairbandits.ope.slate_results import SLATE_ESTIMATOR_NAMES
+from fairbandits.ope.slates.results import SLATE_ESTIMATOR_NAMES
 from fairbandits.registry import split_list
 
 _EVENTS = ("position", "cascade", "slate")

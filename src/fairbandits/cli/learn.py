@@ -13,7 +13,7 @@ from fairbandits.cli.options import CatalogueOption, OutOption
 from fairbandits.logs import Log, read_arms
 from fairbandits.ope import CertifiedLearning
 from fairbandits.ope import learn as learn_policy
-from fairbandits.ope.certified_learning import POLICY_FILE
+from fairbandits.ope.certification.certified_learning import POLICY_FILE
 from fairbandits.ope.report.learning_sentences import HEADERS, LearningSentences
 
 

@@ -10,12 +10,12 @@ from typing import Any
 from fairbandits.cluster import Cluster
 from fairbandits.logs.log import as_log
 from fairbandits.logs.offers import ArmTable
-from fairbandits.ope import diagnostics
-from fairbandits.ope.candidates import as_candidates
+from fairbandits.ope.candidates.candidate import as_candidates
+from fairbandits.ope.candidates.own_policies import PolicyCandidate
+from fairbandits.ope.checks import diagnostics
 from fairbandits.ope.evaluation_setup import EvaluationSettings, EvaluationSetup
 from fairbandits.ope.log_passes import LogPasses, open_passes
 from fairbandits.ope.log_survey import survey_log
-from fairbandits.ope.own_policies import PolicyCandidate
 from fairbandits.ope.passes import FirstPass, first_pass, model_is_too_large, second_pass
 from fairbandits.ope.policy_sums import estimator_result
 from fairbandits.ope.ranking import compare_policies

@@ -14,7 +14,7 @@ from fairbandits.logs.chunk import Chunk
 from fairbandits.logs.encoder import ContextEncoder
 from fairbandits.logs.log import Log
 from fairbandits.logs.offers import ArmTable, OfferBuilder
-from fairbandits.ope.candidates import Candidate
+from fairbandits.ope.candidates.candidate import Candidate
 from fairbandits.ope.log_passes import LogPasses
 from fairbandits.ope.log_rows import LogRows
 from fairbandits.ope.log_survey import LogSurvey

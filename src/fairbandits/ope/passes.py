@@ -11,6 +11,8 @@ from fairbandits.logs.chunk import Chunk
 from fairbandits.logs.errors import LogError
 from fairbandits.logs.log import Log
 from fairbandits.models import NormalEquations
+from fairbandits.ope.candidates.own_policies import PolicyCandidate
+from fairbandits.ope.checks.propensity_check import PropensityCheck
 from fairbandits.ope.cross_fitting import CrossFittedRidge, assign_folds
 from fairbandits.ope.estimator_sums import EstimatorSums, EstimatorTerms
 from fairbandits.ope.evaluation_setup import EvaluationSetup
@@ -18,10 +20,8 @@ from fairbandits.ope.log_passes import LogPasses, merged
 from fairbandits.ope.log_rows import LogRows, reward_features
 from fairbandits.ope.log_summary import LogSummary
 from fairbandits.ope.log_units import LogUnits
-from fairbandits.ope.own_policies import PolicyCandidate
 from fairbandits.ope.policy_sums import PolicySums
 from fairbandits.ope.propensities import PropensityColumns
-from fairbandits.ope.propensity_check import PropensityCheck
 from fairbandits.ope.training import PolicyTrainer
 
 _FOLDS = 5

@@ -10,10 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairbandits.logs.encoder import Features
-from fairbandits.ope import drift_check, estimators
-from fairbandits.ope.candidates import ArmProbabilities
+from fairbandits.ope import estimators
+from fairbandits.ope.candidates.candidate import ArmProbabilities
+from fairbandits.ope.checks import drift_check
+from fairbandits.ope.checks.drift_check import Drift, find_drift
+from fairbandits.ope.checks.propensity_check import LEVEL, contradiction
 from fairbandits.ope.cross_fitting import CrossFittedRidge, rows_by_value
-from fairbandits.ope.drift_check import Drift, find_drift
 from fairbandits.ope.estimator_sums import EstimatorSums, EstimatorTerms
 from fairbandits.ope.evaluation_setup import EvaluationSetup
 from fairbandits.ope.group_index import OVERALL, GroupIndex
@@ -22,7 +24,6 @@ from fairbandits.ope.headline_estimates import HeadlineEstimates
 from fairbandits.ope.log_rows import LogRows
 from fairbandits.ope.log_summary import LogSummary
 from fairbandits.ope.log_units import Codes, LogUnits, UnitColumns
-from fairbandits.ope.propensity_check import LEVEL, contradiction
 from fairbandits.ope.results import EstimatorResult, GroupedValue, PolicyEvaluation, PolicyGap
 from fairbandits.ope.sequential_headline import SequentialHeadline, SequentialSums
 from fairbandits.ope.value_estimate import ValueEstimate

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairbandits.logs.errors import LogError
+from fairbandits.ope.candidates.probability_columns import ProbabilityColumns
 from fairbandits.ope.log_rows import LogRows
-from fairbandits.ope.probability_columns import ProbabilityColumns
 
 if TYPE_CHECKING:
     from fairbandits.ope.evaluation_setup import EvaluationSetup

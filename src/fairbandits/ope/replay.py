@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from fairbandits.ope.candidates.own_policies import PolicyCandidate
 from fairbandits.ope.estimator_sums import EstimatorSums, EstimatorTerms
 from fairbandits.ope.evaluation_setup import EvaluationSetup
 from fairbandits.ope.log_rows import LogRows
-from fairbandits.ope.own_policies import PolicyCandidate
 
 # The number of rows decided together while no row is accepted: at first, and at most.
 _MIN_BATCH, _MAX_BATCH = 16, 4096

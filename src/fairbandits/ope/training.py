@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 
 from fairbandits.logs.chunk import Chunk
 from fairbandits.logs.fitting import check_rewards, select_rows
+from fairbandits.ope.candidates.own_policies import PolicyCandidate
 from fairbandits.ope.evaluation_setup import EvaluationSetup
-from fairbandits.ope.own_policies import PolicyCandidate
 from fairbandits.policies import Policy, SufficientStatistics
 
 
@@ -45,6 +45,6 @@ class PolicyTrainer:
             self._statistics += other._statistics
 
     def finish(self, policy: Policy) -> None:
-        """Let the policy learn from the collected statistics."""
+        """Train the policy on the collected statistics."""
         if self._statistics is not None:
             policy.learn_statistics(self._statistics)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from html import escape
 
-from fairbandits.ope.certified_learning import CertifiedLearning
+from fairbandits.ope.certification.certified_learning import CertifiedLearning
 from fairbandits.ope.report.learning_sentences import HEADERS, NOTES, LearningSentences
 from fairbandits.report import elements
 from fairbandits.report.page import html_table, render_page

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from fairbandits.ope.certified_learning import CertifiedLearning, FamilyMember
+from fairbandits.ope.certification.certified_learning import CertifiedLearning, FamilyMember
+from fairbandits.ope.certification.user_split import PART_NAMES
 from fairbandits.ope.results import Estimate
-from fairbandits.ope.user_split import PART_NAMES
 from fairbandits.report.phrases import (
     capitalise,
     confidence_label,

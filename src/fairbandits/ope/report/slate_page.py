@@ -9,7 +9,7 @@ from typing import TypeVar
 from fairbandits.categorical import Label
 from fairbandits.ope.report.slate_sentences import SlateSentences
 from fairbandits.ope.results import Estimate, EstimatorResult, GroupedValue
-from fairbandits.ope.slate_results import SLATE_ESTIMATOR_NAMES, SlateEvaluation, SlatePolicyEvaluation
+from fairbandits.ope.slates.results import SLATE_ESTIMATOR_NAMES, SlateEvaluation, SlatePolicyEvaluation
 from fairbandits.report import elements
 from fairbandits.report.page import html_table, render_page
 

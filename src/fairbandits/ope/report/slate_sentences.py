@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from fairbandits.ope.report.sentences import worst_off
 from fairbandits.ope.results import Estimate, EstimatorResult
-from fairbandits.ope.slate_results import SLATE_ESTIMATOR_NAMES, SlateEvaluation, SlatePolicyEvaluation
+from fairbandits.ope.slates.results import SLATE_ESTIMATOR_NAMES, SlateEvaluation, SlatePolicyEvaluation
 from fairbandits.report.phrases import confidence_label, decimals, describe_users, number_formatter
 
 _ASSUMPTIONS = {

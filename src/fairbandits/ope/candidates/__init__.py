@@ -1,0 +1,1 @@
+"""The policies to evaluate, of this library and others."""

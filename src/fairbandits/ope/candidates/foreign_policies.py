@@ -1,0 +1,263 @@
+"""Candidates from elsewhere: functions, models of scikit-learn, policies of obp and learners of Coba."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairbandits.arms import ArmId
+from fairbandits.logs.encoder import Features
+from fairbandits.ope.candidates.candidate import ArmProbabilities, Candidate
+from fairbandits.ope.candidates.probability_columns import check_columns, check_totals
+from fairbandits.ope.log_rows import LogRows
+
+if TYPE_CHECKING:
+    from fairbandits.ope.evaluation_setup import EvaluationSetup
+
+Floats = NDArray[np.float64]
+
+
+class FunctionCandidate(Candidate):
+    """A function of a data frame with the features and groups of users.
+
+    It returns the arm that it chooses for each row, or a data frame with the probability of each arm.
+
+    Parameters
+    ----------
+    title : str
+        The name in reports.
+    function : callable
+        The function.
+    """
+
+    def __init__(self, title: str, function: Callable[[Any], Any]) -> None:
+        super().__init__(title)
+        self._function = function
+
+    def prepare(self, setup: EvaluationSetup) -> None:
+        """Ask for all features and groups."""
+        self.columns = tuple(dict.fromkeys((*setup.log.roles.contexts, *setup.log.roles.groups)))
+
+    def probabilities(self, rows: LogRows, setup: EvaluationSetup) -> ArmProbabilities:
+        """Call the function."""
+        found = self._function(_frame(rows, self.columns))
+        if hasattr(found, "columns"):
+            matrix = np.asarray(found, np.float64)
+            arms: Sequence[Any] = list(found.columns)
+        elif np.ndim(found) == 1:
+            return ArmProbabilities.from_matrix(_chosen_arms(found, rows, setup, self.title), rows)
+        else:
+            raise ValueError(
+                f"{self.title} must return the chosen arm of each row, or a data frame with one column of "
+                f"probabilities per arm, got {type(found).__name__} of shape {np.shape(found)}"
+            )
+        return ArmProbabilities.from_matrix(_by_arm(matrix, arms, rows, setup, self.title), rows)
+
+
+class ClassifierCandidate(Candidate):
+    """A fitted scikit-learn classifier whose classes are arms; it chooses the class that it predicts.
+
+    Parameters
+    ----------
+    title : str
+        The name in reports.
+    model : classifier
+        The classifier.
+    """
+
+    def __init__(self, title: str, model: Any) -> None:
+        super().__init__(title)
+        self._model = _require_fitted(title, model)
+        self.columns, self.needs_contexts = _model_inputs(model)
+
+    def prepare(self, setup: EvaluationSetup) -> None:
+        """Raise if its classes are not arms, or its features are not in the log."""
+        _check_inputs(self, self._model, setup)
+        classes = self._model.classes_.tolist()
+        if not set(classes) & set(setup.survey.arms):
+            raise ValueError(
+                f"{self.title}: the classes must be arms such as {setup.survey.arms[0]!r}, got {classes[:3]}"
+            )
+
+    def probabilities(self, rows: LogRows, setup: EvaluationSetup) -> ArmProbabilities:
+        """Predict the class of each row."""
+        predicted = self._model.predict(_inputs(rows, self.columns))
+        return ArmProbabilities.from_matrix(_chosen_arms(predicted, rows, setup, self.title), rows)
+
+
+class RegressorCandidate(Candidate):
+    """A fitted scikit-learn regressor of the reward; the arm with the highest prediction is chosen.
+
+    One of the model's features must be the arm, under the name that its column has in the log.
+
+    Parameters
+    ----------
+    title : str
+        The name in reports.
+    model : regressor
+        The regressor.
+    """
+
+    def __init__(self, title: str, model: Any) -> None:
+        super().__init__(title)
+        self._model = _require_fitted(title, model)
+        self._features, _ = _model_inputs(model)
+
+    def prepare(self, setup: EvaluationSetup) -> None:
+        """Raise if the arm is not among the model's features, or other features are not in the log."""
+        arm = setup.log.roles.arm
+        if arm not in self._features:
+            raise ValueError(
+                f"{self.title}: a regressor must predict the reward from the arm as well; fit it to a data frame "
+                f"in which {arm!r} is a column, got the features {list(self._features)}"
+            )
+        self.columns = tuple(column for column in self._features if column != arm)
+        check_columns(self, setup)
+
+    def probabilities(self, rows: LogRows, setup: EvaluationSetup) -> ArmProbabilities:
+        """Predict the reward of every arm."""
+        frame = _frame(rows, self.columns)
+        predicted = np.empty((len(rows), len(setup.survey.arms)))
+        for number, arm in enumerate(setup.survey.arms):
+            inputs = frame.assign(**{setup.log.roles.arm: arm})[list(self._features)]
+            predicted[:, number] = self._model.predict(inputs)
+        matrix = np.zeros_like(predicted)
+        matrix[np.arange(len(rows)), predicted.argmax(axis=1)] = 1.0
+        return ArmProbabilities.from_matrix(matrix, rows)
+
+
+class ObpCandidate(Candidate):
+    """A policy of Open Bandit Pipeline, which numbers arms from 0 and takes a matrix of contexts.
+
+    Parameters
+    ----------
+    title : str
+        The name in reports.
+    policy : obp policy
+        An offline learner with `predict`, or a context-free policy with `compute_batch_action_dist`.
+    """
+
+    needs_contexts = True
+
+    def __init__(self, title: str, policy: Any) -> None:
+        super().__init__(title)
+        self._policy = policy
+        if policy.len_list != 1:
+            raise ValueError(f"{title}: len_list must be 1, got {policy.len_list}; evaluate slates as slates")
+
+    def probabilities(self, rows: LogRows, setup: EvaluationSetup) -> ArmProbabilities:
+        """Return its distribution over actions."""
+        if hasattr(self._policy, "predict"):
+            distribution = self._policy.predict(_dense(rows.contexts[0]))
+        else:
+            distribution = self._policy.compute_batch_action_dist(n_rounds=len(rows))
+        arms = range(self._policy.n_actions)
+        return ArmProbabilities.from_matrix(_by_arm(distribution[:, :, 0], arms, rows, setup, self.title), rows)
+
+
+class CobaCandidate(Candidate):
+    """A learner of Coba, which is asked for the probability of each arm, row by row.
+
+    Parameters
+    ----------
+    title : str
+        The name in reports.
+    learner : coba learner
+        The learner; it does not learn during the evaluation.
+    """
+
+    needs_contexts = True
+
+    def __init__(self, title: str, learner: Any) -> None:
+        super().__init__(title)
+        self._learner = learner
+
+    def probabilities(self, rows: LogRows, setup: EvaluationSetup) -> ArmProbabilities:
+        """Return the learner's scores."""
+        arms = list(setup.survey.arms)
+        contexts = [tuple(row) for row in _dense(rows.contexts[0]).tolist()]
+        matrix = np.array([[self._learner.score(context, arms, arm) for arm in arms] for context in contexts])
+        return ArmProbabilities.from_matrix(_by_arm(matrix, arms, rows, setup, self.title), rows)
+
+
+def _chosen_arms(chosen: Any, rows: LogRows, setup: EvaluationSetup, title: str) -> Floats:
+    """Return probabilities of 1 for the chosen arms; rows of arms that the log does not have are zero."""
+    arms = np.asarray(chosen).tolist()
+    if len(arms) != len(rows):
+        raise ValueError(f"{title} must choose one arm per row, got {len(arms):,} for {len(rows):,} rows")
+    numbers = np.array([setup.survey.arm_numbers.get(arm, -1) for arm in arms])
+    if len(rows) and (numbers < 0).all():
+        raise ValueError(
+            f"{title} must choose arms of the log such as {setup.survey.arms[0]!r}, got {arms[0]!r}; write "
+            "arm ids alike in both"
+        )
+    matrix = np.zeros((len(rows), len(setup.survey.arms)))
+    matrix[np.flatnonzero(numbers >= 0), numbers[numbers >= 0]] = 1.0
+    return matrix
+
+
+def _by_arm(matrix: Floats, arms: Sequence[ArmId], rows: LogRows, setup: EvaluationSetup, title: str) -> Floats:
+    """Return probabilities with the columns in the order of the log's arms."""
+    if matrix.shape != (len(rows), len(arms)):
+        raise ValueError(
+            f"{title} must give {len(rows):,} rows of probabilities of {len(arms):,} arms, got shape "
+            f"{matrix.shape}"
+        )
+    if not (matrix >= 0.0).all():
+        raise ValueError(f"probabilities of {title} must be 0 to 1, got {np.min(matrix):g}")
+    check_totals(matrix.sum(axis=1), rows, f"the probabilities of {title}")
+    numbers = np.array([setup.survey.arm_numbers.get(arm, -1) for arm in arms])
+    if (numbers < 0).all():
+        raise ValueError(
+            f"{title} must know arms of the log such as {setup.survey.arms[0]!r}, got {list(arms)[:3]}; write arm "
+            "ids alike in both"
+        )
+    ordered = np.zeros((len(rows), len(setup.survey.arms)))
+    ordered[:, numbers[numbers >= 0]] = matrix[:, numbers >= 0]
+    return ordered
+
+
+def _require_fitted(title: str, model: Any) -> Any:
+    from sklearn.exceptions import NotFittedError  # noqa: PLC0415 - slow to import
+    from sklearn.utils.validation import check_is_fitted  # noqa: PLC0415
+
+    try:
+        check_is_fitted(model)
+    except NotFittedError:
+        raise ValueError(f"{title} must be fitted before it is evaluated; call its fit") from None
+    return model
+
+
+def _model_inputs(model: Any) -> tuple[tuple[str, ...], bool]:
+    """Return the columns that a model needs by name, and whether it takes the encoded features instead."""
+    names = tuple(map(str, getattr(model, "feature_names_in_", ())))
+    return names, not names
+
+
+def _check_inputs(candidate: Candidate, model: Any, setup: EvaluationSetup) -> None:
+    check_columns(candidate, setup)
+    width, expected = setup.encoders[0].width, getattr(model, "n_features_in_", None)
+    if candidate.needs_contexts and expected is not None and expected != width:
+        raise ValueError(
+            f"{candidate.title}: it was fitted to {expected:,} features without names, but the log has {width:,}; "
+            "fit it to a data frame, so that its features are found by name"
+        )
+
+
+def _inputs(rows: LogRows, columns: tuple[str, ...]) -> Any:
+    return _frame(rows, columns) if columns else rows.contexts[0]
+
+
+def _frame(rows: LogRows, columns: tuple[str, ...]) -> Any:
+    try:
+        import pandas as pd  # noqa: PLC0415 - optional
+    except ImportError:
+        raise ImportError("policies that take data frames need pandas: pip install pandas") from None
+    return pd.DataFrame({column: rows.columns[column] for column in columns}, index=rows.numbers)
+
+
+def _dense(contexts: Features) -> Floats:
+    return contexts if isinstance(contexts, np.ndarray) else contexts.toarray()

@@ -1,0 +1,78 @@
+"""Candidates that are policies of this library."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fairbandits.logs.encoder import ContextEncoder
+from fairbandits.ope.candidates.candidate import ArmProbabilities, Candidate
+from fairbandits.ope.log_rows import LogRows
+from fairbandits.policies import Policy
+
+if TYPE_CHECKING:
+    from fairbandits.ope.evaluation_setup import EvaluationSetup
+
+# The number of rows on which the fairness term of a policy is checked.
+_CHECKED_ROWS = 32
+
+
+class PolicyCandidate(Candidate):
+    """A policy of this library.
+
+    Parameters
+    ----------
+    title : str
+        The name in reports.
+    policy : Policy
+        The policy, a copy of its own.
+    is_trained : bool
+        Whether it has learned before; it is then evaluated as it is.
+
+    Attributes
+    ----------
+    has_fairness_term : bool or None
+        Whether the policy's scores depend on the groups' rewards; None before the first rows.
+    """
+
+    needs_contexts = True
+
+    def __init__(self, title: str, policy: Policy, is_trained: bool) -> None:
+        super().__init__(title)
+        self.policy, self.is_trained = policy, is_trained
+        self.encoder = ContextEncoder.of(policy)
+        self.has_fairness_term: bool | None = None
+
+    def prepare(self, setup: EvaluationSetup) -> None:
+        """Raise if the policy was trained on other arms or with another catalogue."""
+        known, arms = self.policy.arms_learned, setup.survey.arms
+        if self.is_trained and known and not set(known) & set(arms):
+            raise ValueError(
+                f"{self.title}: a trained policy must know some of the arms on offer, such as {arms[0]!r} "
+                f"({type(arms[0]).__name__}), got one that knows only others, such as {known[0]!r} "
+                f"({type(known[0]).__name__}); write arm ids alike in both"
+            )
+        if self.encoder is not None and ("catalogue" in self.policy.metadata) != (setup.table is not None):
+            fitted, remedy = ("with", "pass it") if setup.table is None else ("without", "leave it out")
+            raise ValueError(f"{self.title}: it was fitted {fitted} a catalogue of arms; {remedy} (--catalogue)")
+
+    def probabilities(self, rows: LogRows, setup: EvaluationSetup) -> ArmProbabilities:
+        """Return the policy's probabilities, without learning."""
+        offers, encoder = setup.offers(self)
+        labels, contexts = setup.survey.groups.decode(rows.groups), rows.contexts[encoder]
+        if self.has_fairness_term is None:  # checked once, because the policy does not learn here
+            few = offers.offer_many(contexts[:_CHECKED_ROWS], labels[:_CHECKED_ROWS])
+            self.has_fairness_term = bool(self.policy.score(few, labels[:_CHECKED_ROWS]).fairness.any())
+        matrix = self.policy.probabilities(offers.offer_many(contexts, labels), labels)
+        return ArmProbabilities.from_matrix(matrix, rows)
+
+    def fingerprint(self) -> bytes:
+        """Return the parameters and a hash of everything learned; a pickle would have a random id."""
+        return repr((self.title, self.policy, self.policy.checksum(), self.is_trained)).encode()
+
+    @property
+    def state(self) -> str:
+        """The state in which the policy is evaluated, in words."""
+        learned = self.policy.rounds_learned
+        if self.is_trained:
+            return f"as given, trained on {learned:,} rewards"
+        return f"after training on {learned:,} earlier rows" if learned else "untrained"

@@ -1,0 +1,111 @@
+"""Which kind of candidate a policy becomes."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+from pathlib import Path
+from typing import Any
+
+from fairbandits import registry
+from fairbandits.ope.candidates.candidate import Candidate
+from fairbandits.ope.candidates.foreign_policies import (
+    ClassifierCandidate,
+    CobaCandidate,
+    FunctionCandidate,
+    ObpCandidate,
+    RegressorCandidate,
+)
+from fairbandits.ope.candidates.own_policies import PolicyCandidate
+from fairbandits.ope.candidates.probability_columns import ProbabilityColumn, ProbabilityColumns
+from fairbandits.policies import Policy
+
+_COLUMN, _COLUMNS = "column:", "columns:"
+
+
+def as_candidate(policy: Any, seed: int = 0, title: str | None = None) -> Candidate:
+    """Return the candidate for one policy.
+
+    Parameters
+    ----------
+    policy : any
+        Whatever `evaluate` accepts as a policy.
+    seed : int
+        The random seed of policies given by name.
+    title : str, optional
+        The name in reports; by default that of the policy.
+
+    Examples
+    --------
+    >>> as_candidate("LinUCB(alpha=0.1)").title, as_candidate("column:p_new").title
+    ('LinUCB(alpha=0.1)', 'column p_new')
+    """
+    candidate = _convert(policy, seed)
+    if title is not None:
+        candidate.title = title
+    return candidate
+
+
+def is_policy(policy: Any) -> bool:
+    """Return whether an object is one policy rather than several."""
+    return isinstance(policy, str | Path | Policy | Candidate) or _convert_foreign(policy) is not None
+
+
+def _convert(policy: Any, seed: int) -> Candidate:
+    if isinstance(policy, Candidate):
+        return policy
+    if isinstance(policy, Policy):
+        return PolicyCandidate(repr(policy), copy.deepcopy(policy), policy.rounds_learned > 0)
+    if isinstance(policy, str | Path):
+        return _from_text(policy, seed)
+    if (found := _convert_foreign(policy)) is not None:
+        return found
+    raise ValueError(
+        "policy must be a name, a file, a Policy, a function, a classifier or regressor of scikit-learn, a policy "
+        f"of obp, a learner of Coba, or a column of probabilities, got {policy!r} of type {type(policy).__name__}"
+    )
+
+
+def _from_text(policy: str | Path, seed: int) -> Candidate:
+    text = str(policy).strip()
+    if isinstance(policy, Path) or Path(text).suffix == ".safetensors" or Path(text).is_file():
+        return PolicyCandidate(str(policy), Policy.load(policy), is_trained=True)
+    if text.startswith(_COLUMN):
+        return ProbabilityColumn(text.removeprefix(_COLUMN))
+    if text.startswith(_COLUMNS):
+        return ProbabilityColumns(text.removeprefix(_COLUMNS))
+    return PolicyCandidate(text, registry.make_policy(text, seed), is_trained=False)
+
+
+def _convert_foreign(policy: Any) -> Candidate | None:
+    """Return the candidate for a policy of another library; None if it is none.
+
+    Policies of obp and Coba are recognised by their methods, so that neither library is needed.
+    """
+    title = _title(policy)
+    if hasattr(policy, "n_actions") and hasattr(policy, "len_list"):
+        return ObpCandidate(title, policy)
+    if _parameters(getattr(policy, "score", None)) == ["context", "actions", "action"]:
+        return CobaCandidate(title, policy)
+    if hasattr(policy, "fit") and hasattr(policy, "predict"):
+        from sklearn.base import is_classifier, is_regressor  # noqa: PLC0415 - slow to import
+
+        if is_classifier(policy):
+            return ClassifierCandidate(title, policy)
+        if is_regressor(policy):
+            return RegressorCandidate(title, policy)
+    if callable(policy) and not isinstance(policy, type):
+        return FunctionCandidate(title, policy)
+    return None
+
+
+def _title(policy: Any) -> str:
+    name = getattr(policy, "__name__", None)
+    return name if isinstance(name, str) else type(policy).__name__
+
+
+def _parameters(method: Any) -> list[str]:
+    try:
+        return list(inspect.signature(method).parameters)
+    except (TypeError, ValueError):
+        return []

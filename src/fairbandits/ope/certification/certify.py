@@ -1,0 +1,127 @@
+"""Certification: a joint test of the conditions, for members of a family in a sequence that was fixed beforehand.
+
+The joint test of one policy is an intersection-union test: all of its one-sided tests must pass, each at the full
+level. Testing members in a fixed sequence until the first one fails keeps the probability of certifying any policy
+that violates a condition at that level (fixed-sequence testing; Angelopoulos et al., *Learn then test*, 2021).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairbandits.ope.certification.family_sums import FamilySums
+from fairbandits.ope.certification.joint_conditions import JointConditions
+from fairbandits.ope.certification.joint_test import GroupChange, JointTest
+from fairbandits.ope.certification.mixture import Mixture
+from fairbandits.ope.group_index import OVERALL
+from fairbandits.ope.results import BoundedValue, PolicyGap
+from fairbandits.statistics.effective_t import StandardError
+from fairbandits.statistics.empirical_likelihood import WeightedUnits, difference_interval, likelihood_interval
+
+Floats = NDArray[np.float64]
+
+
+class Certifier:
+    """Tests mixtures on the certification part.
+
+    Parameters
+    ----------
+    sums : FamilySums
+        The sums of the certification part.
+    conditions : JointConditions
+        The conditions.
+    """
+
+    def __init__(self, sums: FamilySums, conditions: JointConditions) -> None:
+        self._sums, self._conditions = sums, conditions
+        # Two-sided intervals with twice the error: each bound has the error of a one-sided test.
+        self._error = round(2.0 * conditions.error, 12)
+        self._confidence = round(1.0 - self._error, 12)
+        self._labels = {number: label for _, label, number in conditions.groups.items()}
+        # Members differ in the shares of few groups. An interval is computed once.
+        self._known: dict[tuple[object, ...], BoundedValue] = {}
+
+    def run_sequence(self, mixtures: Sequence[Mixture]) -> list[JointTest]:
+        """Test mixtures until one fails; return the tests."""
+        tests: list[JointTest] = []
+        for mixture in mixtures:
+            tests.append(self.test(mixture))
+            if not tests[-1].passes:
+                break
+        return tests
+
+    def test(self, mixture: Mixture) -> JointTest:
+        """Test one mixture."""
+        conditions, labels = self._conditions, self._labels
+        values = {
+            number: self._value(mixture, attribute, number) for attribute, _, number in conditions.groups.items()
+        }
+        gaps = tuple(
+            PolicyGap(attribute, labels[first], labels[second], values[first].minus(values[second]))
+            for attribute, first, second in conditions.pairs()
+        )
+        changes = tuple(
+            GroupChange(
+                attribute,
+                labels[group],
+                labels[reference],
+                self._improvement(mixture, attribute, group)
+                if group == reference
+                else values[group].minus(self.logged(reference)),
+            )
+            for attribute, group, reference in conditions.comparisons(mixture)
+        )
+        is_fair = all(max(-gap.estimate.low, gap.estimate.high) <= conditions.tolerance for gap in gaps)
+        is_safe = all(change.estimate.low >= -conditions.margin for change in changes)
+        return JointTest(self._value(mixture, "", OVERALL), gaps, changes, is_fair and is_safe)
+
+    def _value(self, mixture: Mixture, attribute: str, group: int) -> BoundedValue:
+        key = ("value", *_key(mixture, attribute, group))
+        if key not in self._known:
+            self._known[key] = self._mean(self._sums.mixed(mixture, group)[0])
+        return self._known[key]
+
+    def _improvement(self, mixture: Mixture, attribute: str, group: int) -> BoundedValue:
+        key = ("improvement", *_key(mixture, attribute, group))
+        if key not in self._known:
+            self._known[key] = self._difference(*self._sums.mixed(mixture, group))
+        return self._known[key]
+
+    def logged(self, group: int) -> BoundedValue:
+        """Return the mean reward of a group under the logging policy."""
+        key = ("logged", group)
+        if key not in self._known:
+            self._known[key] = self._mean(self._sums.logged(group))
+        return self._known[key]
+
+    def _mean(self, units: WeightedUnits) -> BoundedValue:
+        terms = units.rewards - units.controls.sum(axis=1)
+        return self._hull(likelihood_interval(units, self._error), terms, units.rows, lowest=0.0)
+
+    def _difference(self, units: WeightedUnits, logged: WeightedUnits) -> BoundedValue:
+        terms = units.rewards - units.controls.sum(axis=1) - logged.rewards
+        return self._hull(difference_interval(units, logged, self._error), terms, units.rows, lowest=-1.0)
+
+    def _hull(
+        self, interval: tuple[float, float, float], terms: Floats, rows: Floats, lowest: float
+    ) -> BoundedValue:
+        """Return the hull of an interval and of Student's t of the doubly robust terms.
+
+        Empirical likelihood is too narrow where few units carry the estimate.
+        """
+        value, low, high = interval
+        total = float(rows.sum())
+        mean = float(terms.sum()) / total
+        half = StandardError.of_influences((terms - mean * rows) / total).half_width(self._error)
+        low, high = max(min(low, mean - half), lowest), min(max(high, mean + half), 1.0)
+        return BoundedValue(value, low, high, self._confidence)
+
+
+def _key(mixture: Mixture, attribute: str, group: int) -> tuple[object, ...]:
+    """Return a key that mixtures share if they serve the users of a group alike."""
+    if attribute == mixture.attribute:
+        return group, float(mixture.fitted[group]), float(mixture.uniform[group])
+    return group, mixture.fitted.tobytes(), mixture.uniform.tobytes()

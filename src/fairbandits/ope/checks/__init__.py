@@ -1,0 +1,1 @@
+"""Checks of a log and of the estimates from it."""

@@ -1,0 +1,1 @@
+"""Off-policy evaluation of slates with a reward per position."""
