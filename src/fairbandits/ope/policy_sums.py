@@ -75,7 +75,7 @@ class PolicySums:
         self.elsewhere: Floats = np.zeros(n_groups)
         #: Whether the policy's probabilities of all arms are known, not only those of the logged ones.
         self.knows_all_arms = True
-        self.max_weight = 0.0
+        self.max_weight = self._max_probability = 0.0
         self.n_clipped = 0
         self.clipped_weight = 0.0
 
@@ -132,6 +132,7 @@ class PolicySums:
         self.elsewhere += other.elsewhere
         self.knows_all_arms &= other.knows_all_arms
         self.max_weight = max(self.max_weight, other.max_weight)
+        self._max_probability = max(self._max_probability, other._max_probability)
         self.n_clipped += other.n_clipped
         self.clipped_weight += other.clipped_weight
 
@@ -144,6 +145,7 @@ class PolicySums:
         self._summary, self._model, self._units = summary, model, units
 
     def _add_arms(self, rows: LogRows, probabilities: Floats, features: Features | None) -> None:
+        self._max_probability = max(self._max_probability, float(probabilities.max(initial=0.0)))
         elsewhere = _remainder(probabilities)
         for column in rows.groups.T:
             for group, members in rows_by_value(column):
@@ -279,7 +281,8 @@ class PolicySums:
             return SequentialHeadline(self._sequential, confidence)
         if not self.knows_all_arms:
             self._columns.set_multiple(UNSUPPORTED, ROWS, self.unsupported())
-        largest = 1.0 / self._summary.min_propensity
+        probability = self._max_probability if self.knows_all_arms else 1.0
+        largest = max(probability / self._summary.min_propensity, self.max_weight)
         return Headline(self._units, self._columns, largest, confidence, self.max_weight)
 
     def _result(self, name: str, confidence: float) -> EstimatorResult:
