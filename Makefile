@@ -24,7 +24,7 @@ help:
 	@echo "make coverage    line coverage of src, with a floor"
 	@echo "make oldest      the tests with the oldest supported version of every dependency"
 	@echo "make crash       the service, killed twenty times while clients write: is anything lost?"
-	@echo "make simulations how often the intervals of an audit cover the truth, quickly; benchmarks/ has the full ones"
+	@echo "make simulations how often intervals and conclusions are right, quickly; benchmarks/ has the full ones"
 	@echo "make bench       how fast it is beside its peers, measured in one run"
 	@echo "make load        how many decisions a second the service makes, beside an empty endpoint"
 	@echo "make guard       whether the working tree is slower than the previous commit on main"
@@ -76,12 +76,14 @@ reproduce: $(READY)
 	@echo "All tables and figures, 20 seeds: about two minutes on two cores. It can be interrupted, and goes on."
 	$(BIN)/fairbandits reproduce
 
-# The full simulations, 1,000 logs per cell, take hours; docs/audit.md has their results.
+# The full simulations, 1,000 logs per cell, take hours; docs/audit.md, evaluate.md and learn.md have their results.
 simulations: $(READY)
-	@echo "Intervals of audits and certified policies on simulated logs: about four minutes on two cores."
+	@echo "Intervals and conclusions of audits, evaluations and certified learning on simulated logs: about eight minutes."
 	$(BIN)/python benchmarks/audit_coverage.py --quick --logs 100
 	$(BIN)/python benchmarks/audit_decomposition.py --logs 100
 	$(BIN)/python benchmarks/audit_adjusted_coverage.py --logs 50
+	$(BIN)/python benchmarks/ope_coverage.py --quick
+	$(BIN)/python benchmarks/ope_checks.py --logs 30 --quick
 	$(BIN)/python benchmarks/certified_learning.py --quick
 
 bench: $(READY)

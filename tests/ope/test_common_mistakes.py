@@ -27,8 +27,7 @@ ERRORS = {
     "probabilities that do not add up": (
         lambda log: log.assign(p_biology=0.5),
         ["--policy", "columns:p_"],
-        "the probabilities in the columns p_* (with p_new, arms that the log does not have) must add up to 1 in every "
-        "row, got ",
+        "the probabilities in the columns p_* (with p_new, arms that the log does not have) must add up to 1",
     ),
     "percentages instead of probabilities": (
         lambda log: log.assign(p_new=100 * log["p_new"]),

@@ -57,10 +57,10 @@ def test_members_differ_and_name_their_shares():
     members = policy_family(_Means(np.array([[0.4, 0.6, 0.3], [0.5, 0.8, 0.3]])), groups, 0.02)
     titles = [member.title(groups) for member in members]
     assert titles[0] == "logging policy"
-    assert "fitted policy for 100% of female, 100% of male" in titles
+    assert "fitted policy for 100% of female users, 100% of male users" in titles
     assert len({(m.fitted.tobytes(), m.uniform.tobytes()) for m in members}) == len(members)
     mixed = Mixture("sex", np.array([0.0, 0.5, 0.0]), np.array([0.0, 0.0, 0.25]))
-    assert mixed.title(groups) == "fitted policy for 50% of female; uniform policy for 25% of male"
+    assert mixed.title(groups) == "fitted policy for 50% of female users; uniform policy for 25% of male users"
     assert mixed.to_dict(groups)["groups"]["male"] == {"fitted": 0.0, "logging": 0.75, "uniform": 0.25}
 
 

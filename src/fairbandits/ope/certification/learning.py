@@ -75,7 +75,7 @@ def learn(
     >>> frame = pd.DataFrame({"arm": arm, "reward": reward, "propensity": 0.5, "sex": sex})
     >>> result = learn(frame, tolerance=0.05)
     >>> result.certified.title
-    'fitted policy for 100% of female, 100% of male'
+    'fitted policy for 100% of female users, 100% of male users'
     """
     opened = as_log(log)
     _check_conditions(tolerance, margin, confidence)

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairbandits.ope.group_index import GroupIndex
+from fairbandits.report.phrases import describe_users
 
 Floats = NDArray[np.float64]
 
@@ -51,9 +52,11 @@ class Mixture:
     def title(self, groups: GroupIndex) -> str:
         """Return the shares in words; the logging policy serves the rest."""
         texts = []
+        numbers = groups.numbers(self.attribute)
+        users = describe_users([self.attribute], *([label] for label in numbers))
         for name, shares in (("fitted", self.fitted), ("uniform", self.uniform)):
-            numbers = groups.numbers(self.attribute)
-            named = [f"{shares[number]:.1%} of {label}" for label, number in numbers.items() if shares[number]]
+            both = zip(users, numbers.values(), strict=True)
+            named = [f"{shares[number]:.1%} of {text}" for text, number in both if shares[number]]
             if named:
                 texts.append(f"{name} policy for {', '.join(named)}".replace(".0%", "%"))
         return "; ".join(texts) or "logging policy"
