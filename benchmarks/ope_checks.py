@@ -172,7 +172,7 @@ def double_some(propensities: Floats) -> Floats:
 KINDS = {
     "uniform logging policy": (0.4, 0.0, 1, 3_000),
     "non-uniform logging policy": (0.4, 1.0, 1, 3_000),
-    "1% rewards": (0.01, 1.0, 1, 20_000),
+    "2% rewards": (0.02, 1.0, 1, 30_000),
     "20 visits per user": (0.4, 1.0, 20, 6_000),
     "heavy-tailed weights": (0.4, 2.5, 1, 3_000),
 }

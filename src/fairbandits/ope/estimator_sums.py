@@ -31,6 +31,10 @@ _TRIPLE_NUMBER = np.array(
 _FIRST, _SECOND, _THIRD = (np.array(factor) for factor in zip(*_TRIPLES, strict=True))
 
 
+# The variance of equal terms by rounding alone, relative to the sum of their squares.
+_ROUNDING = 1e-12
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class EstimatorTerms:
     """The terms that rows add to the two sums whose ratio is the estimate, and their weights."""
@@ -143,6 +147,8 @@ class EstimatorSums:
         # First-order jackknife: a row with a large weight pulls the estimate towards itself.
         pull = squares[_DENOMINATOR] / denominator - squares[_ONE] / n
         variance = max(float(n / (n - 1.0) * (squares[_ONE] + 2.0 * pull)), 0.0)
+        if variance < _ROUNDING * products[_ONE, _NUMERATOR, _NUMERATOR] / denominator**2:
+            variance = 0.0  # all terms are the same
         third = float(products @ influence @ influence @ influence)
         degrees_of_freedom = max(self.effective_rows(group) - 1.0, 1.0)
         skewness = third / cube if (cube := variance**1.5) else 0.0

@@ -134,6 +134,13 @@ def evaluate(
     own = [candidate for candidate in candidates if isinstance(candidate, PolicyCandidate)]
     if learning and len(own) < len(candidates):
         raise ValueError("learning needs policies of this library, which can learn, got others")
+    if sequential and (learning or cluster is not None):
+        raise ValueError("sequential must not be combined with learning or a cluster, got both")
+    if sequential and not all(candidate.is_trained for candidate in own):
+        raise ValueError(
+            "sequential needs policies that are the same in every evaluation, got an untrained one; train it "
+            "first (fairbandits fit)"
+        )
     if train is None:
         train = 0.0 if learning or all(candidate.is_trained for candidate in own) else 0.5
     if learning and cluster is not None:

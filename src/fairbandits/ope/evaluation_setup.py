@@ -85,6 +85,8 @@ class EvaluationSettings:
             raise ValueError(f"confidence must be between 0 and 1, exclusive, got {self.confidence!r}")
         if self.require_gap is not None and not self.require_gap > 0.0:
             raise ValueError(f"require_gap must be above 0, got {self.require_gap!r}")
+        if self.require_gap is not None and not log.roles.groups:
+            raise ValueError(f"{log.name}: require_gap needs groups; name their columns (--group)")
         as_range(self.reward_range)
 
 

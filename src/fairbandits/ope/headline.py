@@ -17,16 +17,13 @@ from fairbandits.ope.group_index import OVERALL
 from fairbandits.ope.headline_estimates import HeadlineEstimates
 from fairbandits.ope.log_units import LogUnits, UnitColumns
 from fairbandits.ope.results import BoundedValue
+from fairbandits.ope.unit_tables import CONTROL, LOGGED, REWARDS, ROWS, UNSUPPORTED, WEIGHTS, UnitTables
 from fairbandits.statistics.clusters import cluster_means
 from fairbandits.statistics.effective_t import StandardError
 from fairbandits.statistics.empirical_likelihood import WeightedUnits, difference_interval, likelihood_interval
 from fairbandits.statistics.fixed_sample import mean_bounds
 
 Floats = NDArray[np.float64]
-
-#: The variables of a unit: number of rows, weights, weighted rewards, control variate, logged rewards, and the
-#: probability of arms that the log never shows.
-COLUMNS = ROWS, WEIGHTS, REWARDS, CONTROL, LOGGED, UNSUPPORTED = range(6)
 
 
 class Headline(HeadlineEstimates):
@@ -55,67 +52,63 @@ class Headline(HeadlineEstimates):
         observed_weight: float | None = None,
     ) -> None:
         super().__init__(confidence)
-        self._units, self._columns, self._max_weight = units, columns, max_weight
+        self._tables, self._max_weight = UnitTables(units, columns, max_weight), max_weight
         self._observed_weight = max_weight if observed_weight is None else observed_weight
-        # Values by group and error probability: those of gaps are needed several times.
-        self._values: dict[tuple[int, float], BoundedValue | None] = {}
+        # By group, error probability, and whether unknown rewards are received: many estimates need the same.
+        self._bounds: dict[tuple[int, float, bool], BoundedValue] = {}
 
     def value(self, group: int, error: float) -> BoundedValue | None:
         """Return the mean reward in a group, from 0 to 1; None without rows."""
-        if (group, error) not in self._values:
-            self._values[group, error] = self._value(group, error)
-        return self._values[group, error]
+        if not len(self._tables.table(group)):
+            return None
+        return _hull(self._bounded(group, error, False), self._bounded(group, error, True))
 
     def gap(self, first: int, second: int, error: float) -> BoundedValue | None:
         """Return the mean reward of one group minus that of another; None if one has no rows."""
-        one, two = self.value(first, error), self.value(second, error)
-        return None if one is None or two is None else one.minus(two)
-
-    def _value(self, group: int, error: float) -> BoundedValue | None:
-        table = self._table(group)
-        if not len(table):
+        if not len(self._tables.table(first)) or not len(self._tables.table(second)):
             return None
-        unknown = table[:, UNSUPPORTED]
-        lowest = self._bounded(table, np.zeros_like(unknown), error)
-        highest = self._bounded(table, unknown, error) if unknown.any() else lowest
-        value = (lowest.value + highest.value) / 2.0
-        return BoundedValue(value, lowest.low, highest.high, 1.0 - error)
+        # Unknown rewards are not random: they may all be received by one group, and by none of the other.
+        return _hull(
+            self._bounded(first, error, False).minus(self._bounded(second, error, True)),
+            self._bounded(first, error, True).minus(self._bounded(second, error, False)),
+        )
 
     def minus(self, other: Self | None, error: float, group: int = OVERALL) -> BoundedValue | None:
         """Return the mean reward minus that of another policy, or of the logging policy; None without rows."""
-        table = self._table(group)
+        table = self._tables.table(group)
         if not len(table):
             return None
-        theirs = None if other is None else other._table(group)
-        nothing = np.zeros(len(table))
-        unknown = table[:, UNSUPPORTED]
-        also_unknown = nothing if theirs is None else theirs[:, UNSUPPORTED]
+        if other is None:
+            others = [_logging(table)] * 2
+        else:
+            others = [other._weighted(group, received, other._observed_weight) for received in (True, False)]
+        # With the largest possible weights, no policy would be better than another but in very large logs.
+        ours = [self._weighted(group, received, self._observed_weight) for received in (False, True)]
+        return _hull(*(_difference(one, two, error) for one, two in zip(ours, others, strict=True)))
 
-        def bounded(mine: Floats, others: Floats) -> BoundedValue:
-            if other is None or theirs is None:
-                second = _logging(table)
-            else:
-                second = other._weighted(theirs, others, other._observed_weight)
-            # With the largest possible weights, no policy would be better than another but in very large logs.
-            return _difference(self._weighted(table, mine, self._observed_weight), second, error)
-
-        lowest = bounded(nothing, also_unknown)
-        highest = bounded(unknown, nothing) if unknown.any() or also_unknown.any() else lowest
-        value = (lowest.value + highest.value) / 2.0
-        return BoundedValue(value, lowest.low, highest.high, 1.0 - error)
-
-    def _table(self, group: int) -> Floats:
-        return self._columns.totals(*self._units.members(group))
-
-    def _weighted(self, table: Floats, unknown_rewards: Floats, max_weight: float) -> WeightedUnits:
-        weights, rewards = table[:, WEIGHTS] + table[:, UNSUPPORTED], table[:, REWARDS] + unknown_rewards
+    def _weighted(self, group: int, is_received: bool, max_weight: float) -> WeightedUnits:
+        """Return the units of a group; unknown rewards are all received, or none is."""
+        table = self._tables.table(group)
+        weights, rewards = table[:, WEIGHTS] + table[:, UNSUPPORTED], table[:, REWARDS]
+        if is_received:
+            rewards = rewards + table[:, UNSUPPORTED]
         return WeightedUnits(table[:, ROWS], weights, rewards, table[:, [CONTROL]], max_weight)
 
-    def _bounded(self, table: Floats, unknown_rewards: Floats, error: float) -> BoundedValue:
-        units = self._weighted(table, unknown_rewards, self._max_weight)
-        value, low, high = likelihood_interval(units, error)
-        exact_low, exact_high = _effective_bounds(units.weights, units.rewards, error)
-        return BoundedValue(value, min(low, exact_low), max(high, exact_high), 1.0 - error)
+    def _bounded(self, group: int, error: float, is_received: bool) -> BoundedValue:
+        is_received = is_received and bool(self._tables.table(group)[:, UNSUPPORTED].any())
+        key = group, error, is_received
+        if key not in self._bounds:
+            units = self._weighted(group, is_received, self._max_weight)
+            value, low, high = likelihood_interval(units, error)
+            exact_low, exact_high = _effective_bounds(units.weights, units.rewards, error)
+            self._bounds[key] = BoundedValue(value, min(low, exact_low), max(high, exact_high), 1.0 - error)
+        return self._bounds[key]
+
+
+def _hull(lowest: BoundedValue, highest: BoundedValue) -> BoundedValue:
+    """Return the bounds of both, and the middle of both estimates."""
+    value = (lowest.value + highest.value) / 2.0
+    return BoundedValue(value, min(lowest.low, highest.low), max(lowest.high, highest.high), lowest.confidence)
 
 
 def _logging(table: Floats) -> WeightedUnits:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +14,8 @@ from fairbandits.ope.log_rows import LogRows
 from fairbandits.ope.log_survey import LogSurvey
 
 Floats = NDArray[np.float64]
+# If so many rows of an arm are expected and there are none, that is not chance.
+_MIN_EXPECTED = 10.0
 Ints = NDArray[np.int64]
 
 
@@ -54,6 +57,18 @@ class LogSummary:
     def small_propensity(self) -> float:
         """The threshold below which a propensity is small: a tenth of that of a uniform policy."""
         return 0.1 / len(self.survey.arms)
+
+    @cached_property
+    def is_shown(self) -> NDArray[np.bool_]:
+        """Whether the log shows an arm to a group, of shape (n_groups, n_arms).
+
+        An arm that is missing from a group by chance counts as shown: one of which few rows would be expected, if
+        the group were shown it as often as everybody.
+        """
+        share = self.arm_counts[OVERALL] / max(self.arm_counts[OVERALL].sum(), 1)
+        expected = np.outer(self.arm_counts.sum(axis=1), share)
+        is_chance = (expected < _MIN_EXPECTED) & (self.arm_counts[OVERALL] > 0)
+        return np.asarray((self.arm_counts > 0) | is_chance)
 
     @property
     def n_rewards(self) -> int:

@@ -111,10 +111,6 @@ class UnitColumns:
         sums = other._sums[: len(units)]
         self.add(units[: len(sums)], sums, n_units)
 
-    def set_multiple(self, column: int, of: int, factor: float) -> None:
-        """Set a variable to a multiple of another."""
-        self._sums[:, column] = factor * self._sums[:, of]
-
     def totals(self, units: Ints, numbers: Ints) -> Floats:
         """Return the sums of some units, added where they have the same number."""
         if not units.size:

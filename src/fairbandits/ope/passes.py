@@ -152,6 +152,9 @@ def _width(setup: EvaluationSetup) -> int:
 def second_pass(setup: EvaluationSetup, first: FirstPass, passes: LogPasses) -> list[PolicySums]:
     """Read the evaluation rows again, and return the sums of each policy."""
     first = replace(first, trainers=[])  # no longer needed
+    if setup.settings.sequential:
+        # Its predictions must not depend on how the log is split.
+        passes = passes.in_order()
     result = passes.run("second pass", partial(_second_sums, setup=setup, first=first), merged)
     if first.model is not None and result.residuals is not None:
         first.model.merge_residuals(result.residuals)
@@ -220,5 +223,5 @@ def _check_enough_rows(setup: EvaluationSetup, summary: LogSummary) -> None:
     if summary.n_rewards < 2:
         raise LogError(
             f"{setup.log.name}: evaluation needs at least two rows with a reward, got {summary.n_rewards}; "
-            "decrease train"
+            f"{'decrease train' if setup.survey.split.train_share else 'the log needs more'}"
         )

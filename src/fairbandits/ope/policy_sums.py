@@ -14,18 +14,27 @@ from fairbandits.ope import estimators
 from fairbandits.ope.candidates.candidate import ArmProbabilities
 from fairbandits.ope.checks import drift_check
 from fairbandits.ope.checks.drift_check import Drift, find_drift
-from fairbandits.ope.checks.propensity_check import LEVEL, contradiction
 from fairbandits.ope.cross_fitting import CrossFittedRidge, rows_by_value
 from fairbandits.ope.estimator_sums import EstimatorSums, EstimatorTerms
 from fairbandits.ope.evaluation_setup import EvaluationSetup
-from fairbandits.ope.group_index import OVERALL, GroupIndex
-from fairbandits.ope.headline import COLUMNS, CONTROL, LOGGED, REWARDS, ROWS, UNSUPPORTED, WEIGHTS, Headline
+from fairbandits.ope.group_index import OVERALL, GroupIndex, distinct_rows
+from fairbandits.ope.headline import Headline
 from fairbandits.ope.headline_estimates import HeadlineEstimates
 from fairbandits.ope.log_rows import LogRows
 from fairbandits.ope.log_summary import LogSummary
 from fairbandits.ope.log_units import Codes, LogUnits, UnitColumns
 from fairbandits.ope.results import EstimatorResult, GroupedValue, PolicyEvaluation, PolicyGap
 from fairbandits.ope.sequential_headline import SequentialHeadline, SequentialSums
+from fairbandits.ope.unit_tables import (
+    COLUMNS,
+    CONTROL,
+    LOGGED,
+    REWARDS,
+    ROWS,
+    UNSUPPORTED,
+    WEIGHTS,
+    UnitTables,
+)
 from fairbandits.ope.value_estimate import ValueEstimate
 
 Floats = NDArray[np.float64]
@@ -76,6 +85,8 @@ class PolicySums:
         #: Whether the policy's probabilities of all arms are known, not only those of the logged ones.
         self.knows_all_arms = True
         self.max_weight = self._max_probability = 0.0
+        # The largest weight of any arm, if the propensities of all arms are known.
+        self._max_ratio: float | None = None
         self.n_clipped = 0
         self.clipped_weight = 0.0
 
@@ -105,9 +116,9 @@ class PolicySums:
         unit : array of int
             The unit of each row.
         """
+        columns = self._unit_columns(rows, probabilities, shown, predictions)
+        self._columns.add(unit, columns, len(self._units))
         if rows.propensity is not None:
-            columns = self._unit_columns(rows, rows.propensity, probabilities, shown, predictions)
-            self._columns.add(unit, columns, len(self._units))
             if self._sequential is not None:
                 self._sequential.add(columns[:, WEIGHTS], rows.reward, rows.groups)
             self._drift.add(unit, self._drift_columns(rows, columns), len(self._units))
@@ -133,6 +144,8 @@ class PolicySums:
         self.knows_all_arms &= other.knows_all_arms
         self.max_weight = max(self.max_weight, other.max_weight)
         self._max_probability = max(self._max_probability, other._max_probability)
+        if self._max_ratio is not None or other._max_ratio is not None:
+            self._max_ratio = max(self._max_ratio or 0.0, other._max_ratio or 0.0)
         self.n_clipped += other.n_clipped
         self.clipped_weight += other.clipped_weight
 
@@ -171,28 +184,35 @@ class PolicySums:
         return terms
 
     def _unit_columns(
-        self,
-        rows: LogRows,
-        propensity: Floats,
-        probabilities: ArmProbabilities,
-        shown: Floats | None,
-        predictions: Floats | None,
+        self, rows: LogRows, probabilities: ArmProbabilities, shown: Floats | None, predictions: Floats | None
     ) -> Floats:
-        """Return the variables of the headline for each row."""
-        # Not clipped: only then is the mean weight 1.
-        weight = estimators.importance_weights(probabilities.logged, propensity)
+        """Return the variables of the headline for each row; without propensities, weights are zero."""
         columns = np.zeros((len(rows), len(COLUMNS)))
-        columns[:, ROWS], columns[:, WEIGHTS], columns[:, LOGGED] = 1.0, weight, rows.reward
+        columns[:, ROWS], columns[:, LOGGED] = 1.0, rows.reward
+        weight = columns[:, WEIGHTS]
+        if rows.propensity is not None:
+            # Not clipped: only then is the mean weight 1.
+            weight[:] = estimators.importance_weights(probabilities.logged, rows.propensity)
         columns[:, REWARDS] = weight * rows.reward
         if (matrix := probabilities.all_arms) is not None:
-            is_shown = self.arm_counts[OVERALL] > 0 if shown is None else shown > 0.0
-            supported = np.where(is_shown, matrix, 0.0)
+            supported = np.where(self._is_shown(rows, shown), matrix, 0.0)
             columns[:, UNSUPPORTED] = _remainder(supported)
+            if shown is not None:
+                ratio = float((supported / np.where(supported > 0.0, shown, 1.0)).max(initial=0.0))
+                self._max_ratio = max(self._max_ratio or 0.0, ratio)
             if predictions is not None:
                 # Of the doubly robust terms, all but the weighted reward: zero in expectation.
                 chosen = predictions[np.arange(len(rows)), rows.arm]
                 columns[:, CONTROL] = weight * chosen - np.einsum("ij,ij->i", supported, predictions)
         return columns
+
+    def _is_shown(self, rows: LogRows, shown: Floats | None) -> NDArray[np.bool_]:
+        """Return whether the log shows an arm to the groups of a row, or its propensity is positive."""
+        if shown is not None:
+            return np.asarray((shown > 0.0) & (self.arm_counts[OVERALL] > 0))
+        distinct, inverse = distinct_rows(rows.groups)
+        masks = [self._summary.is_shown[row[row >= 0]].all(axis=0) for row in distinct]
+        return np.asarray(masks, bool).reshape(len(distinct), -1)[inverse]
 
     def _drift_columns(self, rows: LogRows, columns: Floats) -> Floats:
         """Return the variables by which the halves of the log are compared."""
@@ -230,60 +250,51 @@ class PolicySums:
         """The number of times each arm was logged, by group."""
         return self._summary.arm_counts
 
-    def mean_weight(self, group: int) -> float:
-        """Return the mean importance weight of a group."""
-        return self._sums["ips"].mean_weight(group)
-
     def drift(self) -> Drift | None:
         """Return the change of the policy's value from the earlier to the later half of the log."""
         return find_drift(self._drift.totals(*self._units.members(OVERALL)))
 
-    def weight_p_value(self, group: int = OVERALL) -> float:
-        """Return the p-value of the mean weight against its expectation; NaN if there are too few rows."""
-        count, weight, square = self._sums["ips"].weight_sums(group)
-        expected = count * self.expected_weight(group)
-        tested = (np.array([value]) for value in (count, weight, square, expected, self.max_weight))
-        return float(contradiction(*tested)[0])
-
-    def expected_weight(self, group: int = OVERALL) -> float:
-        """Return the mean weight that correct propensities and probabilities have in expectation."""
-        return 1.0 - self.unsupported(group) if self.knows_all_arms else 1.0
-
     def largest_share(self) -> float:
         """Return the largest share of the rows that one unit has."""
-        rows = self._columns.totals(*self._units.members(OVERALL))[:, ROWS]
+        rows = self.tables.observed(OVERALL)[:, ROWS]
         return float(rows.max() / rows.sum()) if rows.size else 0.0
 
+    @property
+    def tables(self) -> UnitTables:
+        """The sums of units, by group."""
+        return UnitTables(self._units, self._columns, self._largest_weight)
+
     def unsupported(self, group: int = OVERALL) -> float:
-        """Return the probability with which the policy chooses arms that the log never shows to the group."""
-        if not self.knows_all_arms:
-            return self._missing_weight()
+        """Return the probability with which the policy does what the log does not show to the group."""
+        return (
+            self.tables.unsupported(group) if self.has_propensities else 1.0 - self.tables.expected_weight(group)
+        )
+
+    def never_shown(self, group: int = OVERALL) -> float:
+        """Return the probability with which the policy chooses arms of which the group has no rows."""
         counts = self.arm_counts[group]
-        rows = counts.sum()
         missing = self.arm_probabilities[group][counts == 0].sum() + self.elsewhere[group]
-        return float(missing / rows) if rows else 0.0
+        return float(missing / max(counts.sum(), 1))
 
-    def _missing_weight(self) -> float:
-        """Return by how much the mean weight is below 1, if that is not chance.
+    @property
+    def has_propensities(self) -> bool:
+        """Whether the propensities are known."""
+        return "ips" in self._sums
 
-        If the probabilities of all arms are unknown, this is how much of the policy the log does not show.
-        """
-        if "ips" not in self._sums:
-            return 0.0
-        mean = self.mean_weight(OVERALL)
-        return 1.0 - mean if mean < 1.0 and self.weight_p_value() < LEVEL else 0.0
+    @property
+    def _largest_weight(self) -> float:
+        if self._max_ratio is not None:
+            return max(self._max_ratio, self.max_weight)
+        probability = self._max_probability if self.knows_all_arms else 1.0
+        return max(probability / self._summary.min_propensity, self.max_weight)
 
     def headline(self, confidence: float) -> HeadlineEstimates | None:
         """Return the headline estimates; None without propensities."""
-        if "ips" not in self._sums:
+        if not self.has_propensities:
             return None
         if self._sequential is not None:
             return SequentialHeadline(self._sequential, confidence)
-        if not self.knows_all_arms:
-            self._columns.set_multiple(UNSUPPORTED, ROWS, self.unsupported())
-        probability = self._max_probability if self.knows_all_arms else 1.0
-        largest = max(probability / self._summary.min_propensity, self.max_weight)
-        return Headline(self._units, self._columns, largest, confidence, self.max_weight)
+        return Headline(self._units, self._columns, self._largest_weight, confidence, self.max_weight)
 
     def _result(self, name: str, confidence: float) -> EstimatorResult:
         extra = self._model_variance(self._model) if name == "direct_method" and self._model is not None else None

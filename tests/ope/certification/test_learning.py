@@ -117,7 +117,7 @@ def test_the_saved_policy_knows_its_shares(result, tmp_path):
     [
         ({"tolerance": 0.0}, "tolerance must be above 0, got 0.0"),
         ({"tolerance": float("nan")}, "tolerance must be above 0, got nan"),
-        ({"margin": -0.1}, "margin must be at least 0, got -0.1"),
+        ({"margin": -0.1}, "margin must be a number of at least 0, got -0.1"),
         ({"confidence": 0.5}, "confidence must be above 0.5 and below 1, got 0.5"),
         ({"confidence": 1.0}, "confidence must be above 0.5 and below 1, got 1.0"),
     ],

@@ -74,7 +74,8 @@ def test_unsupported_arms(frame, trained):
     unseen = frame[(frame["sex"] == "male") | (frame["arm"] == "chemistry")]
     evaluation = evaluate(unseen, trained)
     assert evaluation.policies[0].unsupported.by_group["sex"]["female"] > 0.5
-    assert evaluation.policies[0].unsupported.overall == 0.0
+    assert 0.1 < evaluation.policies[0].unsupported.overall < 0.3
+    assert evaluation.policies[0].unsupported.by_group["sex"]["male"] == 0.0
     assert warnings_with(evaluation, "would choose arms that the log never shows to female users in")
     log = Log.open(frame)
     table = read_arms(pd.DataFrame({"arm": [*ARMS, "dance"]}), log)

@@ -45,7 +45,10 @@ class FunctionCandidate(Candidate):
         """Call the function."""
         found = self._function(_frame(rows, self.columns))
         if hasattr(found, "columns"):
-            matrix = np.asarray(found, np.float64)
+            try:
+                matrix = np.asarray(found, np.float64)
+            except (TypeError, ValueError) as error:
+                raise ValueError(f"{self.title} must return probabilities, got others ({error})") from None
             arms: Sequence[Any] = list(found.columns)
         elif np.ndim(found) == 1:
             return ArmProbabilities.from_matrix(_chosen_arms(found, rows, setup, self.title), rows)
@@ -188,8 +191,13 @@ def _chosen_arms(chosen: Any, rows: LogRows, setup: EvaluationSetup, title: str)
     arms = np.asarray(chosen).tolist()
     if len(arms) != len(rows):
         raise ValueError(f"{title} must choose one arm per row, got {len(arms):,} for {len(rows):,} rows")
-    numbers = np.array([setup.survey.arm_numbers.get(arm, -1) for arm in arms])
-    if len(rows) and (numbers < 0).all():
+    try:
+        numbers = np.array([setup.survey.arm_numbers.get(arm, -1) for arm in arms], np.int64)
+    except TypeError:
+        raise ValueError(f"{title} must return the chosen arm of each row, got {arms[0]!r}") from None
+    types = {type(arm) for arm in setup.survey.arms}
+    # Arms that the log does not have are allowed; all of another type are a mistake.
+    if len(rows) and (numbers < 0).all() and not types & {type(arm) for arm in arms}:
         raise ValueError(
             f"{title} must choose arms of the log such as {setup.survey.arms[0]!r}, got {arms[0]!r}; write "
             "arm ids alike in both"

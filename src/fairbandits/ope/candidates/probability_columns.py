@@ -47,10 +47,16 @@ class ProbabilityColumn(Candidate):
     def prepare(self, setup: EvaluationSetup) -> None:
         """Raise if the log does not have the column, or has it in another role."""
         check_columns(self, setup)
-        if self.columns[0] == setup.log.roles.propensity:
+        roles = setup.log.roles
+        if self.columns[0] == roles.propensity:
             raise LogError(
                 f"{setup.log.name}: column {self.columns[0]!r} holds the propensities of the logging policy; name "
                 "the column of the policy to evaluate"
+            )
+        if self.columns[0] in set(roles.columns) - {*roles.contexts, *roles.given}:
+            raise LogError(
+                f"{setup.log.name}: column {self.columns[0]!r} has another role in the log; name the column with "
+                "the policy's probabilities"
             )
 
     def probabilities(self, rows: LogRows, setup: EvaluationSetup) -> ArmProbabilities:
@@ -131,7 +137,7 @@ def check_totals(total: Floats, rows: LogRows, name: str) -> None:
 
 def _read(rows: LogRows, column: str, log: str) -> Floats:
     values = rows.columns[column]
-    if not np.issubdtype(values.dtype, np.number):
+    if not np.issubdtype(values.dtype, np.number) and values.dtype != bool:
         raise LogError(f"{log}: column {column!r} must hold probabilities, got {values[0]!r}")
     numbers = values.astype(np.float64)
     # Sums of rounded probabilities may exceed 1 by a little.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from fairbandits.logs.errors import LogError
@@ -135,8 +136,8 @@ def _members(
 def _check_conditions(tolerance: float, margin: float, confidence: float) -> None:
     if not tolerance > 0.0:
         raise ValueError(f"tolerance must be above 0, got {tolerance!r}")
-    if not margin >= 0.0:
-        raise ValueError(f"margin must be at least 0, got {margin!r}")
+    if not 0.0 <= margin < math.inf:
+        raise ValueError(f"margin must be a number of at least 0, got {margin!r}")
     if not 0.5 < confidence < 1.0:
         raise ValueError(f"confidence must be above 0.5 and below 1, got {confidence!r}")
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from fairbandits.ope.candidates.own_policies import PolicyCandidate
 from fairbandits.ope.checks import drift_check
-from fairbandits.ope.checks.propensity_check import LEVEL
+from fairbandits.ope.checks.propensity_check import LEVEL, PropensityMismatch
 from fairbandits.ope.evaluation_setup import EvaluationSetup
 from fairbandits.ope.group_index import OVERALL
 from fairbandits.ope.log_summary import LogSummary
@@ -130,12 +130,7 @@ def _propensity_warnings(setup: EvaluationSetup, first: FirstPass, learning: boo
             "contain, and the intervals do not include the error of the propensities."
         )
     if (mismatch := first.check.mismatch()) is not None:
-        arm = "all arms together" if mismatch.arm is None else repr(setup.survey.arms[mismatch.arm])
-        yield (
-            f"The propensities do not fit the log: {arm} was chosen in {mismatch.share:.1%} of the rows, where "
-            f"the propensities say {mismatch.expected:.1%}. They are not those with which arms were chosen, or "
-            "arms were not on offer throughout; estimates that use them are not valid."
-        )
+        yield f"The propensities do not fit the log: {_mismatch(setup, mismatch)}"
     if summary.n_small_propensities:
         yield (
             f"{percent(summary.n_small_propensities / summary.n_rewards)} of the propensities are below "
@@ -145,6 +140,22 @@ def _propensity_warnings(setup: EvaluationSetup, first: FirstPass, learning: boo
         )
     if not learning and summary.max_propensity - summary.min_propensity > 1e-9:
         yield "Propensities vary, so the logging policy was not uniform: replay is biased, use other estimators."
+
+
+def _mismatch(setup: EvaluationSetup, mismatch: PropensityMismatch) -> str:
+    """Return what is wrong, and what it means."""
+    if mismatch.arm is None:
+        ratio = mismatch.expected / mismatch.share
+        what = f"arms were chosen {1.0 / ratio:.2g} times as often as they say."
+    else:
+        arm = repr(setup.survey.arms[mismatch.arm])
+        what = f"{arm} was chosen in {mismatch.share:.1%} of the rows, where they say {mismatch.expected:.1%}."
+    if mismatch.share > mismatch.expected:
+        return f"{what} They are not those with which arms were chosen; estimates that use them are not valid."
+    return (
+        f"{what} They are too large, and estimates that use them are not valid; or arms were not offered to all "
+        "users, which the propensities of all arms would show (--propensities)."
+    )
 
 
 def _missing_reward_warnings(setup: EvaluationSetup, summary: LogSummary) -> Iterator[str]:
@@ -163,17 +174,19 @@ def _missing_reward_warnings(setup: EvaluationSetup, summary: LogSummary) -> Ite
 
 
 def _support_warnings(setup: EvaluationSetup, result: PolicyEvaluation, sums: PolicySums) -> Iterator[str]:
+    is_warned = False
     for users, group in _user_groups(setup) if sums.knows_all_arms else ():
-        share = sums.unsupported(group)
+        share = sums.never_shown(group)
         # A warning about all users covers their groups.
-        if share < _UNSUPPORTED_SHARE or (group != OVERALL and sums.unsupported(OVERALL) >= _UNSUPPORTED_SHARE):
+        if share < _UNSUPPORTED_SHARE or is_warned:
             continue
+        is_warned = group == OVERALL
         never = np.flatnonzero(sums.arm_counts[group] == 0)
         arms = [repr(setup.survey.arms[i]) for i in never[np.argsort(-sums.arm_probabilities[group][never])]]
-        examples = ", ".join(arms[:3]) + (", ..." if len(arms) > 3 else "")
+        examples = f" ({', '.join(arms[:3])}{', ...' if len(arms) > 3 else ''})" if arms else ""
         yield (
-            f"{result.title} would choose arms that the log never shows to {users} in {share:.1%} of the rows "
-            f"({examples}), so their value is not identified. The headline counts it as unknown, IPS as zero; "
+            f"{result.title} would choose arms that the log never shows to {users} in {share:.1%} of the rows"
+            f"{examples}, so their value is not identified. The headline counts it as unknown, IPS as zero; "
             "SNIPS leaves these rows out, and the direct method and doubly robust extrapolate."
         )
 
@@ -182,21 +195,21 @@ def _weight_warnings(setup: EvaluationSetup, result: PolicyEvaluation, sums: Pol
     groups = list(_user_groups(setup))
     # Bonferroni over all groups of all policies
     level = LEVEL / (len(groups) * len(setup.candidates))
-    reason = (
+    many = (
         "The propensities are not those of the logging policy, or the probabilities not those of this policy, so "
         "its estimates are not valid."
     )
-    if not sums.knows_all_arms:
-        reason = (
-            "The policy chooses arms that the log never shows, whose rewards are counted as unknown; or the "
-            "propensities or the probabilities are wrong, and its estimates are not valid."
-        )
+    few = (
+        "The policy does what the log does not show, whose rewards count as unknown; or the propensities or the "
+        "probabilities are wrong, and its estimates are not valid."
+    )
+    tables = sums.tables
     for users, group in groups:
-        if sums.weight_p_value(group) < level:
-            expected = sums.expected_weight(group)
+        mean, expected = tables.mean_weight(group), tables.expected_weight(group)
+        if tables.weight_p_value(group) < level:
             yield (
-                f"{result.title}: the mean weight of {users} is {sums.mean_weight(group):.3f}, but {expected:.3f} "
-                f"is expected. {reason}"
+                f"{result.title}: the mean weight of {users} is {mean:.3f}, but {expected:.3f} "
+                f"is expected. {few if mean < expected else many}"
             )
             return
 

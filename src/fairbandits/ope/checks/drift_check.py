@@ -14,7 +14,7 @@ Floats = NDArray[np.float64]
 #: The probability that a stationary log is taken for a drifting one.
 LEVEL = 0.015
 # With fewer effective units there is no test.
-_MIN_UNITS = 50.0
+_MIN_UNITS = 20.0
 
 #: The variables of a unit: rows and doubly robust terms, of all its rows and of those in the later half.
 COLUMNS = ROWS, TERMS, LATER_ROWS, LATER_TERMS = range(4)

@@ -14,11 +14,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from fairbandits.ope.array_validation import Floats, Ints
-from fairbandits.ope.headline import COLUMNS, CONTROL, LOGGED, REWARDS, ROWS, WEIGHTS, Headline
+from fairbandits.ope.headline import Headline
 from fairbandits.ope.log_units import LogUnits, UnitColumns
 from fairbandits.ope.results import Estimate, EstimatorResult, GroupedValue
 from fairbandits.ope.slates.reading import LoggedSlates
 from fairbandits.ope.slates.slate_log import SlateLog
+from fairbandits.ope.unit_tables import COLUMNS, CONTROL, LOGGED, REWARDS, ROWS, WEIGHTS
 
 
 @dataclass(frozen=True, eq=False)
