@@ -42,7 +42,7 @@ ERRORS = {
     "rewards outside their range": (
         lambda log: log.assign(reward=1 + 4 * log["reward"]),
         ["--policy", "column:p_new"],
-        "reward must be between 0 and 1, got 5.0; set reward_range=(lowest, highest) (--reward-range)",
+        "reward must be between 0 and 1, got 5.0; rescale rewards, or evaluate with reward_range=",
     ),
     "arm ids of another type": (
         lambda log: log.assign(arm=[ARMS.index(arm) for arm in log["arm"]]),

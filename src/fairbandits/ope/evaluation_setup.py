@@ -186,8 +186,8 @@ class EvaluationSetup:
         outside = np.flatnonzero((chunk.reward < low) | (chunk.reward > high))
         if outside.size:
             raise chunk.location.error(
-                f"reward must be between {low:g} and {high:g}, got {chunk.reward[outside[0]].item()!r}; set "
-                "reward_range=(lowest, highest) (--reward-range)",
+                f"reward must be between {low:g} and {high:g}, got {chunk.reward[outside[0]].item()!r}; rescale "
+                "rewards, or evaluate with reward_range=(lowest, highest) (--reward-range)",
                 self.log.roles.reward,
                 outside[0],
             )
