@@ -19,7 +19,7 @@ from fairbandits.ope.log_units import LogUnits, UnitColumns
 from fairbandits.ope.results import BoundedValue
 from fairbandits.ope.unit_tables import CONTROL, LOGGED, REWARDS, ROWS, UNSUPPORTED, WEIGHTS, UnitTables
 from fairbandits.statistics.clusters import cluster_means
-from fairbandits.statistics.effective_t import StandardError
+from fairbandits.statistics.effective_t import hull_with_t
 from fairbandits.statistics.empirical_likelihood import WeightedUnits, difference_interval, likelihood_interval
 from fairbandits.statistics.fixed_sample import mean_bounds
 
@@ -79,7 +79,7 @@ class Headline(HeadlineEstimates):
         if not len(table):
             return None
         if other is None:
-            others = [_logging(table)] * 2
+            others = [WeightedUnits.logged(table[:, ROWS], table[:, LOGGED])] * 2
         else:
             others = [other._weighted(group, received, other._observed_weight) for received in (True, False)]
         # With the largest possible weights, no policy would be better than another but in very large logs.
@@ -111,19 +111,11 @@ def _hull(lowest: BoundedValue, highest: BoundedValue) -> BoundedValue:
     return BoundedValue(value, min(lowest.low, highest.low), max(lowest.high, highest.high), lowest.confidence)
 
 
-def _logging(table: Floats) -> WeightedUnits:
-    """Return the units of the logging policy, whose weights are 1."""
-    return WeightedUnits(table[:, ROWS], table[:, ROWS], table[:, LOGGED], np.empty((len(table), 0)), 1.0)
-
-
 def _difference(first: WeightedUnits, second: WeightedUnits, error: float) -> BoundedValue:
     """Return the hull of the intervals by empirical likelihood and by Student's t of the doubly robust terms."""
-    value, low, high = difference_interval(first, second, error)
-    terms = first.rewards - first.controls.sum(axis=1) - second.rewards + second.controls.sum(axis=1)
-    total = float(first.rows.sum())
-    mean = float(terms.sum()) / total
-    half = StandardError.of_influences((terms - mean * first.rows) / total).half_width(error)
-    return BoundedValue(value, max(min(low, mean - half), -1.0), min(max(high, mean + half), 1.0), 1.0 - error)
+    interval = difference_interval(first, second, error)
+    found = hull_with_t(interval, first.terms - second.terms, first.rows, error, (-1.0, 1.0))
+    return BoundedValue(*found, 1.0 - error)
 
 
 def _effective_bounds(weights: Floats, rewards: Floats, error: float) -> tuple[float, float]:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairbandits.logs.errors import LogError
-from fairbandits.ope.candidates.probability_columns import ProbabilityColumns
+from fairbandits.ope.candidates.probability_columns import TOLERANCE, ProbabilityColumns
 from fairbandits.ope.log_rows import LogRows
 
 if TYPE_CHECKING:
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
-# How far two statements of the same propensity may differ: six digits are common.
-_TOLERANCE = 1e-4
 _MIN_PROPENSITY = 1e-50
 
 
@@ -90,7 +88,7 @@ class PropensityColumns(Propensities):
                 f"{setup.log.name}: the propensity of the logged arm must be above 0, got {found[wrong[0]]:g} in "
                 f"the columns {self._prefix}* of row {rows.numbers[wrong[0]] + 1:,}"
             )
-        if rows.propensity is not None and (np.abs(found - rows.propensity) > _TOLERANCE).any():
+        if rows.propensity is not None and (np.abs(found - rows.propensity) > TOLERANCE).any():
             row = int(np.argmax(np.abs(found - rows.propensity)))
             raise LogError(
                 f"{setup.log.name}: the propensity of the logged arm must be the same in both places, got "

@@ -52,3 +52,33 @@ class StandardError(NamedTuple):
 
         degrees = max(self.effective_units - 1.0, 1.0)
         return 2.0 * float(stdtr(degrees, -abs(estimate) / self.value)) if self.value else float(estimate == 0.0)
+
+
+def hull_with_t(
+    interval: tuple[float, float, float], terms: Floats, rows: Floats, error: float, bounds: tuple[float, float]
+) -> tuple[float, float, float]:
+    """Return an interval, widened to that of Student's t where few units carry the estimate.
+
+    Parameters
+    ----------
+    interval : tuple of three floats
+        The estimate and its bounds.
+    terms, rows : arrays of shape (units,)
+        The sum of the estimated variable over the rows of each unit, and their number.
+    error : float
+        The error probability.
+    bounds : tuple of two floats
+        The lowest and the highest possible value.
+
+    Examples
+    --------
+    >>> terms = np.tile([0.4, 0.6], 50)
+    >>> value, low, high = hull_with_t((0.5, 0.49, 0.51), terms, np.ones(100), 0.05, (0.0, 1.0))
+    >>> value, round(low, 2), round(high, 2)
+    (0.5, 0.48, 0.52)
+    """
+    value, low, high = interval
+    total = float(rows.sum())
+    mean = float(terms.sum()) / total
+    half = StandardError.of_influences((terms - mean * rows) / total).half_width(error)
+    return value, max(min(low, mean - half), bounds[0]), min(max(high, mean + half), bounds[1])

@@ -46,6 +46,16 @@ class WeightedUnits:
     controls: Floats
     max_weight: float
 
+    @classmethod
+    def logged(cls, rows: Floats, rewards: Floats) -> WeightedUnits:
+        """Return the units of the logging policy, whose weights are 1, given the sums of logged rewards."""
+        return cls(rows, rows, rewards, np.empty((len(rows), 0)), 1.0)
+
+    @property
+    def terms(self) -> Floats:
+        """The doubly robust terms: weighted rewards minus controls."""
+        return np.asarray(self.rewards - self.controls.sum(axis=1))
+
 
 def kish(values: Floats) -> float:
     """Return the effective number of values, `(sum x)^2 / sum x^2`; 0 if all are zero.

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
-# How far probabilities may be from adding up to 1: if they were written with six digits, those of many arms are
-# off by more than the rounding of floats.
-_TOLERANCE = 1e-4
+#: How far probabilities may be from adding up to 1: if they were written with six digits, those of many arms are
+#: off by more than the rounding of floats.
+TOLERANCE = 1e-4
 _ROUNDING = 1e-9
 
 
@@ -129,7 +129,7 @@ def check_columns(candidate: Candidate, setup: EvaluationSetup) -> None:
 
 def check_totals(total: Floats, rows: LogRows, name: str) -> None:
     """Raise if the probabilities of a row do not add up to 1."""
-    wrong = np.flatnonzero(~(np.abs(total - 1.0) <= _TOLERANCE))
+    wrong = np.flatnonzero(~(np.abs(total - 1.0) <= TOLERANCE))
     if wrong.size:
         row = rows.numbers[wrong[0]] + 1
         raise ValueError(f"{name} must add up to 1 in every row, got {total[wrong[0]]:.6g} in row {row:,}")

@@ -9,19 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-from numpy.typing import NDArray
-
 from fairbandits.ope.certification.family_sums import FamilySums
 from fairbandits.ope.certification.joint_conditions import JointConditions
 from fairbandits.ope.certification.joint_test import GroupChange, JointTest
 from fairbandits.ope.certification.mixture import Mixture
 from fairbandits.ope.group_index import OVERALL
 from fairbandits.ope.results import BoundedValue, PolicyGap
-from fairbandits.statistics.effective_t import StandardError
+from fairbandits.statistics.effective_t import hull_with_t
 from fairbandits.statistics.empirical_likelihood import WeightedUnits, difference_interval, likelihood_interval
-
-Floats = NDArray[np.float64]
 
 
 class Certifier:
@@ -98,26 +93,14 @@ class Certifier:
         return self._known[key]
 
     def _mean(self, units: WeightedUnits) -> BoundedValue:
-        terms = units.rewards - units.controls.sum(axis=1)
-        return self._hull(likelihood_interval(units, self._error), terms, units.rows, lowest=0.0)
+        interval = likelihood_interval(units, self._error)
+        found = hull_with_t(interval, units.terms, units.rows, self._error, (0.0, 1.0))
+        return BoundedValue(*found, self._confidence)
 
     def _difference(self, units: WeightedUnits, logged: WeightedUnits) -> BoundedValue:
-        terms = units.rewards - units.controls.sum(axis=1) - logged.rewards
-        return self._hull(difference_interval(units, logged, self._error), terms, units.rows, lowest=-1.0)
-
-    def _hull(
-        self, interval: tuple[float, float, float], terms: Floats, rows: Floats, lowest: float
-    ) -> BoundedValue:
-        """Return the hull of an interval and of Student's t of the doubly robust terms.
-
-        Empirical likelihood is too narrow where few units carry the estimate.
-        """
-        value, low, high = interval
-        total = float(rows.sum())
-        mean = float(terms.sum()) / total
-        half = StandardError.of_influences((terms - mean * rows) / total).half_width(self._error)
-        low, high = max(min(low, mean - half), lowest), min(max(high, mean + half), 1.0)
-        return BoundedValue(value, low, high, self._confidence)
+        interval = difference_interval(units, logged, self._error)
+        found = hull_with_t(interval, units.terms - logged.terms, units.rows, self._error, (-1.0, 1.0))
+        return BoundedValue(*found, self._confidence)
 
 
 def _key(mixture: Mixture, attribute: str, group: int) -> tuple[object, ...]:

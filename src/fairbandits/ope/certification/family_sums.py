@@ -71,7 +71,7 @@ class FamilySums:
     def logged(self, group: int) -> WeightedUnits:
         """Return the units of a group under the logging policy."""
         table = self._columns.totals(*self._units.members(group))
-        return _logging(table[:, _ROWS], table[:, _LOGGED])
+        return WeightedUnits.logged(table[:, _ROWS], table[:, _LOGGED])
 
     def n_units(self, group: int = OVERALL) -> int:
         """Return the number of users, or of rows of unknown users, in a group."""
@@ -92,7 +92,7 @@ class FamilySums:
         of_user.add(numbers.astype(np.int32), np.hstack([table[:, : _LOGGED + 1], mixed]), n_users)
         rows, logged, weights, rewards, control = of_user.totals(np.arange(n_users), np.arange(n_users)).T
         top = float(mixture.max_weights(self.min_propensity, self.n_arms)[np.unique(of_unit)].max())
-        return WeightedUnits(rows, weights, rewards, control[:, None], top), _logging(rows, logged)
+        return WeightedUnits(rows, weights, rewards, control[:, None], top), WeightedUnits.logged(rows, logged)
 
     def means(self, group: int) -> Floats:
         """Return the doubly robust estimates in a group of the logging, the fitted and the uniform policy."""
@@ -107,8 +107,3 @@ class FamilySums:
         for number in self._groups.numbers(attribute).values():
             of_unit[self._units.members(number)[0]] = number
         return of_unit
-
-
-def _logging(rows: Floats, rewards: Floats) -> WeightedUnits:
-    """Return units of the logging policy, whose weights are 1."""
-    return WeightedUnits(rows, rows, rewards, np.empty((len(rows), 0)), 1.0)
