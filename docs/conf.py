@@ -8,6 +8,7 @@ copyright = "2026, " + author
 version = release = metadata.version("fairbandits")
 
 extensions = ["sphinx.ext.autodoc", "sphinx.ext.mathjax", "numpydoc", "myst_parser"]
+myst_heading_anchors = 3
 myst_enable_extensions = ["dollarmath"]
 exclude_patterns = ["_build"]
 html_theme = "alabaster"

@@ -72,8 +72,8 @@ def evaluate(
     uniform : bool
         Declares that a log without propensities comes from a uniform policy.
     propensities : str, optional
-        The beginning of the names of columns with the propensities of all arms: with "mu_", that of arm "biology"
-        is "mu_biology". Without it, the log's column of the logged arm's propensity is used.
+        The beginning of the names of columns with the propensities of all arms: with `"mu_"`, that of arm
+        "biology" is `"mu_biology"`. Without it, the log's column of the logged arm's propensity is used.
     estimate_propensities : bool
         Whether to estimate the propensities of a log that has none, by a logistic regression of the arm on the
         user's features and groups. Estimates are then biased if the logging policy used anything else.

@@ -70,8 +70,8 @@ class ProbabilityColumns(Candidate):
     Parameters
     ----------
     prefix : str
-        The beginning of the names of the columns; the rest is the arm. With the prefix "p_", the column of arm
-        "biology" is "p_biology". An arm without a column is never chosen.
+        The beginning of the names of the columns; the rest is the arm. With the prefix `"p_"`, the column of
+        arm "biology" is `"p_biology"`. An arm without a column is never chosen.
 
     Examples
     --------
