@@ -13,7 +13,8 @@ OLDEST_READY := $(OLDEST)/.ready
 # Tests that call all kernels and are quick without compilation, where hashes warn of their overflow.
 UNCOMPILED := tests/models/kernels tests/contexts/test_catalogue.py tests/fairness/test_group_rewards.py \
   tests/logs/test_csv_files.py tests/audit/test_pair_index.py tests/audit/test_log_sums.py \
-  tests/ope/test_estimator_sums.py tests/policies/test_batch_learning.py
+  tests/ope/test_estimator_sums.py tests/ope/checks/test_propensity_check.py tests/ope/test_sequential_headline.py \
+  tests/statistics/test_empirical_likelihood.py tests/policies/test_batch_learning.py
 
 .PHONY: help test lint unit coverage oldest crash reproduce simulations bench load guard docs clean
 
@@ -23,7 +24,7 @@ help:
 	@echo "make lint        ruff, mypy --strict, import-linter"
 	@echo "make coverage    line coverage of src, with a floor"
 	@echo "make oldest      the tests with the oldest supported version of every dependency"
-	@echo "make crash       the service, killed twenty times while clients write: is anything lost?"
+	@echo "make crash       servers and workers of clusters, killed while they work: is anything lost?"
 	@echo "make simulations how often intervals and conclusions are right, quickly; benchmarks/ has the full ones"
 	@echo "make bench       how fast it is beside its peers, measured in one run"
 	@echo "make load        how many decisions a second the service makes, beside an empty endpoint"
@@ -69,7 +70,7 @@ oldest: $(OLDEST_READY)
 	  $(OLDEST)/bin/python -m pytest -m "not slow" -W default --numprocesses 2 --dist loadfile
 
 crash: $(READY)
-	@echo "Servers on SQLite and PostgreSQL, each killed twenty times while clients write: about two minutes."
+	@echo "Servers on SQLite and PostgreSQL, each killed twenty times while clients write; workers of clusters, killed: three minutes."
 	$(BIN)/python -m pytest -m slow
 
 reproduce: $(READY)

@@ -112,6 +112,7 @@ def die_once(mark):
     return 1
 
 
+@pytest.mark.slow
 def test_a_worker_that_a_nanny_restarts_is_waited_for(folder, monkeypatch):
     monkeypatch.setattr(watch, "GRACE", 60.0)
     with dask_processes(folder) as dask:
@@ -130,6 +131,7 @@ def joblib_on(address, parts):
         return sum(Parallel(n_jobs=-1)(delayed(die_once)(part) for part in parts))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("work", [map_on, joblib_on])
 def test_a_task_that_kills_its_workers(folder, work):
     with dask_processes(folder, allowed_failures=0) as dask:
@@ -141,6 +143,7 @@ def test_a_task_that_kills_its_workers(folder, work):
         assert work(dask.address, [folder / "mark"]) == 1, "one worker is left, and goes on"
 
 
+@pytest.mark.slow
 def test_joblib_goes_on_with_the_workers_that_are_left(folder):
     with dask_processes(folder) as dask:
         dask.add_worker("--no-nanny")

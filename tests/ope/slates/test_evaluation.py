@@ -68,7 +68,7 @@ def test_ips_and_snips_are_those_of_arrays(evaluation, frame, name):
     assert estimate.result.value.overall.value == pytest.approx(estimate.snips.overall, abs=0.01)
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=4, deadline=None)
 @given(seed=st.integers(0, 1_000))
 def test_neither_the_order_of_rows_nor_the_first_position_matters(seed):
     frame = make_slates(60, seed)
