@@ -78,6 +78,10 @@ def test_the_coverage_of_intervals_is_measured():
     assert [output.count(f"| {world} | ") for world in worlds] == [4, 4]
 
 
+def test_the_table_of_coverage_shows_the_results():
+    assert run("ope_coverage.py", "--table").strip() in (ROOT / "docs" / "evaluate.md").read_text()
+
+
 def test_low_coverage_and_wide_intervals_are_failures():
     code = (
         "from ope_coverage import failure\n"

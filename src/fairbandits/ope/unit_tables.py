@@ -71,7 +71,7 @@ class UnitTables:
         weights = table[:, WEIGHTS]
         if not weights.any():
             return math.exp(-expected / self._max_weight)
-        tested = (np.count_nonzero(weights), weights.sum(), weights @ weights, expected, weights.max())
+        tested = (np.count_nonzero(weights), weights.sum(), (weights * weights).sum(), expected, weights.max())
         return float(contradiction(*(np.array([float(value)]) for value in tested))[0])
 
     def _missing_weight(self, group: int) -> float:

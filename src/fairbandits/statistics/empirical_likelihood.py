@@ -65,7 +65,7 @@ def kish(values: Floats) -> float:
     >>> kish(np.array([1.0, 1.0, 0.0])), round(kish(np.array([9.0, 1.0])), 2)
     (2.0, 1.22)
     """
-    squares = float(values @ values)
+    squares = float((values * values).sum())
     return float(values.sum()) ** 2 / squares if squares else 0.0
 
 
