@@ -13,8 +13,8 @@ from fairbandits.logs.labels import first_failing_cast
 
 Floats = NDArray[np.float64]
 
-# Importance weights reach 1 / p, and sums of their third powers must not overflow a float64.
-_MIN_PROPENSITY = 1e-50
+#: Importance weights reach 1 / p, and sums of their third powers must not overflow a float64.
+MIN_PROPENSITY = 1e-50
 
 
 def as_floats(
@@ -45,12 +45,12 @@ def as_propensities(array: Any, column: str, location: Location) -> Floats:
     """Return probabilities in (0, 1]; raise on others and on missing ones."""
     values = as_floats(array, column, location)
     # NaN compares as false, so missing propensities are caught as well.
-    is_valid = (values >= _MIN_PROPENSITY) & (values <= 1.0)
+    is_valid = (values >= MIN_PROPENSITY) & (values <= 1.0)
     if not is_valid.all():
         row = int(np.flatnonzero(~is_valid)[0])
         value = "nothing" if np.isnan(values[row]) else short_repr(values[row].item())
-        is_tiny = 0.0 < values[row] < _MIN_PROPENSITY
-        rule = f"at least {_MIN_PROPENSITY:g}" if is_tiny else "above 0 and at most 1"
+        is_tiny = 0.0 < values[row] < MIN_PROPENSITY
+        rule = f"at least {MIN_PROPENSITY:g}" if is_tiny else "above 0 and at most 1"
         raise location.error(f"propensity must be {rule}, got {value}", column, row)
     return values
 

@@ -11,7 +11,7 @@ from fairbandits.cluster import Cluster
 from fairbandits.logs.log import as_log
 from fairbandits.logs.offers import ArmTable
 from fairbandits.ope.candidates.candidate import as_candidates
-from fairbandits.ope.candidates.own_policies import PolicyCandidate
+from fairbandits.ope.candidates.own_policies import PolicyCandidate, own_candidates
 from fairbandits.ope.checks import diagnostics
 from fairbandits.ope.evaluation_setup import EvaluationSettings, EvaluationSetup
 from fairbandits.ope.log_passes import LogPasses, open_passes
@@ -131,7 +131,7 @@ def evaluate(
         seed=seed,
     )
     settings.check(opened)
-    own = [candidate for candidate in candidates if isinstance(candidate, PolicyCandidate)]
+    own = own_candidates(candidates)
     if learning and len(own) < len(candidates):
         raise ValueError("learning needs policies of this library, which can learn, got others")
     if sequential and (learning or cluster is not None):
@@ -155,7 +155,7 @@ def evaluate(
 
 
 def _evaluate(setup: EvaluationSetup, learning: bool, passes: LogPasses) -> Evaluation:
-    own = [candidate for candidate in setup.candidates if isinstance(candidate, PolicyCandidate)]
+    own = own_candidates(setup.candidates)
     with_model = not learning and any(candidate.knows_all_arms for candidate in setup.candidates)
     is_too_large = with_model and model_is_too_large(setup)
     first = first_pass(setup, with_model and not is_too_large, passes)
@@ -180,15 +180,14 @@ def _evaluate_fixed(setup: EvaluationSetup, first: FirstPass, passes: LogPasses)
     all_sums = second_pass(setup, first, passes)
     results: list[PolicyEvaluation] = []
     warnings = [*diagnostics.fairness_warnings(setup), *diagnostics.user_warnings(setup, all_sums[0])]
+    confidence, headlines = setup.settings.confidence, {}
     for candidate, sums in zip(setup.candidates, all_sums, strict=True):
-        results.append(sums.evaluation(candidate.title, candidate.state, setup.settings.confidence))
+        headline = sums.headline(confidence)
+        if headline is not None:
+            headlines[candidate.title] = headline
+        results.append(sums.evaluation(candidate.title, candidate.state, confidence, headline))
         warnings += diagnostics.policy_warnings(setup, first, results[-1], sums)
-    headlines = {
-        candidate.title: headline
-        for candidate, sums in zip(setup.candidates, all_sums, strict=True)
-        if (headline := sums.headline(setup.settings.confidence)) is not None
-    }
-    return _Results(results, compare_policies(headlines, setup.settings.confidence), warnings)
+    return _Results(results, compare_policies(headlines, confidence), warnings)
 
 
 def _evaluate_learning(

@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 from fairbandits.ope.group_index import OVERALL
 from fairbandits.ope.headline_estimates import HeadlineEstimates
-from fairbandits.ope.log_units import LogUnits, UnitColumns
 from fairbandits.ope.results import BoundedValue
 from fairbandits.ope.unit_tables import CONTROL, LOGGED, REWARDS, ROWS, UNSUPPORTED, WEIGHTS, UnitTables
 from fairbandits.statistics.clusters import cluster_means
@@ -31,29 +30,18 @@ class Headline(HeadlineEstimates):
 
     Parameters
     ----------
-    units : LogUnits
-        The units of the log.
-    columns : UnitColumns
-        The sums of the policy.
-    max_weight : float
-        The largest possible weight.
+    tables : UnitTables
+        The sums of the policy over units.
     confidence : float
         The confidence of each interval; those of the gaps of an attribute hold jointly.
     observed_weight : float, optional
         The largest observed weight; by default the largest possible one.
     """
 
-    def __init__(
-        self,
-        units: LogUnits,
-        columns: UnitColumns,
-        max_weight: float,
-        confidence: float,
-        observed_weight: float | None = None,
-    ) -> None:
+    def __init__(self, tables: UnitTables, confidence: float, observed_weight: float | None = None) -> None:
         super().__init__(confidence)
-        self._tables, self._max_weight = UnitTables(units, columns, max_weight), max_weight
-        self._observed_weight = max_weight if observed_weight is None else observed_weight
+        self._tables = tables
+        self._observed_weight = tables.max_weight if observed_weight is None else observed_weight
         # By group, error probability, and whether unknown rewards are received: many estimates need the same.
         self._bounds: dict[tuple[int, float, bool], BoundedValue] = {}
 
@@ -84,7 +72,9 @@ class Headline(HeadlineEstimates):
             others = [other._weighted(group, received, other._observed_weight) for received in (True, False)]
         # With the largest possible weights, no policy would be better than another but in very large logs.
         ours = [self._weighted(group, received, self._observed_weight) for received in (False, True)]
-        return _hull(*(_difference(one, two, error) for one, two in zip(ours, others, strict=True)))
+        lowest = _difference(ours[0], others[0], error)
+        is_known = not self._has_unknown(group) and (other is None or not other._has_unknown(group))
+        return lowest if is_known else _hull(lowest, _difference(ours[1], others[1], error))
 
     def _weighted(self, group: int, is_received: bool, max_weight: float) -> WeightedUnits:
         """Return the units of a group; unknown rewards are all received, or none is."""
@@ -94,11 +84,14 @@ class Headline(HeadlineEstimates):
             rewards = rewards + table[:, UNSUPPORTED]
         return WeightedUnits(table[:, ROWS], weights, rewards, table[:, [CONTROL]], max_weight)
 
+    def _has_unknown(self, group: int) -> bool:
+        return bool(self._tables.table(group)[:, UNSUPPORTED].any())
+
     def _bounded(self, group: int, error: float, is_received: bool) -> BoundedValue:
-        is_received = is_received and bool(self._tables.table(group)[:, UNSUPPORTED].any())
+        is_received = is_received and self._has_unknown(group)
         key = group, error, is_received
         if key not in self._bounds:
-            units = self._weighted(group, is_received, self._max_weight)
+            units = self._weighted(group, is_received, self._tables.max_weight)
             value, low, high = likelihood_interval(units, error)
             exact_low, exact_high = _effective_bounds(units.weights, units.rewards, error)
             self._bounds[key] = BoundedValue(value, min(low, exact_low), max(high, exact_high), 1.0 - error)

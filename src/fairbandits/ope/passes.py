@@ -11,7 +11,7 @@ from fairbandits.logs.chunk import Chunk
 from fairbandits.logs.errors import LogError
 from fairbandits.logs.log import Log
 from fairbandits.models import NormalEquations
-from fairbandits.ope.candidates.own_policies import PolicyCandidate
+from fairbandits.ope.candidates.own_policies import PolicyCandidate, own_candidates
 from fairbandits.ope.checks.propensity_check import PropensityCheck
 from fairbandits.ope.cross_fitting import CrossFittedRidge, assign_folds
 from fairbandits.ope.estimator_sums import EstimatorSums, EstimatorTerms
@@ -117,8 +117,7 @@ def first_pass(setup: EvaluationSetup, with_model: bool, passes: LogPasses) -> F
 
 
 def _untrained(setup: EvaluationSetup) -> list[PolicyCandidate]:
-    own = (candidate for candidate in setup.candidates if isinstance(candidate, PolicyCandidate))
-    return [candidate for candidate in own if not candidate.is_trained]
+    return [candidate for candidate in own_candidates(setup.candidates) if not candidate.is_trained]
 
 
 def _first_sums(part: Log, setup: EvaluationSetup, with_model: bool) -> FirstPass:
@@ -173,7 +172,7 @@ def _second_sums(part: Log, setup: EvaluationSetup, first: FirstPass) -> SecondP
     model = None if first.model is None else first.model.with_new_residuals()
     groups = setup.survey.groups
     units = LogUnits(setup.survey.rows)
-    all_sums = [PolicySums(setup, first.summary, model, units) for _ in setup.candidates]
+    all_sums = [PolicySums(setup, first.summary, model, units, each.knows_all_arms) for each in setup.candidates]
     has_matrix = setup.propensities.knows_all_arms or any(each.knows_all_arms for each in setup.candidates)
     n_columns = max(len(setup.survey.arms) if has_matrix else 1, model.width if model else 1)
     for _, rows in setup.read():

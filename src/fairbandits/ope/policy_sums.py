@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
 from itertools import combinations
 from typing import Any
 
@@ -60,10 +61,17 @@ class PolicySums:
         The reward model.
     units : LogUnits
         The units of the log.
+    knows_all_arms : bool
+        Whether the policy's probabilities of all arms are known, not only those of the logged ones.
     """
 
     def __init__(
-        self, setup: EvaluationSetup, summary: LogSummary, model: CrossFittedRidge | None, units: LogUnits
+        self,
+        setup: EvaluationSetup,
+        summary: LogSummary,
+        model: CrossFittedRidge | None,
+        units: LogUnits,
+        knows_all_arms: bool,
     ) -> None:
         clip = setup.settings.clip
         self._mean_reward = setup.mean_reward
@@ -82,8 +90,7 @@ class PolicySums:
         self._feature_sums: Floats = np.zeros((n_groups, n_arms, model.width if model else 0))
         #: The sum of the policy's probabilities of arms that are not in the log, by group.
         self.elsewhere: Floats = np.zeros(n_groups)
-        #: Whether the policy's probabilities of all arms are known, not only those of the logged ones.
-        self.knows_all_arms = True
+        self.knows_all_arms = knows_all_arms
         self.max_weight = self._max_probability = 0.0
         # The largest weight of any arm, if the propensities of all arms are known.
         self._max_ratio: float | None = None
@@ -116,16 +123,17 @@ class PolicySums:
         unit : array of int
             The unit of each row.
         """
-        columns = self._unit_columns(rows, probabilities, shown, predictions)
-        self._columns.add(unit, columns, len(self._units))
+        weight = None
         if rows.propensity is not None:
+            weight = estimators.importance_weights(probabilities.logged, rows.propensity)
+        columns = self._unit_columns(rows, weight, probabilities, shown, predictions)
+        self._columns.add(unit, columns, len(self._units))
+        if weight is not None:
             if self._sequential is not None:
-                self._sequential.add(columns[:, WEIGHTS], rows.reward, rows.groups)
+                self._sequential.add(weight, rows.reward, rows.groups)
             self._drift.add(unit, self._drift_columns(rows, columns), len(self._units))
-        for name, terms in self._terms(rows, probabilities, predictions).items():
-            new = EstimatorSums(len(self._groups), self._mean_reward)
-            self._sums.setdefault(name, new).add(terms, rows.reward, rows.groups)
-        self.knows_all_arms = probabilities.all_arms is not None
+        for name, terms in self._terms(rows, weight, probabilities, predictions).items():
+            self._sums_of(name).add(terms, rows.reward, rows.groups)
         if probabilities.all_arms is not None:
             self._add_arms(rows, probabilities.all_arms, features)
 
@@ -136,12 +144,10 @@ class PolicySums:
         if self._sequential is not None and other._sequential is not None:
             self._sequential.merge(other._sequential)
         for name, sums in other._sums.items():
-            new = EstimatorSums(len(self._groups), self._mean_reward)
-            self._sums.setdefault(name, new).merge(sums)
+            self._sums_of(name).merge(sums)
         self.arm_probabilities += other.arm_probabilities
         self._feature_sums += other._feature_sums
         self.elsewhere += other.elsewhere
-        self.knows_all_arms &= other.knows_all_arms
         self.max_weight = max(self.max_weight, other.max_weight)
         self._max_probability = max(self._max_probability, other._max_probability)
         if self._max_ratio is not None or other._max_ratio is not None:
@@ -157,6 +163,12 @@ class PolicySums:
         """Set the inputs that are not pickled."""
         self._summary, self._model, self._units = summary, model, units
 
+    def _sums_of(self, name: str) -> EstimatorSums:
+        """Return the sums of an estimator, which start when it is first needed."""
+        if name not in self._sums:
+            self._sums[name] = EstimatorSums(len(self._groups), self._mean_reward)
+        return self._sums[name]
+
     def _add_arms(self, rows: LogRows, probabilities: Floats, features: Features | None) -> None:
         self._max_probability = max(self._max_probability, float(probabilities.max(initial=0.0)))
         elsewhere = _remainder(probabilities)
@@ -169,9 +181,13 @@ class PolicySums:
                         self._feature_sums[group] += probabilities[members].T @ features[members]
 
     def _terms(
-        self, rows: LogRows, probabilities: ArmProbabilities, predictions: Floats | None
+        self,
+        rows: LogRows,
+        weight: Floats | None,
+        probabilities: ArmProbabilities,
+        predictions: Floats | None,
     ) -> dict[str, EstimatorTerms]:
-        w = None if rows.propensity is None else self._weights(probabilities.logged, rows.propensity)
+        w = None if weight is None else self._clipped(weight)
         terms = {"replay": estimators.replay(probabilities.logged, rows.reward)}
         if w is not None:
             terms["ips"] = estimators.ips_terms(w, rows.reward)
@@ -184,15 +200,18 @@ class PolicySums:
         return terms
 
     def _unit_columns(
-        self, rows: LogRows, probabilities: ArmProbabilities, shown: Floats | None, predictions: Floats | None
+        self,
+        rows: LogRows,
+        weight: Floats | None,
+        probabilities: ArmProbabilities,
+        shown: Floats | None,
+        predictions: Floats | None,
     ) -> Floats:
         """Return the variables of the headline for each row; without propensities, weights are zero."""
         columns = np.zeros((len(rows), len(COLUMNS)))
         columns[:, ROWS], columns[:, LOGGED] = 1.0, rows.reward
-        weight = columns[:, WEIGHTS]
-        if rows.propensity is not None:
-            # Not clipped: only then is the mean weight 1.
-            weight[:] = estimators.importance_weights(probabilities.logged, rows.propensity)
+        # Not clipped: only then is the mean weight 1.
+        weight = columns[:, WEIGHTS] = np.zeros(len(rows)) if weight is None else weight
         columns[:, REWARDS] = weight * rows.reward
         if (matrix := probabilities.all_arms) is not None:
             supported = np.where(self._is_shown(rows, shown), matrix, 0.0)
@@ -219,20 +238,20 @@ class PolicySums:
         both = np.column_stack([columns[:, ROWS], columns[:, REWARDS] - columns[:, CONTROL]])
         return np.hstack([both, both * (rows.numbers >= self._middle)[:, None]])
 
-    def _weights(self, probability: Floats, propensity: Floats) -> Floats:
-        """Return the clipped importance weights, and record how much was clipped."""
-        full = estimators.importance_weights(probability, propensity)
+    def _clipped(self, full: Floats) -> Floats:
+        """Return clipped importance weights, and record the largest one and how much was clipped."""
         self.max_weight = max(self.max_weight, float(full.max(initial=0.0)))
         w = np.minimum(full, self._clip)
         self.n_clipped += int((full > w).sum())
         self.clipped_weight += float((full - w).sum())
         return w
 
-    def evaluation(self, title: str, training: str, confidence: float) -> PolicyEvaluation:
-        """Return the results."""
+    def evaluation(
+        self, title: str, training: str, confidence: float, headline: HeadlineEstimates | None
+    ) -> PolicyEvaluation:
+        """Return the results, given those of `headline`."""
         weighted = self._sums.get("ips", self._sums["replay"])
         results = {name: self._result(name, confidence) for name in self._sums}
-        headline = self.headline(confidence)
         if headline is not None:
             name = "likelihood" if self._sequential is None else "confidence_sequence"
             results[name] = headline.result(self._groups)
@@ -241,7 +260,7 @@ class PolicySums:
             training,
             results,
             GroupedValue.from_index(self._groups, weighted.effective_rows),
-            GroupedValue.from_index(self._groups, weighted.mean_weight) if "ips" in self._sums else None,
+            GroupedValue.from_index(self._groups, weighted.mean_weight) if self.has_propensities else None,
             GroupedValue.from_index(self._groups, self.unsupported),
         )
 
@@ -259,16 +278,15 @@ class PolicySums:
         rows = self.tables.observed(OVERALL)[:, ROWS]
         return float(rows.max() / rows.sum()) if rows.size else 0.0
 
-    @property
+    @cached_property
     def tables(self) -> UnitTables:
-        """The sums of units, by group."""
+        """The sums of units, by group, after all rows have been added."""
         return UnitTables(self._units, self._columns, self._largest_weight)
 
     def unsupported(self, group: int = OVERALL) -> float:
         """Return the probability with which the policy does what the log does not show to the group."""
-        return (
-            self.tables.unsupported(group) if self.has_propensities else 1.0 - self.tables.expected_weight(group)
-        )
+        tables = self.tables
+        return tables.unsupported(group) if self.has_propensities else 1.0 - tables.expected_weight(group)
 
     def never_shown(self, group: int = OVERALL) -> float:
         """Return the probability with which the policy chooses arms of which the group has no rows."""
@@ -294,7 +312,7 @@ class PolicySums:
             return None
         if self._sequential is not None:
             return SequentialHeadline(self._sequential, confidence)
-        return Headline(self._units, self._columns, self._largest_weight, confidence, self.max_weight)
+        return Headline(self.tables, confidence, self.max_weight)
 
     def _result(self, name: str, confidence: float) -> EstimatorResult:
         extra = self._model_variance(self._model) if name == "direct_method" and self._model is not None else None

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairbandits.logs.errors import LogError
+from fairbandits.logs.validation import MIN_PROPENSITY
 from fairbandits.ope.candidates.probability_columns import TOLERANCE, ProbabilityColumns
 from fairbandits.ope.log_rows import LogRows
 
@@ -17,8 +18,6 @@ if TYPE_CHECKING:
     from fairbandits.ope.evaluation_setup import EvaluationSetup
 
 Floats = NDArray[np.float64]
-
-_MIN_PROPENSITY = 1e-50
 
 
 class Propensities(ABC):
@@ -42,6 +41,15 @@ class Propensities(ABC):
     def all_arms(self, rows: LogRows, setup: EvaluationSetup) -> Floats | None:
         """Return the propensities of all arms, of shape (n_rows, n_arms); None if they are unknown."""
         return None
+
+    def logged(self, rows: LogRows, setup: EvaluationSetup) -> Floats:
+        """Return the propensities of the logged arms from those of all arms, in batches that fit into memory."""
+        parts = []
+        for batch in rows.batches(len(setup.survey.arms)):
+            matrix = self.all_arms(batch, setup)
+            if matrix is not None:
+                parts.append(matrix[np.arange(len(batch)), batch.arm])
+        return np.concatenate(parts) if parts else np.empty(0)
 
 
 class LoggedPropensities(Propensities):
@@ -81,8 +89,8 @@ class PropensityColumns(Propensities):
 
     def fill(self, rows: LogRows, setup: EvaluationSetup) -> LogRows:
         """Return rows with the propensities of the logged arms; the column of propensities must agree."""
-        found = self.all_arms(rows, setup)[np.arange(len(rows)), rows.arm]
-        wrong = np.flatnonzero(found < _MIN_PROPENSITY)
+        found = self.logged(rows, setup)
+        wrong = np.flatnonzero(found < MIN_PROPENSITY)
         if wrong.size:
             raise LogError(
                 f"{setup.log.name}: the propensity of the logged arm must be above 0, got {found[wrong[0]]:g} in "

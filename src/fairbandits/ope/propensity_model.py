@@ -75,7 +75,7 @@ class PropensityModel(Propensities):
 
     def fill(self, rows: LogRows, setup: EvaluationSetup) -> LogRows:
         """Return rows with the estimated propensities of the logged arms."""
-        return replace(rows, propensity=self.all_arms(rows, setup)[np.arange(len(rows)), rows.arm])
+        return replace(rows, propensity=self.logged(rows, setup))
 
     def all_arms(self, rows: LogRows, setup: EvaluationSetup) -> Floats:
         """Return the estimated propensities of all arms."""

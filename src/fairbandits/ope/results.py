@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from fairbandits.categorical import Label
 from fairbandits.ope.group_index import OVERALL, GroupIndex
@@ -352,11 +352,7 @@ class Evaluation:
         return exit_status(self)
 
     def __getitem__(self, title: str) -> PolicyEvaluation:
-        for policy in self.policies:
-            if policy.title == title:
-                return policy
-        titles = ", ".join(policy.title for policy in self.policies)
-        raise KeyError(f"there is no policy {title!r}; the policies are {titles}")
+        return find_policy(self.policies, title)
 
     def write(self, folder: str | Path) -> Path:
         """Write `evaluation.html` and `evaluation.json` into a folder, atomically; return the path of the page."""
@@ -387,6 +383,22 @@ class Evaluation:
             "differences": [difference.to_dict() for difference in self.differences],
             "warnings": list(self.warnings),
         }
+
+
+class _Titled(Protocol):
+    @property
+    def title(self) -> str: ...
+
+
+Titled = TypeVar("Titled", bound=_Titled)
+
+
+def find_policy(policies: Iterable[Titled], title: str) -> Titled:
+    """Return the results of the policy with a title."""
+    by_title = {policy.title: policy for policy in policies}
+    if title not in by_title:
+        raise KeyError(f"there is no policy {title!r}; the policies are {', '.join(by_title)}")
+    return by_title[title]
 
 
 def _estimate_to_dict(estimate: Estimate | None) -> dict[str, float] | None:

@@ -31,7 +31,7 @@ class UnitTables:
     """
 
     def __init__(self, units: LogUnits, columns: UnitColumns, max_weight: float) -> None:
-        self._units, self._columns, self._max_weight = units, columns, max_weight
+        self._units, self._columns, self.max_weight = units, columns, max_weight
         self._tables: dict[int, Floats] = {}
 
     def table(self, group: int) -> Floats:
@@ -70,7 +70,7 @@ class UnitTables:
         expected = self.expected_weight(group) * float(table[:, ROWS].sum())
         weights = table[:, WEIGHTS]
         if not weights.any():
-            return math.exp(-expected / self._max_weight)
+            return math.exp(-expected / self.max_weight)
         tested = (np.count_nonzero(weights), weights.sum(), (weights * weights).sum(), expected, weights.max())
         return float(contradiction(*(np.array([float(value)]) for value in tested))[0])
 

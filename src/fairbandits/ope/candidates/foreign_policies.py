@@ -74,7 +74,9 @@ class ClassifierCandidate(Candidate):
     def __init__(self, title: str, model: Any) -> None:
         super().__init__(title)
         self._model = _require_fitted(title, model)
-        self.columns, self.needs_contexts = _model_inputs(model)
+        self.columns = _feature_names(model)
+        # A model that was fitted to a matrix gets the encoded features.
+        self.needs_contexts = not self.columns
 
     def prepare(self, setup: EvaluationSetup) -> None:
         """Raise if its classes are not arms, or its features are not in the log."""
@@ -107,7 +109,7 @@ class RegressorCandidate(Candidate):
     def __init__(self, title: str, model: Any) -> None:
         super().__init__(title)
         self._model = _require_fitted(title, model)
-        self._features, _ = _model_inputs(model)
+        self._features = _feature_names(model)
 
     def prepare(self, setup: EvaluationSetup) -> None:
         """Raise if the arm is not among the model's features, or other features are not in the log."""
@@ -239,10 +241,9 @@ def _require_fitted(title: str, model: Any) -> Any:
     return model
 
 
-def _model_inputs(model: Any) -> tuple[tuple[str, ...], bool]:
-    """Return the columns that a model needs by name, and whether it takes the encoded features instead."""
-    names = tuple(map(str, getattr(model, "feature_names_in_", ())))
-    return names, not names
+def _feature_names(model: Any) -> tuple[str, ...]:
+    """Return the columns that a model needs by name; none if it was fitted to a matrix."""
+    return tuple(map(str, getattr(model, "feature_names_in_", ())))
 
 
 def _check_inputs(candidate: Candidate, model: Any, setup: EvaluationSetup) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from fairbandits.logs.encoder import ContextEncoder
@@ -76,3 +77,8 @@ class PolicyCandidate(Candidate):
         if self.is_trained:
             return f"as given, trained on {learned:,} rewards"
         return f"after training on {learned:,} earlier rows" if learned else "untrained"
+
+
+def own_candidates(candidates: Iterable[Candidate]) -> list[PolicyCandidate]:
+    """Return those candidates that are policies of this library."""
+    return [candidate for candidate in candidates if isinstance(candidate, PolicyCandidate)]

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from fairbandits.ope.candidates.own_policies import PolicyCandidate
+from fairbandits.ope.candidates.own_policies import PolicyCandidate, own_candidates
 from fairbandits.ope.checks import drift_check
 from fairbandits.ope.checks.propensity_check import LEVEL, PropensityMismatch
 from fairbandits.ope.evaluation_setup import EvaluationSetup
@@ -69,8 +69,7 @@ def training_warnings(summary: LogSummary, candidate: PolicyCandidate) -> Iterat
 
 def fairness_warnings(setup: EvaluationSetup) -> Iterator[str]:
     """Yield a warning about policies whose fairness term depends on past rewards of groups."""
-    own = [candidate for candidate in setup.candidates if isinstance(candidate, PolicyCandidate)]
-    titles = [candidate.title for candidate in own if candidate.has_fairness_term]
+    titles = [each.title for each in own_candidates(setup.candidates) if each.has_fairness_term]
     if titles:
         yield (
             f"{', '.join(titles)}: the fairness term depends on the past rewards of groups, and is evaluated "
@@ -145,8 +144,7 @@ def _propensity_warnings(setup: EvaluationSetup, first: FirstPass, learning: boo
 def _mismatch(setup: EvaluationSetup, mismatch: PropensityMismatch) -> str:
     """Return what is wrong, and what it means."""
     if mismatch.arm is None:
-        ratio = mismatch.expected / mismatch.share
-        what = f"arms were chosen {1.0 / ratio:.2g} times as often as they say."
+        what = f"arms were chosen {mismatch.share / mismatch.expected:.2g} times as often as they say."
     else:
         arm = repr(setup.survey.arms[mismatch.arm])
         what = f"{arm} was chosen in {mismatch.share:.1%} of the rows, where they say {mismatch.expected:.1%}."

@@ -19,7 +19,7 @@ from fairbandits.ope.log_units import LogUnits, UnitColumns
 from fairbandits.ope.results import Estimate, EstimatorResult, GroupedValue
 from fairbandits.ope.slates.reading import LoggedSlates
 from fairbandits.ope.slates.slate_log import SlateLog
-from fairbandits.ope.unit_tables import COLUMNS, CONTROL, LOGGED, REWARDS, ROWS, WEIGHTS
+from fairbandits.ope.unit_tables import COLUMNS, CONTROL, LOGGED, REWARDS, ROWS, WEIGHTS, UnitTables
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,7 +139,7 @@ class SlateHeadline:
         table[:, CONTROL] = weights.control / unit
         columns = UnitColumns(len(COLUMNS))
         columns.add(self._unit, table, len(self._units))
-        headline = Headline(self._units, columns, weights.max_weight, self._confidence)
+        headline = Headline(UnitTables(self._units, columns, weights.max_weight), self._confidence)
         return self._scale.restore(headline.result(self._index), unit)
 
     def logged(self) -> EstimatorResult:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fairbandits.ope.results import EstimatorResult, GroupedValue
+from fairbandits.ope.results import EstimatorResult, GroupedValue, find_policy
 from fairbandits.report.number_formats import nan_to_none
 from fairbandits.report.page import write_report
 
@@ -131,11 +131,7 @@ class SlateEvaluation:
     warnings: tuple[str, ...]
 
     def __getitem__(self, title: str) -> SlatePolicyEvaluation:
-        for policy in self.policies:
-            if policy.title == title:
-                return policy
-        titles = ", ".join(policy.title for policy in self.policies)
-        raise KeyError(f"there is no policy {title!r}; the policies are {titles}")
+        return find_policy(self.policies, title)
 
     def write(self, folder: str | Path) -> Path:
         """Write `slates.html` and `slates.json` into a folder, atomically; return the path of the page."""
