@@ -86,9 +86,9 @@ def measure_interleaved(tasks: dict[str, Callable[[], Any]], turns: int) -> dict
     return {name: statistics.median(seconds) for name, seconds in times.items()}
 
 
-def peak_bytes(path: Path) -> int:
-    """Return the peak memory of an audit in a separate process."""
-    command = [sys.executable, "-c", _PEAK, str(path)]
+def peak_bytes(path: Path, code: str = _PEAK) -> int:
+    """Return the peak memory of code that reads a log, by default an audit, in a separate process."""
+    command = [sys.executable, "-c", code, str(path)]
     return int(subprocess.run(command, check=True, capture_output=True, text=True, cwd=results.ROOT).stdout)
 
 
@@ -112,13 +112,18 @@ def markdown(result: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def main() -> int:
-    """Measure, print and store the results."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--rows", type=int, default=GOAL_ROWS)
+def read_options(title: str, rows: int) -> argparse.Namespace:
+    """Return the options of a benchmark that reads a log of some rows."""
+    parser = argparse.ArgumentParser(description=title)
+    parser.add_argument("--rows", type=int, default=rows)
     parser.add_argument("--turns", type=int, default=3)
     parser.add_argument("--table", action="store_true")
-    options = parser.parse_args()
+    return parser.parse_args()
+
+
+def main() -> int:
+    """Measure, print and store the results."""
+    options = read_options(__doc__.splitlines()[0], GOAL_ROWS)
     if options.table:
         print(markdown(results.read()["audit"]))
         return 0

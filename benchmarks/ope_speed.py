@@ -12,8 +12,6 @@ results.json.
 
 from __future__ import annotations
 
-import argparse
-import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
@@ -27,7 +25,7 @@ import pyarrow.csv as pc
 import pyarrow.parquet as pq
 
 import results
-from audit import ROW_GROUP, measure_interleaved
+from audit import ROW_GROUP, measure_interleaved, peak_bytes, read_options
 from fairbandits.ope import ProbabilityColumn, evaluate
 
 ROWS_PER_USER, ARMS = 10, 20
@@ -70,12 +68,6 @@ def bare_passes(path: Path) -> None:
             pass
 
 
-def peak_bytes(path: Path) -> int:
-    """Return the peak memory of an evaluation in a separate process."""
-    command = [sys.executable, "-c", _PEAK, str(path)]
-    return int(subprocess.run(command, check=True, capture_output=True, text=True, cwd=results.ROOT).stdout)
-
-
 def markdown(result: dict[str, Any]) -> str:
     """Return the table of the documentation."""
     lines = ["| file | three bare passes | evaluation | ratio | peak memory |", "| --- " * 5 + "|"]
@@ -87,11 +79,7 @@ def markdown(result: dict[str, Any]) -> str:
 
 def main() -> int:
     """Measure, print and store the results."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--rows", type=int, default=GOAL_ROWS)
-    parser.add_argument("--turns", type=int, default=3)
-    parser.add_argument("--table", action="store_true")
-    options = parser.parse_args()
+    options = read_options(__doc__.splitlines()[0], GOAL_ROWS)
     if options.table:
         print(markdown(results.read()["ope"]))
         return 0
@@ -104,7 +92,7 @@ def main() -> int:
                 "bare": partial(bare_passes, path),
                 "evaluate": partial(evaluate, path, ProbabilityColumn("p_new")),
             }
-            files[name] = {**measure_interleaved(tasks, options.turns), "bytes": peak_bytes(path)}
+            files[name] = {**measure_interleaved(tasks, options.turns), "bytes": peak_bytes(path, _PEAK)}
             print(f"{name}: {files[name]}", flush=True)
             path.unlink()
     result = {"machine": results.machine(), "rows": options.rows, "files": files}
