@@ -24,6 +24,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
+from fairbandits.contexts.context_encoder import encoder_in
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from rich.console import Console
@@ -31,7 +32,6 @@ from rich.table import Table
 from scipy.stats import binom
 
 from fairbandits.logs import Log, Roles, read_arms
-from fairbandits.logs.encoder import ContextEncoder
 from fairbandits.logs.offers import ArmTable, OfferBuilder
 from fairbandits.ope import CertifiedLearning, learn
 from fairbandits.ope.certification.certified_learning import FamilyMember
@@ -116,7 +116,7 @@ class Population:
 
     def fitted(self, result: CertifiedLearning, table: ArmTable) -> Floats:
         """Return the probabilities of the fitted policy."""
-        encoder = ContextEncoder.of(result.policy)
+        encoder = encoder_in(result.policy.metadata).users
         assert encoder is not None  # noqa: S101
         contexts = encoder.encode(self.users.to_dict("records"))
         groups = [{"sex": sex} for sex in self.sex]

@@ -178,7 +178,7 @@ class Catalogue:
             ids = as_arms(arms)
             if not ids:
                 raise ValueError("arms must have at least one arm, got none")
-            places = self._places(ids)
+            places = self.places(ids)
             which, bounds = which.take(places, axis=1), bounds.take(places, axis=0)
         parts = SplitRows(starts, columns, values, found, which, bounds, self._columns, self._values)
         rows = SparseRows(n_users, len(ids), self.width, parts)
@@ -193,7 +193,8 @@ class Catalogue:
     def _place(self) -> dict[ArmId, int]:
         return {arm: place for place, arm in enumerate(self.arms)}
 
-    def _places(self, ids: Sequence[ArmId]) -> Ints:
+    def places(self, ids: Sequence[ArmId]) -> Ints:
+        """Return the indices of arms in the catalogue."""
         try:
             return np.array([self._place[arm] for arm in ids], np.int64)
         except KeyError:

@@ -11,11 +11,11 @@ from scipy import sparse
 
 from fairbandits.arms import ArmId, as_arms
 from fairbandits.categorical import Categorical
-from fairbandits.contexts import Catalogue, Offer
+from fairbandits.contexts import Catalogue, ContextEncoder, ItemCatalogue, Offer, TableEncoder
+from fairbandits.contexts.table_encoder import Features
 from fairbandits.logs.column_kinds import INTEGER, TEXT
-from fairbandits.logs.encoder import ContextEncoder, Features
 from fairbandits.logs.errors import Location, LogError
-from fairbandits.logs.features import FeatureReader, fit_encoder
+from fairbandits.logs.features import FeatureReader, survey_features
 from fairbandits.logs.fragments import BATCH_ROWS, LogSource
 from fairbandits.logs.label_kinds import settle_label_kinds
 from fairbandits.logs.labels import LabelEncoder
@@ -36,7 +36,7 @@ class ArmTable:
         The arm ids.
     features : array or scipy sparse, shape (n_arms, n_features)
         The features.
-    encoder : ContextEncoder
+    encoder : TableEncoder
         The encoder of the feature columns.
     matches : mapping of str to sequence
         By user attribute, the value of each arm; a user with the same value matches the arm.
@@ -44,14 +44,23 @@ class ArmTable:
 
     arms: Sequence[ArmId]
     features: Features
-    encoder: ContextEncoder
+    encoder: TableEncoder
     matches: Mapping[str, Sequence[Any]] = field(default_factory=dict)
 
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The names of the features that an arm adds to a context."""
-        own = self.encoder.features if self.encoder.columns else ()
-        return (*own, *(f"{_MATCH}{name}" for name in self.matches))
+    @classmethod
+    def without_features(cls, arms: Sequence[ArmId]) -> ArmTable:
+        """Return a table of arms that are known by their ids alone."""
+        return cls(arms, np.zeros((len(arms), 0)), TableEncoder())
+
+    def context_encoder(self, users: TableEncoder) -> ContextEncoder:
+        """Return the encoder of users and arms together."""
+        return ContextEncoder(users, self.encoder, {name: (name, f"{_MATCH}{name}") for name in self.matches})
+
+    def catalogue(self, users: TableEncoder) -> ItemCatalogue:
+        """Return the arms as a catalogue for users that an encoder encodes."""
+        catalogue = ItemCatalogue(self.context_encoder(users))
+        catalogue.set_encoded(self.arms, self.features, list(self.matches.values()))
+        return catalogue
 
 
 def read_arms(source: Any, log: Log) -> ArmTable:
@@ -80,14 +89,14 @@ def read_arms(source: Any, log: Log) -> ArmTable:
     as_text = [column for column, other in compared.items() if log.kinds[other] == TEXT]
     found = replace(found, kinds=settle_label_kinds(found.fragments, found.kinds, list(compared), as_text))
     others = [column for column in found.kinds if column != id_column and column not in matched]
-    encoder = fit_encoder(found.fragments, others, found.kinds)
+    encoder = survey_features(found.fragments, others, found.kinds).encoder(has_constant=False)
     values, features = _read_table(found, (id_column, *matched), encoder)
     matches = {attribute: values[column] for column, attribute in matched.items()}
     return ArmTable(_arm_ids(found.name, values[id_column]), features, encoder, matches)
 
 
 def _read_table(
-    source: LogSource, label_columns: Sequence[str], encoder: ContextEncoder
+    source: LogSource, label_columns: Sequence[str], encoder: TableEncoder
 ) -> tuple[dict[str, list[Any]], Features]:
     """Read a whole table: the labels of some columns, and the features."""
     reader = FeatureReader(encoder, source.kinds)
@@ -102,8 +111,7 @@ def _read_table(
                 coded = label_encoder.encode(columns[column], location)
                 labels = [*coded.labels, None]  # the last entry is for missing labels, whose code is -1
                 values[column] += [labels[code] for code in coded.codes.tolist()]
-            own = reader.read(columns, location, len(batch)) if encoder.columns else np.zeros((len(batch), 0))
-            rows.append(sparse.csr_array(own))
+            rows.append(sparse.csr_array(reader.read(columns, location, len(batch))))
     return values, sparse.csr_array(sparse.vstack(rows))
 
 
@@ -130,7 +138,7 @@ class OfferBuilder:
 
     def __init__(self, arms: Sequence[ArmId], width: int, table: ArmTable | None = None) -> None:
         if table is None:
-            table = ArmTable(arms, np.zeros((len(arms), 0)), ContextEncoder())
+            table = ArmTable.without_features(arms)
         self._catalogue = Catalogue(table.features, width, table.arms, table.matches)
         self._attributes = tuple(table.matches)
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairbandits.arms import ArmId
-from fairbandits.logs.encoder import Features
+from fairbandits.contexts.table_encoder import Features
 from fairbandits.ope.candidates.candidate import ArmProbabilities, Candidate
 from fairbandits.ope.candidates.probability_columns import check_columns, check_totals
 from fairbandits.ope.log_rows import LogRows

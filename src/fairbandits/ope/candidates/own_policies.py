@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from fairbandits.logs.encoder import ContextEncoder
+from fairbandits.contexts import ContextEncoder, TableEncoder
+from fairbandits.contexts.context_encoder import encoder_in
 from fairbandits.ope.candidates.candidate import ArmProbabilities, Candidate
 from fairbandits.ope.log_rows import LogRows
 from fairbandits.policies import Policy
@@ -40,7 +41,8 @@ class PolicyCandidate(Candidate):
     def __init__(self, title: str, policy: Policy, is_trained: bool) -> None:
         super().__init__(title)
         self.policy, self.is_trained = policy, is_trained
-        self.encoder = ContextEncoder.of(policy)
+        self._fitted_with = encoder_in(policy.metadata)
+        self.encoder = None if self._fitted_with is None else _users_encoder(title, self._fitted_with)
         self.has_fairness_term: bool | None = None
 
     def prepare(self, setup: EvaluationSetup) -> None:
@@ -52,7 +54,7 @@ class PolicyCandidate(Candidate):
                 f"({type(arms[0]).__name__}), got one that knows only others, such as {known[0]!r} "
                 f"({type(known[0]).__name__}); write arm ids alike in both"
             )
-        if self.encoder is not None and ("catalogue" in self.policy.metadata) != (setup.table is not None):
+        if self._fitted_with is not None and self._fitted_with.has_items != (setup.table is not None):
             fitted, remedy = ("with", "pass it") if setup.table is None else ("without", "leave it out")
             raise ValueError(f"{self.title}: it was fitted {fitted} a catalogue of arms; {remedy} (--catalogue)")
 
@@ -77,6 +79,15 @@ class PolicyCandidate(Candidate):
         if self.is_trained:
             return f"as given, trained on {learned:,} rewards"
         return f"after training on {learned:,} earlier rows" if learned else "untrained"
+
+
+def _users_encoder(title: str, encoder: ContextEncoder) -> TableEncoder:
+    if not isinstance(encoder.users, TableEncoder) or encoder.interactions:
+        raise ValueError(
+            f"{title}: it must encode users column by column and without interactions to be evaluated on a log; "
+            "evaluate a function that calls it"
+        )
+    return encoder.users
 
 
 def own_candidates(candidates: Iterable[Candidate]) -> list[PolicyCandidate]:
