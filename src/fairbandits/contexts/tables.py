@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from fairbandits.arms import ArmId, as_arms
-from fairbandits.contexts.column_encoders import CATEGORY, DATE, NUMBER, RawColumn
-from fairbandits.contexts.table_encoder import TableEncoder, as_categorical
+from fairbandits.contexts.column_encoders import CATEGORY, DATE, NUMBER, RawColumn, as_categorical
+from fairbandits.contexts.table_encoder import TableEncoder
 from fairbandits.contexts.table_statistics import STATISTICS, TableStatistics
 from fairbandits.fairness.groups import is_missing
 
