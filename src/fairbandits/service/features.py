@@ -175,12 +175,13 @@ class SavedFeature:
             more = ", ..." if len(column.categories) > _MAX_LISTED else ""
             known = f"Known: {listed}{more}." if listed else "Compared with the arms."
             return Annotated[Label | _Number, Field(description=f"A category. {known} Others are accepted too.")]
-        scaled = "" if column.low is None or column.high is None else f" from {column.low:g} to {column.high:g}"
         if isinstance(column, DateEncoder):
             text = "A date or time such as 2024-05-01, or seconds since 1970."
             date = Annotated[str, Field(max_length=_MAX_TEXT), Strict()]
             return Annotated[date | _Number, Field(description=text), AfterValidator(_checked_by(column))]
-        text = f"A number or truth value, usually{scaled}. Numbers beyond are moved to the ends."
+        text = "A number or truth value."
+        if column.low is not None and column.high is not None:
+            text += f" Numbers below {column.low:g} or above {column.high:g} count as these."
         return Annotated[_Number | Annotated[bool, Strict()], Field(description=text)]
 
     @property
