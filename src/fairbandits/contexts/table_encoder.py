@@ -154,7 +154,7 @@ class TableEncoder:
             if "words" in values:
                 return cls._from_first_form(values)
             return cls(tuple(map(column_encoder_from_dict, values["columns"])), bool(values["constant"]))
-        except (KeyError, TypeError, AttributeError) as error:
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise ValueError(f"encoder must have columns, got an invalid one ({error!r})") from None
 
     @classmethod

@@ -83,7 +83,11 @@ class Table:
         """Read a column: categories as codes, numbers and dates in seconds as floats, NaN for gaps."""
         import narwhals as nw  # noqa: PLC0415
 
-        self.require([column], f"{self._what} to encode")
+        if column not in self.columns:
+            raise ValueError(
+                f"{self._what} must have the column {column!r}, as when the encoder was fitted, got "
+                f"{', '.join(self.columns)}"
+            )
         if kind == CATEGORY:
             return as_categorical(self._frame[column].to_list())
         found = self.kind(column)
