@@ -101,7 +101,11 @@ def test_pandas_and_polars_give_the_same_arms(policy):
     assert recommenders[0].encoder == recommenders[1].encoder
     picked = []
     for recommender, users in zip(recommenders, (frames[0], pl.from_pandas(frames[0])), strict=True):
-        rows = users.iter_rows(named=True) if isinstance(users, pl.DataFrame) else map(dict, map(pd.Series.items, (row for _, row in users.iterrows())))
+        rows = (
+            users.iter_rows(named=True)
+            if isinstance(users, pl.DataFrame)
+            else map(dict, map(pd.Series.items, (row for _, row in users.iterrows())))
+        )
         arms = []
         for row in rows:
             decision = recommender.choose(row)
@@ -182,7 +186,9 @@ def test_items_come_change_and_go():
 
 
 def test_interactions():
-    recommender = make(LinUCB(model="shared", random_state=0), interactions=[("age", "topic"), ("language", "minutes")])
+    recommender = make(
+        LinUCB(model="shared", random_state=0), interactions=[("age", "topic"), ("language", "minutes")]
+    )
     names = recommender.feature_names
     assert "age*topic=maths" in names
     assert "language=fr*minutes is missing" in names
@@ -235,7 +241,7 @@ def test_saved_and_loaded(tmp_path):
     loaded.add_items(items_table().tail(1).assign(item="new"))
     assert Policy.load(tmp_path / "recommender.safetensors").checksum() == recommender.policy.checksum()
     LinUCB(random_state=0).save(tmp_path / "policy.safetensors")
-    with pytest.raises(PolicyFileError, match="a policy without users and items; load it with Policy.load"):
+    with pytest.raises(PolicyFileError, match=r"a policy without users and items; load it with Policy\.load"):
         Recommender.load(tmp_path / "policy.safetensors")
 
 
@@ -251,14 +257,16 @@ def test_custom_encoders(tmp_path):
     recommender.learn(decision, 1.0)
     assert len(recommender.choose_many(filled)) == len(users)
     recommender.save(tmp_path / "file")
-    with pytest.raises(PolicyFileError, match="user_encoder must be given: .* saved with a ColumnTransformer"):
+    with pytest.raises(PolicyFileError, match=r"user_encoder must be given: .* with a ColumnTransformer"):
         Recommender.load(tmp_path / "file")
     loaded = Recommender.load(tmp_path / "file", user_encoder=encoder)
     assert loaded.choose(filled.iloc[0]).score == recommender.choose(filled.iloc[0]).score
     other = make_column_transformer((StandardScaler(), ["age"])).fit(filled)
     with pytest.raises(PolicyFileError, match="user_encoder must be the transformer that was saved"):
         Recommender.load(tmp_path / "file", user_encoder=other)
-    with pytest.raises(ValueError, match="user_encoder must be a transformer of scikit-learn fitted on a data frame"):
+    with pytest.raises(
+        ValueError, match="user_encoder must be a transformer of scikit-learn fitted on a"
+    ):
         make(user_encoder=StandardScaler())
     by_feature = make(user_encoder=encoder, interactions=[])
     assert by_feature.encoder.users.width == 4
@@ -303,7 +311,10 @@ def test_threads_may_add_items_while_others_choose():
         ({"groups": ["gender"]}, "groups must name columns of users, got 'gender'; the columns are user_id, age"),
         ({"features": ["height"]}, "features must name columns of users, got 'height'"),
         ({"matches": ["topic"]}, "matches and interactions must name columns of users, got 'topic'"),
-        ({"matches": {"x": ("sex", "speaker")}}, "matches and interactions must name columns of items, got 'speaker'"),
+        (
+            {"matches": {"x": ("sex", "speaker")}},
+            "matches and interactions must name columns of items, got 'speaker'",
+        ),
         ({"item_id": "sku"}, "item_id must name columns of items, got 'sku'"),
         ({"policy": "LinUCB"}, "policy must be a fairbandits.Policy, got str"),
         ({"interactions": [("age", "title")]}, ""),
@@ -322,7 +333,10 @@ def test_messages(options, message):
     [
         ({"age": 30}, "row must have a value for 'language', got only 'age'; give None if it is unknown"),
         ({**users_table().iloc[0], "age": "thirty"}, "age must be a number, got 'thirty'"),
-        ({**users_table().iloc[0], "since": "long ago"}, "since must be a date such as 2024-05-01, got 'long ago'"),
+        (
+            {**users_table().iloc[0], "since": "long ago"},
+            "since must be a date such as 2024-05-01, got 'long ago'",
+        ),
         ({**users_table().iloc[0], "age_band": 2.5}, "age_band must have text or whole numbers, got 2.5"),
         (users_table(2), "user must be one row, got 2; use choose_many"),
         ([1, 2], "user must be a data frame, got list"),
@@ -334,7 +348,13 @@ def test_invalid_users(user, message):
 
 
 def test_values_that_were_never_seen():
-    user = {**users_table().iloc[0], "language": "ja", "age": 250, "since": datetime.date(1990, 1, 1), "sex": "other"}
+    user = {
+        **users_table().iloc[0],
+        "language": "ja",
+        "age": 250,
+        "since": datetime.date(1990, 1, 1),
+        "sex": "other",
+    }
     decision = make().choose(user)
     context = dict(zip(make().feature_names, decision.context, strict=True))
     assert [context[name] for name in ("language=en", "age", "since")] == [0.0, 1.0, 0.0]

@@ -315,7 +315,7 @@ class Recommender:
         """Return the recommender of which `state` is a copy; errors call it `name`."""
         policy = Policy.from_state(state, name, feature_map=feature_map)
         saved = policy.metadata
-        if "items" not in saved:
+        if not has_items(state):
             raise PolicyFileError(f"{name}: a policy without users and items; load it with Policy.load")
         try:
             catalogue = ItemCatalogue(ContextEncoder.from_dict(saved["encoder"], user_encoder, item_encoder))
@@ -330,6 +330,11 @@ class Recommender:
     def __repr__(self) -> str:
         groups = f", groups={list(self.group_columns)}" if self.group_columns else ""
         return f"<Recommender of {len(self.catalogue):,} item(s) with {self.policy!r}{groups}>"
+
+
+def has_items(state: PolicyState) -> bool:
+    """Return whether a state is that of a recommender, and not of a policy alone."""
+    return "items" in state.header["metadata"]
 
 
 def _as_names(parameter: str, names: Any) -> tuple[str, ...]:

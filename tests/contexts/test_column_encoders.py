@@ -38,7 +38,9 @@ def test_numbers_are_scaled_as_by_scikit_learn(known, new):
     scaler = MinMaxScaler(clip=True).fit(np.array(known)[:, None])
     encoder = NumberEncoder("x", min(known), max(known))
     if max(known) - min(known) > 1e-9:
-        np.testing.assert_allclose(dense(encoder, np.array(new)), scaler.transform(np.array(new)[:, None]), atol=1e-6)
+        np.testing.assert_allclose(
+            dense(encoder, np.array(new)), scaler.transform(np.array(new)[:, None]), atol=1e-6
+        )
     np.testing.assert_array_equal(dense(encoder, np.array(new)), by_value(encoder, new))
 
 

@@ -14,8 +14,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, OneHotEncoder
 
 from fairbandits.contexts import CategoryEncoder, NumberEncoder, Table, TableEncoder, fit_encoder
-from fairbandits.contexts.tables import as_row, column_label
 from fairbandits.contexts.table_statistics import MAX_CATEGORIES
+from fairbandits.contexts.tables import as_row, column_label
 
 COLUMNS = {
     "age": [31, 52, None, 19, 44, 70, 23, 36, 28, 61, 33, 47],

@@ -141,11 +141,17 @@ class ItemCatalogue:
             starts = np.cumsum([0, *map(len, columns)])
             shape = (len(self), self.encoder.items.width)
             features = sparse.csr_array((np.concatenate(values), np.concatenate(columns), starts), shape=shape)
-            ways = zip(*self._matched.values(), strict=True)
-            matches = dict(zip(self.encoder.matches, ways, strict=True)) if self.encoder.matches else {}
-            catalogue = Catalogue(features, self.encoder.users.width, self.ids, matches)
+            catalogue = Catalogue(features, self.encoder.users.width, self.ids, self._matches())
             self._encoded = catalogue, features
         return self._encoded
+
+    def encoded(self) -> tuple[Any, dict[str, Sequence[str | None]]]:
+        """Return the features of the items, sparse, and for each way to match the value of every item."""
+        return self._encode()[1], self._matches()
+
+    def _matches(self) -> dict[str, Sequence[str | None]]:
+        ways = zip(*self._matched.values(), strict=True)
+        return dict(zip(self.encoder.matches, ways, strict=True)) if self.encoder.matches else {}
 
     def to_json(self) -> dict[str, Any]:
         """Return the ids and what users are compared with, as JSON values."""
