@@ -82,7 +82,7 @@ def _unwrapped(value: Any, name: str) -> Any:
         import narwhals  # noqa: PLC0415 - an extra
     except ImportError:
         raise ValueError(
-            f"{name} must be an array or a frame of pandas or polars, got {type(value).__name__}; install narwhals "
-            "to give it directly"
+            f"{name} must be an array or a frame of pandas or polars, got {type(value).__name__}; install "
+            "narwhals to give it directly"
         ) from None
     return narwhals.from_native(value, eager_only=True, allow_series=True)

@@ -17,6 +17,7 @@ from fairbandits.dataframes import as_column
 
 LabelValue = str | int
 
+_PLAIN = frozenset({str, int, NoneType})
 # From here on not every integer is a float.
 _LARGEST_WHOLE = 2.0**53
 
@@ -85,7 +86,7 @@ def column_labels(values: Any, name: str) -> list[LabelValue | None] | None:
         listed = column.to_list()
     else:
         return None
-    if {*map(type, listed)} <= {str, int, NoneType}:
+    if {*map(type, listed)} <= _PLAIN:
         return listed
     return _of_one_type([None if is_missing(value) else _plain(value) for value in listed], name)
 
@@ -95,8 +96,11 @@ def labels_of(values: Any, name: str) -> list[LabelValue | None]:
     labels = column_labels(values, name)
     if labels is not None:
         return labels
+    listed = list(values)
+    if {*map(type, listed)} <= _PLAIN:
+        return listed
     rule = f"{name} must have text or integers as values"
-    return [None if is_missing(value) else as_label(value, rule) for value in values]
+    return [None if is_missing(value) else as_label(value, rule) for value in listed]
 
 
 def _of_one_type(values: list[Any], name: str) -> list[LabelValue | None]:
@@ -113,7 +117,7 @@ def _of_one_type(values: list[Any], name: str) -> list[LabelValue | None]:
             f"{name} must not mix types that may be equal, got {mixed}; convert the column, with astype(str) for "
             "example"
         )
-    row, value = next((row, v) for row, v in enumerate(values) if type(v) not in {str, int, NoneType})
+    row, value = next((row, v) for row, v in enumerate(values) if type(v) not in _PLAIN)
     raise ValueError(
         f"{name} must have text or integers as values, got {value!r} of type {type(value).__name__} in row {row}; "
         f"{_remedy(value)}"
@@ -123,9 +127,7 @@ def _of_one_type(values: list[Any], name: str) -> list[LabelValue | None]:
 def _whole(value: float, row: int, name: str) -> int:
     if value.is_integer() and abs(value) <= _LARGEST_WHOLE:
         return int(value)
-    raise ValueError(
-        f"{name} must have text or integers as values, got {value!r} in row {row}; {_remedy(value)}"
-    )
+    raise ValueError(f"{name} must have text or integers as values, got {value!r} in row {row}; {_remedy(value)}")
 
 
 def _plain(value: Any) -> Any:

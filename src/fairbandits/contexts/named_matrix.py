@@ -87,8 +87,8 @@ def stack_frames(frames: Sequence[Any]) -> NamedMatrix | None:
         if matrix.values.shape != first.values.shape:
             raise ValueError(
                 "contexts of all users must have one row per arm on offer, got "
-                f"{len(matrix.values)} row(s) for user {user} and {len(first.values)} for user 0; name the arms of "
-                "each user by eligible"
+                f"{len(matrix.values)} row(s) for user {user} and {len(first.values)} for user 0; name the arms "
+                "of each user by eligible"
             )
     return NamedMatrix(first.names, np.stack([matrix.values for matrix in found]), first.arms)
 
