@@ -108,11 +108,12 @@ def _arms(frame: Any, name: str) -> tuple[ArmId, ...] | None:
             f"{name} must have a single id per row as its index, got {index.nlevels} levels; join them, or drop "
             "the index (reset_index(drop=True))"
         )
-    if not all(isinstance(each, str | int | np.integer) and not isinstance(each, bool) for each in index):
-        raise ValueError(
-            f"{name} must have text or integers as its index, which names the arms, got {index.dtype}; convert "
-            "it, or drop it (reset_index(drop=True))"
-        )
+    for each in index:
+        if not isinstance(each, str | int | np.integer) or isinstance(each, bool):
+            raise ValueError(
+                f"{name} must have text or integers as index, which names the arms, got {each!r}; convert it, or "
+                "drop it (reset_index(drop=True))"
+            )
     return as_arms(index)
 
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from fairbandits.arms import ArmId
 from fairbandits.contexts.named_matrix import NamedMatrix, as_named_matrix, stack_frames
 from fairbandits.models import Rows
+from fairbandits.models.rows import stack_rows
 
 if TYPE_CHECKING:
     from fairbandits.policies.policy import Policy
@@ -26,7 +27,11 @@ def read_contexts(
 
     The policy remembers the names of the columns once everything has been checked.
     """
-    named = stack_frames(contexts) if isinstance(contexts, list | tuple) else as_named_matrix(contexts, "contexts")
+    if isinstance(contexts, list | tuple):
+        named = stack_frames(contexts)
+    else:
+        # A single frame is no input for many users, which `stack_rows` says.
+        named = None if as_rows is stack_rows else as_named_matrix(contexts, "contexts")
     if named is not None:
         check_names(policy, named)
         contexts, arms = named.values, named.arms_or(arms)
@@ -42,8 +47,6 @@ def check_names(policy: Policy, named: NamedMatrix) -> None:
     known = known_names(policy)
     if known is None or known == named.names:
         return
-    if policy._expected_width() is None and len(known) != len(named.names):
-        return  # while nothing has been learned, the width may change
     at, expected, got = next(
         (at, ours, theirs) for at, (ours, theirs) in enumerate(zip_longest(known, named.names)) if ours != theirs
     )

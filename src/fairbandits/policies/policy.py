@@ -147,7 +147,27 @@ class Policy(Parameters):
     # -- what an algorithm defines ---------------------------------------------------------------------
 
     def terms(self, predictions: Predictions) -> tuple[Term, Term]:
-        """Return what exploration and what fairness add to the predicted reward."""
+        """Return what exploration and what fairness add to the predicted reward.
+
+        This runs in every round. The group record has what it needs as plain arrays (`groups.means`,
+        `groups.counts`, `groups.arm_means`), single means (`groups.mean_of(attribute, value)`) and the gap without
+        its interval (`groups.gap(confidence=None)`); an interval takes longer than the rest of the round.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from fairbandits import LinUCB
+        >>> class Considerate(LinUCB):
+        ...     def terms(self, predictions):
+        ...         # Explore less on users of groups whose mean reward is low.
+        ...         means = [
+        ...             min((self.groups.mean_of(*pair) for pair in group), default=1.0)
+        ...             for group in predictions.groups
+        ...         ]
+        ...         return self.alpha_now() * np.array(means)[:, None] * predictions.width, 0.0
+        >>> Considerate().choose([[1.0], [2.0]], group="female").score
+        0.0
+        """
         raise NotImplementedError(f"{type(self).__name__} must define terms(predictions)")
 
     @property
