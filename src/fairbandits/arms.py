@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Any
 
@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairbandits.dataframes import as_frame
-from fairbandits.labels import as_label, column_labels
+from fairbandits.labels import as_label, column_labels, is_listed
 
 ArmId = str | int
 Ints = NDArray[np.int64]
@@ -125,7 +125,7 @@ def _as_tuple(arms: Any) -> tuple[Any, ...]:
     labels = column_labels(arms, "arms")
     if labels is not None:
         return tuple(labels)
-    if isinstance(arms, str) or not isinstance(arms, Iterable) or as_frame(arms, "arms") is not None:
+    if not is_listed(arms) or as_frame(arms, "arms") is not None:
         raise ValueError(f"arms must be a sequence of ids, one per row of contexts, got {_shown(arms)}")
     return tuple(arms)
 

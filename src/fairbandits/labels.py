@@ -8,6 +8,8 @@ floats.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+from collections.abc import Set as AbstractSet
 from types import NoneType
 from typing import Any
 
@@ -24,9 +26,14 @@ _LARGEST_WHOLE = 2.0**53
 
 def is_missing(value: Any) -> bool:
     """Return whether a value stands for a missing one: None, NaN, pandas.NA or pandas.NaT."""
-    if value is None or (isinstance(value, float) and value != value):  # noqa: PLR0124
+    if value is None or (isinstance(value, float | np.floating) and value != value):  # noqa: PLR0124
         return True
     return type(value).__name__ in {"NAType", "NaTType"}
+
+
+def is_listed(values: Any) -> bool:
+    """Return whether these are several values in an order: not text, a set, or a mapping."""
+    return isinstance(values, Iterable) and not isinstance(values, str | bytes | AbstractSet | Mapping)
 
 
 def as_label(value: Any, rule: str, hint: str = "") -> LabelValue:

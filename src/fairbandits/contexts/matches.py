@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Mapping, Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Mapping, Sequence
 from types import NoneType
 from typing import Any, NamedTuple
 
@@ -14,7 +13,7 @@ from scipy import sparse
 
 from fairbandits.categorical import Categorical
 from fairbandits.jit import helper, kernel
-from fairbandits.labels import as_label, is_missing, labels_of
+from fairbandits.labels import as_label, is_listed, is_missing, labels_of
 from fairbandits.models.kernels.layouts import FIRST_SHARED, N_SHARED, PATTERN, ZERO
 from fairbandits.models.kernels.split_rows import LARGEST
 
@@ -191,8 +190,7 @@ class Matches:
 
 
 def _as_list(name: str, values: Any, n: int, whose: str) -> list[Any]:
-    is_iterable = isinstance(values, Iterable) and not isinstance(values, str | AbstractSet | Mapping)
-    listed = labels_of(values, name) if is_iterable else []
+    listed = labels_of(values, name) if is_listed(values) else []
     if len(listed) != n:
         raise ValueError(f"{name} must have one value for each of {n} {whose}(s), got {values!r}")
     return listed

@@ -117,9 +117,9 @@ def _as_mapping(row: Any) -> dict[str, Any]:
         )
     values = dict(zip(index, row.to_list(), strict=True))
     for name, value in values.items():
-        if isinstance(value, bool | float) and not is_missing(value):
+        if isinstance(value, bool | float | np.bool_) and not is_missing(value):
             raise ValueError(
-                f"group must have strings or integers as values, got {value!r} for {name!r}: a row does not keep "
+                f"group must have strings or integers as values, got {value} for {name!r}: a row does not keep "
                 "the types of its columns; give a frame of one row, such as frame.loc[[label]]"
             )
     return values

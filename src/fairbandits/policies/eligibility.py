@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from fairbandits.arms import ArmId, as_arm
 from fairbandits.dataframes import as_frame
 from fairbandits.fairness import GroupKey
+from fairbandits.labels import is_listed
 from fairbandits.models import Rows
 from fairbandits.policies.decisions import Decisions, slate_of
 from fairbandits.policies.mixed_decisions import MixedDecisions
@@ -123,8 +124,7 @@ def eligible_sets(eligible: Any, ids: Sequence[ArmId], n_users: int) -> list[tup
 
 
 def _per_user(eligible: Any, n_users: int) -> list[Any]:
-    is_ordered = isinstance(eligible, Iterable) and not isinstance(eligible, str | Mapping | set | frozenset)
-    if not is_ordered or as_frame(eligible, "eligible") is not None:
+    if not is_listed(eligible) or as_frame(eligible, "eligible") is not None:
         raise ValueError(
             "eligible must have a collection of arm ids for each user, None for all, or be a boolean array of "
             f"shape (n_users, n_arms), got a {type(eligible).__name__}"

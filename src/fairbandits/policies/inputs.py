@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from fairbandits.arms import ArmId
 from fairbandits.contexts.named_matrix import NamedMatrix, as_named_matrix, stack_frames
+from fairbandits.dataframes import as_frame
 from fairbandits.models import Rows
 from fairbandits.models.rows import stack_rows
 
@@ -62,3 +63,12 @@ def known_names(policy: Policy) -> tuple[str, ...] | None:
     """Return the names of the columns that a policy knows; None if it has seen no frame of its width."""
     names, width = policy._feature_names, policy._expected_width()
     return None if names is None or width not in {None, len(names)} else names
+
+
+def refuse_frame(rewards: Any) -> None:
+    """Raise ValueError for rewards in a data frame, which as a list is the names of its columns."""
+    if as_frame(rewards, "rewards") is not None:
+        raise ValueError(
+            f"rewards must be one per decision in a list or a column, got a {type(rewards).__name__}; give one of "
+            "its columns"
+        )

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fairbandits.arms import as_arm
 from fairbandits.categorical import Categorical
 from fairbandits.contexts.named_matrix import NamedMatrix, as_named_matrix
 from fairbandits.dataframes import as_column, as_frame, index_of
 from fairbandits.fairness.groups import as_groups, group_columns
-from fairbandits.labels import labels_of
+from fairbandits.labels import is_listed, is_missing, labels_of
 from fairbandits.policies.inputs import check_names
 
 if TYPE_CHECKING:
@@ -61,10 +60,9 @@ def as_logged(policy: Policy, contexts: Any, arms: Any, rewards: Any, groups: An
 
 
 def _arm_labels(arms: Any) -> list[Any]:
-    if isinstance(arms, str) or not isinstance(arms, Iterable) or as_frame(arms, "arms") is not None:
+    if not is_listed(arms) or as_frame(arms, "arms") is not None:
         raise ValueError(f"arms must be a sequence of ids, one per decision, got a {type(arms).__name__}")
-    labels = labels_of(arms, "arms")
-    return [None if arm is None else as_arm(arm) for arm in labels]
+    return labels_of(arms, "arms")
 
 
 def _as_rewards(rewards: Any) -> Floats:
@@ -72,10 +70,13 @@ def _as_rewards(rewards: Any) -> Floats:
         return rewards
     column = as_column(rewards, "rewards")
     try:
-        array = np.asarray(rewards if column is None else column.to_list())
-        if as_frame(rewards, "rewards") is not None or array.ndim != 1 or array.dtype.kind in "USmMc":
+        listed = np.asarray(rewards).tolist() if column is None else column.to_list()
+        if as_frame(rewards, "rewards") is not None or any(isinstance(each, str) for each in listed):
             raise ValueError
-        return np.array([np.nan if each is None else each for each in array.tolist()], np.float64)
+        array = np.array([np.nan if is_missing(each) else each for each in listed], np.float64)
+        if array.ndim != 1:
+            raise ValueError
+        return array
     except (TypeError, ValueError):
         raise ValueError(
             f"rewards must be one number per decision, got a {type(rewards).__name__} that is none; give a list, "
@@ -105,7 +106,7 @@ def _as_categorical(name: str, values: Any) -> Categorical:
         return values
     if not isinstance(name, str) or not name:
         raise ValueError(f"attribute of a group must be a non-empty string, got {name!r}")
-    if isinstance(values, str) or not isinstance(values, Iterable):
+    if not is_listed(values):
         raise ValueError(f"groups[{name!r}] must have one value per decision, got {values!r}")
     return Categorical.encode(labels_of(values, f"groups[{name!r}]"))
 

@@ -493,6 +493,7 @@ class Policy(Parameters):
         """
         if not (isinstance(decisions, Iterable) and isinstance(rewards, Iterable)):
             raise ValueError("decisions and rewards must be lists; use learn for a single one")
+        inputs.refuse_frame(rewards)
         checked = list(decisions)
         for decision in checked:
             self._ledger.check(decision, again)
