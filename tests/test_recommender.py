@@ -264,9 +264,7 @@ def test_custom_encoders(tmp_path):
     other = make_column_transformer((StandardScaler(), ["age"])).fit(filled)
     with pytest.raises(PolicyFileError, match="user_encoder must be the transformer that was saved"):
         Recommender.load(tmp_path / "file", user_encoder=other)
-    with pytest.raises(
-        ValueError, match="user_encoder must be a transformer of scikit-learn fitted on a"
-    ):
+    with pytest.raises(ValueError, match="user_encoder must be a transformer of scikit-learn fitted on a"):
         make(user_encoder=StandardScaler())
     by_feature = make(user_encoder=encoder, interactions=[])
     assert by_feature.encoder.users.width == 4

@@ -179,7 +179,7 @@ class Recommender:
         row = as_row(user, "user")
         with self._lock:
             offer = self.catalogue.offer([row], eligible)
-        return self.policy.choose(offer, self.group_of(row), k=k)  # type: ignore[call-overload, no-any-return]
+        return self.policy.choose(offer, self.group_of(row), k=k)
 
     def choose_many(
         self, users: Any, *, eligible: Sequence[Sequence[ArmId] | None] | None = None, k: int | None = None
@@ -198,7 +198,7 @@ class Recommender:
         many = _as_many(users)
         with self._lock:
             offer = self.catalogue.offer(many)
-        return self.policy.choose_many(offer, self._groups_of(many), eligible=eligible, k=k)  # type: ignore[call-overload]
+        return self.policy.choose_many(offer, self._groups_of(many), eligible=eligible, k=k)
 
     def group_of(self, user: Mapping[str, Any]) -> dict[str, str | int | None]:
         """Return the groups of a user, by attribute."""

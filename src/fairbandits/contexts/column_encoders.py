@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairbandits.categorical import Categorical
-from fairbandits.fairness.groups import is_missing
+from fairbandits.labels import is_missing
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

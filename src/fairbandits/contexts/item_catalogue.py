@@ -17,7 +17,7 @@ from fairbandits.contexts.context_encoder import ContextEncoder
 from fairbandits.contexts.offer import Offer
 from fairbandits.contexts.table_encoder import as_categorical, as_dense
 from fairbandits.contexts.tables import Table
-from fairbandits.fairness.groups import is_missing
+from fairbandits.labels import is_missing
 from fairbandits.models.rows import as_rows
 
 Floats = NDArray[np.float64]

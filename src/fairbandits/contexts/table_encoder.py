@@ -21,7 +21,7 @@ from fairbandits.contexts.column_encoders import (
     category_text,
     column_encoder_from_dict,
 )
-from fairbandits.fairness.groups import is_missing
+from fairbandits.labels import is_missing
 
 if TYPE_CHECKING:
     from fairbandits.contexts.tables import Table

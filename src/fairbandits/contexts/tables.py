@@ -11,7 +11,7 @@ from fairbandits.arms import ArmId, as_arms
 from fairbandits.contexts.column_encoders import CATEGORY, DATE, NUMBER, RawColumn
 from fairbandits.contexts.table_encoder import TableEncoder, as_categorical
 from fairbandits.contexts.table_statistics import STATISTICS, TableStatistics
-from fairbandits.fairness.groups import is_missing
+from fairbandits.labels import column_labels, is_missing
 
 
 class Table:
@@ -104,7 +104,7 @@ class Table:
 
     def labels(self, column: str) -> list[str | int | None]:
         """Return the values of a column as labels: text or integers, None for gaps."""
-        return [column_label(value, column) for value in self._frame[column].to_list()]
+        return column_labels(self._frame[column].to_native(), f"{self._what}[{column!r}]") or []
 
     def ids(self, column: str | None, defaults: Sequence[str]) -> tuple[tuple[ArmId, ...], str | None]:
         """Return the ids of the rows and the column they come from: a named one, else the index of pandas."""

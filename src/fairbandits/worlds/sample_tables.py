@@ -1,4 +1,4 @@
-"""Tables of users and items to try things with: text, numbers, dates and gaps, and rewards that follow from them."""
+"""Tables of users and items to try things with, and rewards that follow from them."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ class SampleTables:
     Attributes
     ----------
     users : pandas.DataFrame
-        `user`, `age` with gaps, `language`, `level`, `since`, and the sensitive attributes `sex` and `age_band`, the
-        latter with gaps.
+        `user`, `age` with gaps, `language`, `level`, `since`, and the sensitive attributes `sex` and `age_band`
+        with gaps.
     items : pandas.DataFrame
         By `item`: `title`, `topic` with gaps, `hours` with gaps, `level`, `released`, `language`.
 
