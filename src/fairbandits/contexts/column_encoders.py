@@ -5,6 +5,7 @@ Each column of a table fills at most two entries of a context: its value, and a 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from datetime import UTC, date, datetime
@@ -82,26 +83,32 @@ class NumberEncoder:
     def encode_value(self, value: Any) -> list[tuple[int, float]]:
         """Encode a single value."""
         if not is_missing(value):
-            return [(0, float(self._scaled(self.parse(value))))]
+            return [(0, self._scaled_value(self.parse(value)))]
         if self.fill is None:
             raise MissingValueError(self.name)
-        filled = (0, float(self._scaled(self.fill)))
+        filled = (0, self._scaled_value(self.fill))
         return [filled, (1, 1.0)] if self.marks_missing else [filled]
 
     def parse(self, value: Any) -> float:
         """Return a value that is not missing as a number."""
         try:
-            number = float(value) if not isinstance(value, str) else np.nan
+            number = float(value) if not isinstance(value, str) else math.nan
         except (TypeError, ValueError):
-            number = np.nan
-        if not np.isfinite(number):
+            number = math.nan
+        if not math.isfinite(number):
             raise ValueError(f"{self.name} must be a number, got {value!r}")
         return number
 
-    def _scaled(self, values: Any) -> Any:
+    def _scaled(self, values: Floats) -> Floats:
         if self.low is None or self.high is None:
             return values
         return np.clip((values - self.low) / ((self.high - self.low) or 1.0), 0.0, 1.0)
+
+    def _scaled_value(self, value: float) -> float:
+        """Return what `_scaled` returns for a single value, without the cost of an array in every round."""
+        if self.low is None or self.high is None:
+            return value
+        return min(max((value - self.low) / ((self.high - self.low) or 1.0), 0.0), 1.0)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the encoder as JSON values."""
