@@ -24,13 +24,13 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-from fairbandits.contexts.context_encoder import encoder_in
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
 from scipy.stats import binom
 
+from fairbandits.contexts.context_encoder import encoder_in
 from fairbandits.logs import Log, Roles, read_arms
 from fairbandits.logs.offers import ArmTable, OfferBuilder
 from fairbandits.ope import CertifiedLearning, learn
@@ -116,9 +116,10 @@ class Population:
 
     def fitted(self, result: CertifiedLearning, table: ArmTable) -> Floats:
         """Return the probabilities of the fitted policy."""
-        encoder = encoder_in(result.policy.metadata).users
-        assert encoder is not None  # noqa: S101
-        contexts = encoder.encode(self.users.to_dict("records"))
+        fitted_with = encoder_in(result.policy.metadata)
+        assert fitted_with is not None  # noqa: S101
+        encoder = fitted_with.users
+        contexts = encoder.encode_rows(self.users.to_dict("records"))
         groups = [{"sex": sex} for sex in self.sex]
         offer = OfferBuilder(table.arms, encoder.width, table).offer_many(contexts, groups)
         among = result.policy.probabilities(offer, groups)

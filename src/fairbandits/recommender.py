@@ -186,7 +186,7 @@ class Recommender:
         row = as_row(user, "user")
         with self._lock:
             offer = self.catalogue.offer([row], eligible)
-        return self.policy.choose(offer, self.group_of(row), k=k)  # type: ignore[call-overload, no-any-return]
+        return self.policy.choose(offer, self.group_of(row), k=k)
 
     def choose_many(
         self, users: Any, *, eligible: Sequence[Sequence[ArmId] | None] | None = None, k: int | None = None
@@ -205,7 +205,7 @@ class Recommender:
         many = _as_many(users)
         with self._lock:
             offer = self.catalogue.offer(many)
-        return self.policy.choose_many(offer, self._groups_of(many), eligible=eligible, k=k)  # type: ignore[call-overload]
+        return self.policy.choose_many(offer, self._groups_of(many), eligible=eligible, k=k)
 
     def offer(
         self,
@@ -344,7 +344,7 @@ class Recommender:
         """Return the recommender of which `state` is a copy; errors call it `name`."""
         policy = Policy.from_state(state, name, feature_map=feature_map)
         saved = policy.metadata
-        if "items" not in saved:
+        if not has_items(state):
             raise PolicyFileError(f"{name}: a policy without users and items; load it with Policy.load")
         try:
             catalogue = ItemCatalogue(ContextEncoder.from_dict(saved["encoder"], user_encoder, item_encoder))
@@ -357,6 +357,11 @@ class Recommender:
     def __repr__(self) -> str:
         groups = f", groups={list(self.group_columns)}" if self.group_columns else ""
         return f"<Recommender of {len(self.catalogue):,} item(s) with {self.policy!r}{groups}>"
+
+
+def has_items(state: PolicyState) -> bool:
+    """Return whether a state is that of a recommender, and not of a policy alone."""
+    return "items" in state.header["metadata"]
 
 
 def _as_names(parameter: str, names: Any) -> tuple[str, ...]:

@@ -89,7 +89,10 @@ async def decide_and_reward(client, n=20):
     rng = np.random.default_rng(0)
     answers = []
     for number in range(n):
-        features = USER["features"] | {"age": float(rng.integers(10, 90)), "city": str(rng.choice(["Rome", "Bonn"]))}
+        features = USER["features"] | {
+            "age": float(rng.integers(10, 90)),
+            "city": str(rng.choice(["Rome", "Bonn"])),
+        }
         body = {"features": features, "groups": {"sex": "female" if number % 2 else "male", "band": number % 3}}
         answer = await client.post("/v1/decisions", json=body)
         assert answer.status_code == 200, answer.text
@@ -110,7 +113,10 @@ def test_values_are_taken_as_the_encoder_takes_them(tmp_path):
         USER,
         {"features": {}, "groups": {"sex": None}},
         {"features": {"age": None, "city": "a new city", "since": None}},
-        {"features": {"age": 1000, "city": 3, "since": 1.6e9, "speaks": "en"}, "groups": {"sex": "other", "band": 9}},
+        {
+            "features": {"age": 1000, "city": 3, "since": 1.6e9, "speaks": "en"},
+            "groups": {"sex": "other", "band": 9},
+        },
         {},
     ]
 
@@ -187,7 +193,7 @@ def test_arms_come_and_go(tmp_path):
         {"genre": ["comedy", "drama"], "hours": [None, 3.0], "language": [None, "fr"]}, index=[8, "new"]
     )
     library.add_items(changed)
-    library.retire_items([7])
+    library.catalogue.retire(7)
     row = row_of(USER)
     ours, theirs = (each.catalogue.offer([row]) for each in (recommender, library))
     assert ours.arms == theirs.arms
@@ -285,7 +291,9 @@ def test_recommenders_that_a_service_cannot_start_from(tmp_path):
     with pytest.raises(ValueError, match="whose state does not follow from the log"):
         saved_config(tmp_path, trained(EqualRegretLinUCB(random_state=0)))
     scaler = ColumnTransformer([("age", StandardScaler(), ["age"])]).fit(USERS)
-    with pytest.raises(ValueError, match="a service cannot load the custom transformer of users; save a recommender"):
+    with pytest.raises(
+        ValueError, match="a service cannot load the custom transformer of users; save a recommender"
+    ):
         saved_config(tmp_path, Recommender(FairLinUCB(), USERS, ITEMS, user_encoder=scaler))
     with pytest.raises(ValueError, match="ids of items must differ as text, got both a number and its text"):
         saved_config(tmp_path, Recommender(FairLinUCB(), USERS, ITEMS.set_axis([1, "1", 2])))

@@ -14,6 +14,7 @@ from scipy import sparse
 from fairbandits.arms import ArmId, as_arms
 from fairbandits.categorical import Categorical
 from fairbandits.contexts.matches import Matches, SharedParts
+from fairbandits.contexts.named_matrix import as_named_matrix
 from fairbandits.contexts.offer import Offer
 from fairbandits.models.kernels.layouts import SplitRows
 from fairbandits.models.kernels.split_rows import count_unusable
@@ -37,12 +38,12 @@ class Catalogue:
 
     Parameters
     ----------
-    features : array-like or scipy sparse, shape (n_arms, n_arm_features)
+    features : array-like, data frame or scipy sparse, shape (n_arms, n_arm_features)
         The features of each arm.
     n_user_features : int
         Number of features of a user.
     arms : sequence of str or int, optional
-        The ids of the arms; 0..n-1 by default.
+        The ids of the arms; by default those in the index of `features`, or 0..n-1.
     matches : mapping of str to sequence, optional
         For each way to match, by name, the value of every arm, such as the sex of each video's speaker.
 
@@ -71,6 +72,9 @@ class Catalogue:
         arms: Sequence[ArmId] | None = None,
         matches: Mapping[str, Sequence[Any]] | None = None,
     ) -> None:
+        named = as_named_matrix(features, "features")
+        if named is not None:
+            features, arms = named.values, named.arms_or(arms, "features")
         matrix = _as_csr(features)
         n_arms, n_features = matrix.shape
         if not n_arms:

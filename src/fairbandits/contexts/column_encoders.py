@@ -5,18 +5,18 @@ Each column of a table fills at most two entries of a context: its value, and a 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, date, datetime
 from functools import cached_property
-from math import isfinite
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fairbandits.categorical import Categorical
-from fairbandits.fairness.groups import is_missing
+from fairbandits.labels import is_missing
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -87,34 +87,34 @@ class NumberEncoder:
     def encode_value(self, value: Any) -> list[tuple[int, float]]:
         """Encode a single value."""
         if not is_missing(value):
-            return [(0, self._scaled_number(self.parse(value)))]
+            return [(0, self._scaled_value(self.parse(value)))]
         if self.fill is None:
             raise MissingValueError(self.name)
-        filled = (0, self._scaled_number(self.fill))
+        filled = (0, self._scaled_value(self.fill))
         return [filled, (1, 1.0)] if self.marks_missing else [filled]
 
     def parse(self, value: Any) -> float:
         """Return a value that is not missing as a number."""
-        if type(value) is float and isfinite(value):
+        if type(value) is float and math.isfinite(value):
             return value
         try:
-            number = float(value) if not isinstance(value, str) else np.nan
+            number = float(value) if not isinstance(value, str) else math.nan
         except (TypeError, ValueError):
-            number = np.nan
-        if not np.isfinite(number):
+            number = math.nan
+        if not math.isfinite(number):
             raise ValueError(f"{self.name} must be a number, got {value!r}")
         return number
 
-    def _scaled(self, values: Any) -> Any:
+    def _scaled(self, values: Floats) -> Floats:
         if self.low is None or self.high is None:
             return values
         return np.clip((values - self.low) / ((self.high - self.low) or 1.0), 0.0, 1.0)
 
-    def _scaled_number(self, number: float) -> float:
-        """Return what `_scaled` returns for one number; NumPy would take ten times as long."""
+    def _scaled_value(self, value: float) -> float:
+        """Return what `_scaled` returns for a single value, without the cost of an array in every round."""
         if self.low is None or self.high is None:
-            return float(number)
-        return min(max((number - self.low) / ((self.high - self.low) or 1.0), 0.0), 1.0)
+            return value
+        return min(max((value - self.low) / ((self.high - self.low) or 1.0), 0.0), 1.0)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the encoder as JSON values."""

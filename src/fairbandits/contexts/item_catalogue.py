@@ -18,7 +18,7 @@ from fairbandits.contexts.context_encoder import ContextEncoder
 from fairbandits.contexts.offer import Offer
 from fairbandits.contexts.table_encoder import as_dense
 from fairbandits.contexts.tables import Table
-from fairbandits.fairness.groups import is_missing
+from fairbandits.labels import is_missing
 from fairbandits.models.rows import as_rows
 
 Floats = NDArray[np.float64]
@@ -117,7 +117,11 @@ class ItemCatalogue:
         """
         X, matching = self._read(users, groups)
         catalogue, features = self._encode()
-        offer = catalogue.offer_many(X, matching, eligible)
+        if len(users) == 1:  # much faster, and the common case
+            alone = {name: values[0] for name, values in matching.items()}
+            offer = catalogue.offer(as_dense(X)[0], alone, eligible)
+        else:
+            offer = catalogue.offer_many(X, matching, eligible)
         if not self.encoder.interactions:
             return offer
         n_users, n_items = offer.rows.n_users, offer.rows.n_arms
@@ -166,11 +170,17 @@ class ItemCatalogue:
             starts = np.cumsum([0, *map(len, columns)])
             shape = (len(self), self.encoder.items.width)
             features = sparse.csr_array((np.concatenate(values), np.concatenate(columns), starts), shape=shape)
-            ways = zip(*self._matched.values(), strict=True)
-            matches = dict(zip(self.encoder.matches, ways, strict=True)) if self.encoder.matches else {}
-            catalogue = Catalogue(features, self.encoder.users.width, self.ids, matches)
+            catalogue = Catalogue(features, self.encoder.users.width, self.ids, self._matches())
             self._encoded = catalogue, features
         return self._encoded
+
+    def encoded(self) -> tuple[Any, dict[str, Sequence[str | None]]]:
+        """Return the features of the items, sparse, and for each way to match the value of every item."""
+        return self._encode()[1], self._matches()
+
+    def _matches(self) -> dict[str, Sequence[str | None]]:
+        ways = zip(*self._matched.values(), strict=True)
+        return dict(zip(self.encoder.matches, ways, strict=True)) if self.encoder.matches else {}
 
     def to_json(self) -> dict[str, Any]:
         """Return the ids and what users are compared with, as JSON values."""
@@ -188,7 +198,7 @@ class ItemCatalogue:
     def restore(self, plain: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
         """Replace the items by those of which `to_json` and `arrays` returned the parts."""
         starts, columns, values = (arrays[name] for name in ("starts", "columns", "values"))
-        if len(starts) != len(plain["ids"]) + 1 or starts[-1] != len(columns) != len(values):
+        if len(starts) != len(plain["ids"]) + 1 or not starts[-1] == len(columns) == len(values):
             raise ValueError("the items do not fit their features")
         self._features = {
             item: (columns[lo:hi].copy(), values[lo:hi].copy())

@@ -83,6 +83,16 @@ class TableEncoder:
     def _starts(self) -> list[int]:
         return [*accumulate((len(each.features) for each in self.encoders), initial=int(self.has_constant))]
 
+    def unscaled(self) -> TableEncoder:
+        """Return the encoder that leaves numbers as they are, for models that were fitted to them elsewhere."""
+        plain = [
+            CategoryEncoder(each.name, each.categories)
+            if isinstance(each, CategoryEncoder)
+            else NumberEncoder(each.name)
+            for each in self.encoders
+        ]
+        return TableEncoder(tuple(plain), has_constant=not plain)
+
     def encode_columns(self, n_rows: int, columns: Mapping[str, RawColumn]) -> Features:
         """Encode columns that have been read: categories as codes, numbers and dates as floats."""
         indices, values = [], []
@@ -158,7 +168,7 @@ class TableEncoder:
             if "words" in values:
                 return cls._from_first_form(values)
             return cls(tuple(map(column_encoder_from_dict, values["columns"])), bool(values["constant"]))
-        except (KeyError, TypeError, AttributeError) as error:
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise ValueError(f"encoder must have columns, got an invalid one ({error!r})") from None
 
     @classmethod

@@ -11,7 +11,7 @@ from fairbandits.arms import ArmId, as_arms
 from fairbandits.contexts.column_encoders import CATEGORY, DATE, NUMBER, RawColumn, as_categorical
 from fairbandits.contexts.table_encoder import TableEncoder
 from fairbandits.contexts.table_statistics import STATISTICS, TableStatistics
-from fairbandits.fairness.groups import is_missing
+from fairbandits.labels import column_labels, is_missing
 
 
 class Table:
@@ -83,7 +83,11 @@ class Table:
         """Read a column: categories as codes, numbers and dates in seconds as floats, NaN for gaps."""
         import narwhals as nw  # noqa: PLC0415
 
-        self.require([column], f"{self._what} to encode")
+        if column not in self.columns:
+            raise ValueError(
+                f"{self._what} must have the column {column!r}, as when the encoder was fitted, got "
+                f"{', '.join(self.columns)}"
+            )
         if kind == CATEGORY:
             return as_categorical(self._frame[column].to_list())
         found = self.kind(column)
@@ -100,7 +104,7 @@ class Table:
 
     def labels(self, column: str) -> list[str | int | None]:
         """Return the values of a column as labels: text or integers, None for gaps."""
-        return [column_label(value, column) for value in self._frame[column].to_list()]
+        return column_labels(self._frame[column].to_native(), f"{self._what}[{column!r}]") or []
 
     def ids(self, column: str | None, defaults: Sequence[str]) -> tuple[tuple[ArmId, ...], str | None]:
         """Return the ids of the rows and the column they come from: a named one, else the index of pandas."""

@@ -57,7 +57,7 @@ class TransformerEncoder:
 
     def encode_table(self, table: Table) -> Features:
         """Encode a data frame."""
-        table.require(self.columns, f"{self._name}, when it was fitted,")
+        table.require(self.columns, f"{self._name}.feature_names_in_")
         return self._encode(table.native[list(self.columns)])
 
     def encode_row(self, row: Mapping[str, Any]) -> NDArray[np.float64]:

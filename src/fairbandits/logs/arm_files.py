@@ -1,7 +1,4 @@
-"""Tables of arms as files: a column of ids, `match:ATTRIBUTE` columns, and features. Commands and services read them.
-
-They have any format that a log can have.
-"""
+"""Tables of arms as files, in any format of logs: a column of ids, `match:ATTRIBUTE` columns, and features."""
 
 from __future__ import annotations
 
@@ -56,9 +53,7 @@ class ArmFile:
     def features(self) -> list[str]:
         """All other columns."""
         return [
-            column
-            for column in self.source.kinds
-            if column != self.id_column and not column.startswith(MATCH)
+            column for column in self.source.kinds if column != self.id_column and not column.startswith(MATCH)
         ]
 
     def with_labels(self, as_text: Collection[str]) -> ArmFile:

@@ -82,6 +82,7 @@ def fit(log: Log, policy: Policy, *, table: ArmTable | None = None, cluster: Clu
     with connect(cluster) as client:
         split = cache(log.split)  # counting the rows of CSV files takes as long as reading them
         # A policy fitted before keeps its features; categories that are new since have none.
+        known = known or log.given_encoder
         encoder = map_reduce(split, Log.feature_statistics, or_, client).encoder() if known is None else known
         learner = _LogLearner(policy, None if table is None else OfferBuilder(table.arms, encoder.width, table))
         log = log.with_encoder(encoder)

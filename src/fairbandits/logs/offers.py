@@ -14,7 +14,7 @@ from fairbandits.categorical import Categorical
 from fairbandits.contexts import Catalogue, ContextEncoder, ItemCatalogue, Offer, TableEncoder
 from fairbandits.contexts.table_encoder import Features
 from fairbandits.logs.arm_files import ARM, MATCH, open_arms
-from fairbandits.logs.column_kinds import TEXT
+from fairbandits.logs.column_kinds import INTEGER, TEXT
 from fairbandits.logs.errors import Location, LogError
 from fairbandits.logs.features import FeatureReader, survey_features
 from fairbandits.logs.log import Log
@@ -45,6 +45,24 @@ class ArmTable:
     def without_features(cls, arms: Sequence[ArmId]) -> ArmTable:
         """Return a table of arms that are known by their ids alone."""
         return cls(arms, np.zeros((len(arms), 0)), TableEncoder())
+
+    @classmethod
+    def from_catalogue(cls, catalogue: ItemCatalogue, log: Log) -> ArmTable:
+        """Return the items of a catalogue as the arms of a log."""
+        encoder = catalogue.encoder
+        for name, (of_user, _) in encoder.matches.items():
+            if of_user not in log.roles.groups:
+                raise LogError(
+                    f"{log.name}: {of_user!r} must be a group column, because arms match users by it ({name})"
+                )
+        if not isinstance(encoder.items, TableEncoder):
+            raise LogError(f"{log.name}: items must be encoded column by column, got a custom transformer")
+        features, matched = catalogue.encoded()
+        matches = {
+            of_user: [_as_kind(text, log.kinds[of_user]) for text in texts]
+            for (of_user, _), texts in zip(encoder.matches.values(), matched.values(), strict=True)
+        }
+        return cls(catalogue.ids, features, encoder.items, matches)
 
     def context_encoder(self, users: TableEncoder) -> ContextEncoder:
         """Return the encoder of users and arms together."""
@@ -129,6 +147,11 @@ class OfferBuilder:
     def contexts(self, contexts: Features, arms: Categorical, groups: Mapping[str, Categorical]) -> Features:
         """Return the contexts of the arms that many users were shown, one arm each."""
         return self._catalogue.contexts(contexts, arms, {name: groups[name] for name in self._attributes})
+
+
+def _as_kind(text: str | None, kind: str) -> str | int | None:
+    """Return a category as the groups of a log are read."""
+    return int(text) if text is not None and kind == INTEGER else text
 
 
 def _arm_ids(name: str, ids: list[Any]) -> tuple[ArmId, ...]:

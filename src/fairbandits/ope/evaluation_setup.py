@@ -123,9 +123,7 @@ class EvaluationSetup:
         )
         # The log's own encoder comes first; policies fitted to other logs may have other categories.
         self.encoders: list[TableEncoder] = [
-            passes.run("features", Log.feature_statistics, or_).encoder()
-            if self.needs_contexts
-            else TableEncoder(has_constant=True)
+            _find_encoder(passes) if self.needs_contexts else TableEncoder(has_constant=True)
         ]
         for candidate in candidates:
             candidate.prepare(self)
@@ -193,3 +191,8 @@ class EvaluationSetup:
                 self.log.roles.reward,
                 outside[0],
             )
+
+
+def _find_encoder(passes: LogPasses) -> TableEncoder:
+    given = passes.log.given_encoder
+    return passes.run("features", Log.feature_statistics, or_).encoder() if given is None else given

@@ -159,7 +159,7 @@ def kind_of(cls: type) -> str:
 def state_of(policy: Policy) -> PolicyState:
     """Return the state of a policy; its arrays are not copies."""
     records = policy.records()
-    header = {
+    header: dict[str, Any] = {
         "class": kind_of(type(policy)),
         "params": params_to_dict(policy.get_params()),
         "rng": rng_to_dict(policy._rng),
@@ -171,6 +171,8 @@ def state_of(policy: Policy) -> PolicyState:
         "rounds_learned": policy.rounds_learned,
         "metadata": policy.metadata,
     }
+    if policy._feature_names is not None:
+        header["feature_names"] = list(policy._feature_names)
     parts: dict[str, dict[str, NDArray[Any]]] = {"groups": {**policy.groups.arrays()}}
     parts["ledger"] = {**policy._ledger.arrays()}
     parts |= {f"records.{name}": {**record.arrays()} for name, record in records.items()}
@@ -194,6 +196,8 @@ def restore(policy: Policy, state: PolicyState) -> None:
         record.restore(header["records"][name], with_prefix(arrays, f"records.{name}."))
     policy.rounds_learned = int(header["rounds_learned"])
     policy.metadata = dict(header["metadata"])
+    names = header.get("feature_names")
+    policy._feature_names = None if names is None else tuple(map(str, names))
     if header["width"] is not None:
         model = policy._model_for(int(header["width"]))
         stored = with_prefix(arrays, "model.")
@@ -234,6 +238,9 @@ def check_mergeable(policy: Policy, other: Policy) -> None:
         raise ValueError(
             f"policies must have contexts of the same width to merge, got {widths[0]} and {widths[1]}"
         )
+    names = [each._feature_names for each in (policy, other) if each._feature_names is not None]
+    if len(set(names)) > 1:
+        raise ValueError("policies must have learned contexts with the same columns to merge, got different names")
     for what in ("encoder", "catalogue"):
         ours, theirs = policy.metadata.get(what), other.metadata.get(what)
         if None not in (ours, theirs) and ours != theirs:

@@ -14,8 +14,7 @@ from typing import Any, ClassVar, Self, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from fairbandits.arms import ArmId, ArmIndex, as_arm
-from fairbandits.categorical import Categorical
+from fairbandits.arms import ArmId, ArmIndex, as_arm, as_arms
 from fairbandits.contexts import Offer
 from fairbandits.fairness import Group, GroupKey, GroupRewards, as_group, as_groups
 from fairbandits.fairness.group_rewards import as_range, as_reward
@@ -23,10 +22,12 @@ from fairbandits.fairness.groups import DEFAULT_ATTRIBUTE
 from fairbandits.models import Model, RewardModel, Row, Rows, SparseRows, as_model, as_rows
 from fairbandits.models.rows import check_width, stack_rows
 from fairbandits.parameters import Parameters, number, parameter
-from fairbandits.policies import batch_learning, persistence
+from fairbandits.policies import batch_learning, inputs, persistence
 from fairbandits.policies.batch_learning import SufficientStatistics
-from fairbandits.policies.decisions import Decisions
+from fairbandits.policies.decisions import Decisions, slate_of
+from fairbandits.policies.eligibility import Round, choose_eligible
 from fairbandits.policies.ledger import Account, Ledger
+from fairbandits.policies.mixed_decisions import MixedDecisions
 from fairbandits.policies.picker import GREEDY, Picker
 from fairbandits.policies.records import (
     Decision,
@@ -135,6 +136,7 @@ class Policy(Parameters):
         self.groups = GroupRewards(self.reward_range, self._arms)
         self.rounds_learned = 0
         self.metadata: dict[str, Any] = {}
+        self._feature_names: tuple[str, ...] | None = None
 
     def _set_builder(self) -> None:
         self._builder = as_model(self.model)
@@ -145,7 +147,27 @@ class Policy(Parameters):
     # -- what an algorithm defines ---------------------------------------------------------------------
 
     def terms(self, predictions: Predictions) -> tuple[Term, Term]:
-        """Return what exploration and what fairness add to the predicted reward."""
+        """Return what exploration and what fairness add to the predicted reward.
+
+        This runs in every round. The group record has what it needs as plain arrays (`groups.means`,
+        `groups.counts`, `groups.arm_means`), single means (`groups.mean_of(attribute, value)`) and the gap without
+        its interval (`groups.gap(confidence=None)`); an interval takes longer than the rest of the round.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from fairbandits import LinUCB
+        >>> class Considerate(LinUCB):
+        ...     def terms(self, predictions):
+        ...         # Explore less on users of groups whose mean reward is low.
+        ...         means = [
+        ...             min((self.groups.mean_of(*pair) for pair in group), default=1.0)
+        ...             for group in predictions.groups
+        ...         ]
+        ...         return self.alpha_now() * np.array(means)[:, None] * predictions.width, 0.0
+        >>> Considerate().choose([[1.0], [2.0]], group="female").score
+        0.0
+        """
         raise NotImplementedError(f"{type(self).__name__} must define terms(predictions)")
 
     @property
@@ -168,27 +190,48 @@ class Policy(Parameters):
 
     @overload
     def choose(
-        self, contexts: Any, group: Group = None, arms: Sequence[ArmId] | None = None, *, k: None = None
+        self,
+        contexts: Any,
+        group: Group = None,
+        arms: Sequence[ArmId] | None = None,
+        *,
+        eligible: Any = None,
+        k: None = None,
     ) -> Decision: ...
 
     @overload
     def choose(
-        self, contexts: Any, group: Group = None, arms: Sequence[ArmId] | None = None, *, k: int
+        self,
+        contexts: Any,
+        group: Group = None,
+        arms: Sequence[ArmId] | None = None,
+        *,
+        eligible: Any = None,
+        k: int,
     ) -> Slate: ...
 
     def choose(
-        self, contexts: Any, group: Group = None, arms: Sequence[ArmId] | None = None, *, k: int | None = None
+        self,
+        contexts: Any,
+        group: Group = None,
+        arms: Sequence[ArmId] | None = None,
+        *,
+        eligible: Any = None,
+        k: int | None = None,
     ) -> Decision | Slate:
         """Choose an arm for one user, or k arms in an order.
 
         Parameters
         ----------
-        contexts : Offer, or array-like or scipy sparse of shape (n_arms, n_features)
-            One row per arm on offer; or the offer of a `Catalogue`.
+        contexts : Offer, or array-like, data frame or scipy sparse of shape (n_arms, n_features)
+            One row per arm on offer; or the offer of a `Catalogue`. The columns of a frame must be those of the
+            frames before, `feature_names_in_`, in the same order.
         group : str, int, mapping or None
-            The user's group, or groups by attribute; None if it is unknown.
+            The user's group, or groups by attribute; None if it is unknown. A row of a data frame is a mapping.
         arms : sequence of str or int, optional
-            The ids of the arms on offer; 0..n-1 by default.
+            The ids of the arms on offer; by default those in the index of a pandas frame, or 0..n-1.
+        eligible : collection of ids, or boolean array of shape (n_arms,), optional
+            Those of the arms that this user may be offered; all by default.
         k : int, optional
             The number of arms of a slate; by default a single arm is chosen.
 
@@ -201,6 +244,9 @@ class Policy(Parameters):
         if rows.n_users != 1:
             raise ValueError(f"contexts must be of one user, got {rows.n_users}; use choose_many")
         key = ((DEFAULT_ATTRIBUTE, group),) if type(group) is str else as_group(group)
+        if eligible is not None:
+            alone = eligible[None] if isinstance(eligible, np.ndarray) else [eligible]
+            return choose_eligible(self, Round(rows, (key,), ids, numbers), alone, k)[0]
         if k is not None:
             return self._slates(rows, numbers, (key,), ids, k)[0]
         seen, scores = self._score(rows, numbers, (key,))
@@ -218,25 +264,44 @@ class Policy(Parameters):
     def choose_many(
         self,
         contexts: Any,
-        groups: Sequence[Group] | None = None,
+        groups: Any = None,
         arms: Sequence[ArmId] | None = None,
         *,
+        eligible: None = None,
         k: None = None,
     ) -> Decisions: ...
 
     @overload
     def choose_many(
-        self, contexts: Any, groups: Sequence[Group] | None = None, arms: Sequence[ArmId] | None = None, *, k: int
+        self,
+        contexts: Any,
+        groups: Any = None,
+        arms: Sequence[ArmId] | None = None,
+        *,
+        eligible: Any,
+        k: None = None,
+    ) -> Decisions | MixedDecisions: ...
+
+    @overload
+    def choose_many(
+        self,
+        contexts: Any,
+        groups: Any = None,
+        arms: Sequence[ArmId] | None = None,
+        *,
+        eligible: Any = None,
+        k: int,
     ) -> list[Slate]: ...
 
     def choose_many(
         self,
         contexts: Any,
-        groups: Sequence[Group] | None = None,
+        groups: Any = None,
         arms: Sequence[ArmId] | None = None,
         *,
+        eligible: Any = None,
         k: int | None = None,
-    ) -> Decisions | list[Slate]:
+    ) -> Decisions | MixedDecisions | list[Slate]:
         """Choose an arm for each of many users, or k arms for each, with what is known now.
 
         Equivalent to calling `choose` for one user after the other, except for the order of `LinTS`'s draws, and
@@ -245,20 +310,42 @@ class Policy(Parameters):
         Parameters
         ----------
         contexts : Offer, array of shape (n_users, n_arms, n_features), or a sequence of matrices
-            For each user one row per arm, dense or scipy sparse; or the offer of a `Catalogue` to many users.
-        groups : sequence, optional
-            The group of each user.
+            For each user one row per arm, dense, scipy sparse or a data frame; or the offer of a `Catalogue` to
+            many users.
+        groups : sequence or data frame, optional
+            The group of each user. Each column of a frame is an attribute; so is a named column alone.
         arms : sequence of str or int, optional
-            The ids of the arms, the same for all users.
+            The ids of the arms, the same for all users; by default those in the index of pandas frames, or 0..n-1.
+        eligible : sequence of collections, or boolean array of shape (n_users, n_arms), optional
+            Those of the arms that each user may be offered, None for all. Users with the same eligible arms are
+            scored together; each gets what `choose` with only these arms, in the order of `arms`, would choose.
         k : int, optional
             The number of arms of each user's slate.
+
+        Returns
+        -------
+        Decisions, or a list of Slates if k is given
+            In the order of the users. `MixedDecisions` if not all users have the same eligible arms: `indices`,
+            `arms` and `scores` then refer to the eligible arms of each user.
+
+        Examples
+        --------
+        >>> from fairbandits import LinUCB
+        >>> contexts = [[[1.0, 0.0], [0.0, 1.0]]] * 3
+        >>> eligible = [["a"], ["b"], None]
+        >>> decisions = LinUCB(random_state=0).choose_many(contexts, arms=["a", "b"], eligible=eligible)
+        >>> decisions.picked[:2], decisions.indices[:2].tolist()
+        (['a', 'b'], [0, 0])
         """
         rows, keys, ids, numbers = self._read_many(contexts, groups, arms)
+        if eligible is not None:
+            return choose_eligible(self, Round(rows, keys, ids, numbers), eligible, k)
         if k is not None:
             return self._slates(rows, numbers, keys, ids, k)
         seen, scores = self._score(rows, numbers, keys)
         picks = self.picker.pick_many(scores, keys, self._rng)
-        return Decisions(picks, scores, seen, keys, ids, self._ledger.policy, self._ledger.issue(len(picks)))
+        first = self._ledger.issue(len(picks))
+        return Decisions(picks, scores, seen, keys, ids, self._ledger.policy, range(first, first + len(picks)))
 
     def score(
         self, contexts: Any, groups: Sequence[Group] | None = None, arms: Sequence[ArmId] | None = None
@@ -329,9 +416,11 @@ class Policy(Parameters):
         """Check contexts and the ids of arms, and find the numbers of these arms."""
         width = self._expected_width()
         if not isinstance(contexts, Offer):
+            if type(contexts) is not np.ndarray:
+                return inputs.read_contexts(self, contexts, arms, as_rows)
             rows = as_rows(contexts, width)
             return rows, *self._arms.lookup(arms, rows.n_arms)
-        if arms is not None and arms is not contexts.arms and tuple(arms) != tuple(contexts.arms):
+        if arms is not None and arms is not contexts.arms and as_arms(arms) != tuple(contexts.arms):
             raise ValueError("arms must be those of the offer; name eligible arms to Catalogue.offer")
         if width is not None and contexts.rows.width != width:
             check_width(contexts.rows.width, width)
@@ -364,18 +453,8 @@ class Policy(Parameters):
         picks = [self.picker.slate(own, size, key, self._rng) for own, key in zip(each, keys, strict=True)]
         first = self._ledger.issue(len(keys))
         return [
-            Slate(
-                tuple(ids[index] for index in indices),
-                probability,
-                keys[user],
-                each[user],
-                ids,
-                tuple(indices),
-                tuple(rows.row(user, index).alone() for index in indices),
-                self._ledger.policy,
-                first + user,
-            )
-            for user, (indices, probability) in enumerate(picks)
+            slate_of(rows, each[user], user, keys[user], ids, pick, self._ledger.policy, first + user)
+            for user, pick in enumerate(picks)
         ]
 
     # -- learning --------------------------------------------------------------------------------------
@@ -414,6 +493,7 @@ class Policy(Parameters):
         """
         if not (isinstance(decisions, Iterable) and isinstance(rewards, Iterable)):
             raise ValueError("decisions and rewards must be lists; use learn for a single one")
+        inputs.refuse_frame(rewards)
         checked = list(decisions)
         for decision in checked:
             self._ledger.check(decision, again)
@@ -519,12 +599,31 @@ class Policy(Parameters):
         """
         batch_learning.learn_statistics(self, statistics)
 
-    def learn_logged(
-        self, contexts: Any, arms: Categorical, rewards: Floats, groups: Mapping[str, Categorical]
-    ) -> None:
+    def learn_logged(self, contexts: Any, arms: Any, rewards: Any, groups: Any = None) -> None:
         """Learn logged decisions, also of other policies, in their order.
 
-        Takes what `SufficientStatistics.add` takes.
+        Can be called in a loop on the parts of a log. All are checked before the first is learned; only a row that
+        float64 cannot hold (`RidgeRegressions.learn`) is found later.
+
+        Parameters
+        ----------
+        contexts : array-like, data frame or scipy sparse, shape (n_decisions, n_features)
+            The context of the arm that was picked.
+        arms : sequence of ids, or Categorical
+            The arm that was picked.
+        rewards : sequence of float
+            Its reward.
+        groups : sequence, data frame or mapping of str to sequence, optional
+            The group of each user, None if it is unknown: as `choose_many` takes it, or the values of each
+            attribute.
+
+        Examples
+        --------
+        >>> from fairbandits import LinUCB
+        >>> policy = LinUCB()
+        >>> policy.learn_logged([[1.0, 0.0], [1.0, 1.0]], ["a", "a"], [0.5, 1.0], groups=["female", None])
+        >>> policy.rounds_learned, policy.coefficients("a").round(3).tolist()
+        (2, [0.4, 0.3])
         """
         batch_learning.learn_logged(self, contexts, arms, rewards, groups)
 
@@ -569,6 +668,12 @@ class Policy(Parameters):
         if self._map_width is not None:
             return self._map_width
         return None if self._model is None else self._model.width
+
+    @property
+    def feature_names_in_(self) -> NDArray[np.object_] | None:
+        """The names of the contexts' columns; None before the first data frame."""
+        names = inputs.known_names(self)
+        return None if names is None else np.array(names, object)
 
     @property
     def order_dependent(self) -> bool:
@@ -671,6 +776,7 @@ class Policy(Parameters):
         merged._ledger.merge(other._ledger)
         merged._ledger.open_account()
         merged.rounds_learned += other.rounds_learned
+        merged._feature_names = merged._feature_names or other._feature_names
         return merged
 
     # -- parameters ------------------------------------------------------------------------------------

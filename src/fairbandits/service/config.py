@@ -166,8 +166,8 @@ class Config(ConfigPart):
         Attributes or categorical features in which a user can match an arm. Each is a column of the contexts,
         1 if the two values are equal.
     catalogue : path, optional
-        A file of arms with a column `arm`, one for each arm feature, and `match:NAME` for each match: .csv, .jsonl,
-        .parquet or any other format that a log can have.
+        A file of arms with a column `arm`, one for each arm feature, and `match:NAME` for each match, in any
+        format that a log can have (.csv, .jsonl, .parquet, ...).
     arms : tuple of dict
         Further arms: `arm`, `features`, `matches`. The configured arms fill an empty log; later, arms are added
         and retired through the API.
@@ -256,7 +256,9 @@ class Config(ConfigPart):
         """Create the recommender as it is before the first entry of the log."""
         if self.start is not None:
             return self.start.recommender()
-        return Recommender.from_parts(self.make_policy(), ItemCatalogue(self.inputs.encoder), tuple(self.attributes))
+        return Recommender.from_parts(
+            self.make_policy(), ItemCatalogue(self.inputs.encoder), tuple(self.attributes)
+        )
 
     def make_policy(self) -> Policy:
         """Create the policy, which has learned nothing yet."""

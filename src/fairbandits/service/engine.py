@@ -91,8 +91,8 @@ class Engine:
             append(self.store, [self._first_arms()], 0)
         self.follower.start(self.store)
         if is_continued:
-            # Only the first worker of a new log goes on with the randomness of a saved recommender: nobody else may
-            # draw the same numbers.
+            # Only the first worker of a new log goes on with the random numbers of a saved recommender: no two
+            # may draw the same.
             self.recommender.policy.set_params(random_state=None)
         self.recommender.catalogue.check()
         warm_up(self.config)

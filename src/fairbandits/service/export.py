@@ -59,7 +59,7 @@ def export(config: Config, path: str | os.PathLike[str]) -> int:
 
 
 def export_recommender(config: Config, path: str | os.PathLike[str]) -> Recommender:
-    """Write the recommender of a service, with all that it has learned, to a file that `Recommender.load` reads."""
+    """Write the recommender of a service, with all that it has learned, to a file for `Recommender.load`."""
     follower = Follower(lambda: {"recommender": ServedRecommender(config)}, config.store.snapshot_every)
     with open_store(config, must_exist=True) as store:
         follower.start(store)
@@ -154,7 +154,9 @@ def _group_column(groups: list[Any], name: str, inputs: ServiceInputs) -> Any:
     """Return the groups of an attribute: a column of a file holds either integers or text."""
     if name in inputs.integer_attributes:
         known = sorted({group for group in groups if group is not None}) or [0]
-        return Categorical(np.array([-1 if each is None else known.index(each) for each in groups], np.int32), known)
+        return Categorical(
+            np.array([-1 if each is None else known.index(each) for each in groups], np.int32), known
+        )
     texts = [None if group is None else str(group) for group in groups]
     return _categorical(texts, inputs.attributes[name] or ())
 

@@ -152,7 +152,7 @@ class SavedFeature:
 
     column: ColumnEncoder
 
-    def encoder(self, name: str) -> ColumnEncoder:  # noqa: ARG002 - the encoder has its name
+    def encoder(self, name: str) -> ColumnEncoder:
         """Return the encoder of the feature."""
         return self.column
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairbandits.arms import ArmId
-from fairbandits.contexts.table_encoder import Features
+from fairbandits.contexts.table_encoder import Features, as_dense
 from fairbandits.ope.candidates.candidate import ArmProbabilities, Candidate
 from fairbandits.ope.candidates.probability_columns import check_columns, check_totals
 from fairbandits.ope.log_rows import LogRows
@@ -89,7 +89,8 @@ class ClassifierCandidate(Candidate):
 
     def probabilities(self, rows: LogRows, setup: EvaluationSetup) -> ArmProbabilities:
         """Predict the class of each row."""
-        predicted = self._model.predict(_inputs(rows, self.columns))
+        inputs = _frame(rows, self.columns) if self.columns else _unscaled(self, rows, setup)
+        predicted = self._model.predict(inputs)
         return ArmProbabilities.from_matrix(_chosen_arms(predicted, rows, setup, self.title), rows)
 
 
@@ -153,10 +154,14 @@ class ObpCandidate(Candidate):
         if policy.len_list != 1:
             raise ValueError(f"{title}: len_list must be 1, got {policy.len_list}; evaluate slates as slates")
 
+    def prepare(self, setup: EvaluationSetup) -> None:
+        """Ask for numbers as they are."""
+        self.encoder = setup.encoders[0].unscaled()
+
     def probabilities(self, rows: LogRows, setup: EvaluationSetup) -> ArmProbabilities:
         """Return its distribution over actions."""
         if hasattr(self._policy, "predict"):
-            distribution = self._policy.predict(_dense(rows.contexts[0]))
+            distribution = self._policy.predict(as_dense(_unscaled(self, rows, setup)))
         else:
             distribution = self._policy.compute_batch_action_dist(n_rounds=len(rows))
         arms = range(self._policy.n_actions)
@@ -180,10 +185,14 @@ class CobaCandidate(Candidate):
         super().__init__(title)
         self._learner = learner
 
+    def prepare(self, setup: EvaluationSetup) -> None:
+        """Ask for numbers as they are."""
+        self.encoder = setup.encoders[0].unscaled()
+
     def probabilities(self, rows: LogRows, setup: EvaluationSetup) -> ArmProbabilities:
         """Return the learner's scores."""
         arms = list(setup.survey.arms)
-        contexts = [tuple(row) for row in _dense(rows.contexts[0]).tolist()]
+        contexts = [tuple(row) for row in as_dense(_unscaled(self, rows, setup)).tolist()]
         matrix = np.array([[self._learner.score(context, arms, arm) for arm in arms] for context in contexts])
         return ArmProbabilities.from_matrix(_by_arm(matrix, arms, rows, setup, self.title), rows)
 
@@ -248,16 +257,20 @@ def _feature_names(model: Any) -> tuple[str, ...]:
 
 def _check_inputs(candidate: Candidate, model: Any, setup: EvaluationSetup) -> None:
     check_columns(candidate, setup)
-    width, expected = setup.encoders[0].width, getattr(model, "n_features_in_", None)
-    if candidate.needs_contexts and expected is not None and expected != width:
+    if not candidate.needs_contexts:
+        return
+    candidate.encoder = setup.encoders[0].unscaled()
+    width, expected = candidate.encoder.width, getattr(model, "n_features_in_", None)
+    if expected is not None and expected != width:
         raise ValueError(
             f"{candidate.title}: it was fitted to {expected:,} features without names, but the log has {width:,}; "
             "fit it to a data frame, so that its features are found by name"
         )
 
 
-def _inputs(rows: LogRows, columns: tuple[str, ...]) -> Any:
-    return _frame(rows, columns) if columns else rows.contexts[0]
+def _unscaled(candidate: Candidate, rows: LogRows, setup: EvaluationSetup) -> Features:
+    """Return the features of users as matrices from elsewhere have them: numbers as they are."""
+    return rows.contexts[setup.offers(candidate)[1]]
 
 
 def _frame(rows: LogRows, columns: tuple[str, ...]) -> Any:
@@ -266,7 +279,3 @@ def _frame(rows: LogRows, columns: tuple[str, ...]) -> Any:
     except ImportError:
         raise ImportError("policies that take data frames need pandas: pip install pandas") from None
     return pd.DataFrame({column: rows.columns[column] for column in columns}, index=rows.numbers)
-
-
-def _dense(contexts: Features) -> Floats:
-    return contexts if isinstance(contexts, np.ndarray) else contexts.toarray()

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from fairbandits.contexts import ContextEncoder, TableEncoder
+from fairbandits.contexts import ContextEncoder, ItemCatalogue, TableEncoder
 from fairbandits.contexts.context_encoder import encoder_in
+from fairbandits.logs.log import Log
+from fairbandits.logs.offers import ArmTable
 from fairbandits.ope.candidates.candidate import ArmProbabilities, Candidate
 from fairbandits.ope.log_rows import LogRows
 from fairbandits.policies import Policy
+from fairbandits.recommender import Recommender
 
 if TYPE_CHECKING:
     from fairbandits.ope.evaluation_setup import EvaluationSetup
@@ -44,6 +47,15 @@ class PolicyCandidate(Candidate):
         self._fitted_with = encoder_in(policy.metadata)
         self.encoder = None if self._fitted_with is None else _users_encoder(title, self._fitted_with)
         self.has_fairness_term: bool | None = None
+        self.catalogue: ItemCatalogue | None = None
+
+    @classmethod
+    def of_recommender(cls, title: str, recommender: Recommender) -> PolicyCandidate:
+        """Return the candidate for a recommender, whose items are on offer."""
+        recommender.policy.metadata["encoder"] = recommender.encoder.to_dict()
+        candidate = cls(title, recommender.policy, is_trained=True)
+        candidate.catalogue = recommender.catalogue
+        return candidate
 
     def prepare(self, setup: EvaluationSetup) -> None:
         """Raise if the policy was trained on other arms or with another catalogue."""
@@ -88,6 +100,16 @@ def _users_encoder(title: str, encoder: ContextEncoder) -> TableEncoder:
             "evaluate a function that calls it"
         )
     return encoder.users
+
+
+def known_items(candidates: Iterable[PolicyCandidate], log: Log) -> ArmTable | None:
+    """Return the items of the recommenders among the candidates; None if there are none with features."""
+    found = [each.catalogue for each in candidates if each.catalogue and each.catalogue.encoder.has_items]
+    if not found:
+        return None
+    if any(each.to_json() != found[0].to_json() for each in found):
+        raise ValueError("recommenders must have the same items to be compared; pass a catalogue (--catalogue)")
+    return ArmTable.from_catalogue(found[0], log)
 
 
 def own_candidates(candidates: Iterable[Candidate]) -> list[PolicyCandidate]:

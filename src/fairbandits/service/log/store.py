@@ -33,9 +33,7 @@ _SNAPSHOTS_KEPT = 2
 _TIMEOUT = 10
 # The state before the first entry: the file that the service started with, if there was one.
 _START = "start"
-_SNAPSHOT_SEQS = (
-    select(snapshots.c.seq).where(snapshots.c.seq > 0).distinct().order_by(snapshots.c.seq.desc())
-)
+_SNAPSHOT_SEQS = select(snapshots.c.seq).where(snapshots.c.seq > 0).distinct().order_by(snapshots.c.seq.desc())
 _ENGINE: dict[str, Any] = {"isolation_level": "AUTOCOMMIT", "poolclass": NullPool, "hide_parameters": True}
 
 
@@ -103,8 +101,10 @@ class Store:
                 connection.execute(insert(facts).values(name=_SCHEMA, value=schema))
             elif stored != schema:
                 other = "recommender" in json.loads(stored) and "recommender" in json.loads(schema)
-                what = "that started from another recommender" if other else (
-                    "with other features, columns or another reward range"
+                what = (
+                    "that started from another recommender"
+                    if other
+                    else ("with other features, columns or another reward range")
                 )
                 raise ValueError(f"{self.engine.url!r} holds a log {what}; configure another store")
 
