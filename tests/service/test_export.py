@@ -116,7 +116,9 @@ def test_slates_have_a_row_for_each_arm(engine, tmp_path):
 
 
 def test_a_log_without_decisions(engine, tmp_path):
-    assert export(engine.config, tmp_path / "log.parquet") == 0
+    with pytest.raises(ValueError, match="the log has no decisions yet, so there is nothing to export"):
+        export(engine.config, tmp_path / "log.parquet")
+    assert not (tmp_path / "log.parquet").exists()
 
 
 def test_more_decisions_than_are_read_at_once(engine, tmp_path, monkeypatch):

@@ -16,7 +16,7 @@ SUFFIX = ".safetensors"
 
 @dataclass(frozen=True, eq=False)
 class StartState:
-    """The content of a file that `Recommender.save` wrote. The state of the service is this and all entries of the log.
+    """The content of a file that `Recommender.save` wrote, on which the entries of the log build.
 
     Attributes
     ----------
@@ -52,8 +52,8 @@ class StartState:
         custom = [part for part in ("users", "items") if "transformer" in encoders.get(part, {})]
         if custom:
             raise ValueError(
-                f"{self.name}: a service cannot load the custom transformer of {custom[0]}; save a recommender whose "
-                "encoders are found from the tables"
+                f"{self.name}: a service cannot load the custom transformer of {custom[0]}; save a recommender "
+                "without user_encoder and item_encoder"
             )
         recommender = self.recommender()
         if recommender.policy.records():

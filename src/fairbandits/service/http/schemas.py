@@ -65,7 +65,7 @@ class RewardsResponse(TypedDict):
 
 
 class ArmResponse(TypedDict):
-    """An arm. A retired arm has no features and no matches, nor has an arm of a saved recommender until it changes."""
+    """An arm. Retired arms have no features and no matches, nor have those of a saved recommender at first."""
 
     arm: str
     version: int

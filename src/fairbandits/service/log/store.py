@@ -57,8 +57,8 @@ def open_store(config: Config, *, must_exist: bool = False) -> Iterator[Store]:
     try:
         if must_exist and not store.exists():
             raise ValueError(
-                f"{store.engine.url!r} holds no log; `fairbandits serve` creates one, or name the configuration of the "
-                "service"
+                f"{store.engine.url!r} holds no log; `fairbandits serve` creates one; or name the configuration "
+                "of a service that has one"
             )
         store.open(config.log_schema())
         yield store

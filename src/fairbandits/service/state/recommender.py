@@ -116,7 +116,7 @@ class ServedRecommender:
         policy.metadata = start.policy.metadata
         recommender = Recommender.from_parts(policy, start.catalogue, start.group_columns, start.item_id)
         catalogue = ServedCatalogue(self.config.inputs, recommender)
-        # The encoder and the items of snapshots are for the library: defaults of the configuration may have changed.
+        # The encoder and the items of a snapshot are for the library: configured defaults may have changed since.
         catalogue.restore(rest["shelf"])
         self.recommender, self.policy, self.catalogue = recommender, policy, catalogue
         self.seq, self.decided, self.rewarded = rest["seq"], rest["decided"], rest["rewarded"]
