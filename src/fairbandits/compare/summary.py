@@ -124,7 +124,7 @@ def _metric_values(
             "utility_loss": means.overall_mean(means.best - means.mean),
             "reward_gap": reward_gap(rewards),
             "late_gap": reward_gap(late.group_means(late.mean, groups)),
-            "worst_off_reward": min(rewards.values(), default=means.overall_mean(means.mean)),
+            "worst_off_reward": min(rewards.values(), default=float("nan")),
             "reward": means.overall_mean(means.mean),
         }
         if oracle is not None:

@@ -61,8 +61,8 @@ class Trace:
     >>> trace = simulate(LinUCB(random_state=0), LinearWorld(rounds=200))
     >>> len(trace), trace.parts
     (200, ('test',))
-    >>> sorted(trace.metrics())[:3]
-    ['cmr_a', 'cmr_b', 'regret_a']
+    >>> list(trace.metrics())[:2]
+    ['utility_loss', 'reward_gap']
     """
 
     reward: Floats
@@ -99,7 +99,7 @@ class Trace:
         return replace(self, group=group, **columns)
 
     def running_means(self, part: str, attribute: str | None = None) -> dict[Any, Floats]:
-        """Return the cumulative mean reward of each group after each round of a part.
+        """Return the cumulative mean reward of each group after each round of a part, from true mean rewards.
 
         Parameters
         ----------
@@ -110,11 +110,13 @@ class Trace:
         """
         rounds = self.in_part(part)
         groups = rounds._groups(attribute)
-        names = metrics.group_means(rounds.reward, groups)
-        return {name: metrics.cumulative_mean(rounds.reward, groups == name) for name in names}
+        names = metrics.group_rounds(groups)
+        return {name: metrics.cumulative_mean(rounds.expected, groups == name) for name in names}
 
     def metrics(self, part: str = "test") -> dict[str, float]:
         """Compute the metrics of the paper's tables for one part, and each group's regret.
+
+        All but one are computed from the true mean rewards of the chosen arms, as in every other output.
 
         Returns
         -------
@@ -122,20 +124,26 @@ class Trace:
             `utility_loss`, `reward_gap`, `worst_off_reward`, and for each group `cmr_<group>`, its cumulative
             mean reward, and `regret_<group>`, its mean regret. If attributes are named, groups are written
             `<attribute>_<group>`, each attribute has a `reward_gap_<attribute>`, and `reward_gap` is the largest
-            of these.
+            of these. `observed_reward_gap` is the same as `reward_gap` from the rewards that the policy saw, with
+            their noise. Groups with hardly any rounds count neither for gaps nor for `worst_off_reward` (see
+            `fairbandits.fairness.metrics.assessed_groups`).
         """
         rounds = self.in_part(part)
-        values = {"utility_loss": metrics.utility_loss(rounds.best, rounds.reward)}
-        gaps = {name: metrics.reward_gap(rounds.reward, groups) for name, groups in rounds.group.items()}
-        values["reward_gap"] = max(gaps.values(), default=0.0)
-        lowest = [metrics.worst_off_reward(rounds.reward, groups) for groups in rounds.group.values()]
-        # NaN is the mean of an attribute whose values are all unknown.
-        values["worst_off_reward"] = min((mean for mean in lowest if not np.isnan(mean)), default=float("nan"))
+        gaps = {name: metrics.reward_gap(rounds.expected, groups) for name, groups in rounds.group.items()}
+        observed = [metrics.reward_gap(rounds.reward, groups) for groups in rounds.group.values()]
+        lowest = [metrics.worst_off_reward(rounds.expected, groups) for groups in rounds.group.values()]
+        values = {
+            "utility_loss": metrics.utility_loss(rounds.best, rounds.expected),
+            "reward_gap": max(gaps.values(), default=0.0),
+            "observed_reward_gap": max(observed, default=0.0),
+            # NaN is the mean of an attribute whose values are all unknown.
+            "worst_off_reward": min((mean for mean in lowest if not np.isnan(mean)), default=float("nan")),
+        }
         for attribute, groups in rounds.group.items():
             prefix = "" if attribute == DEFAULT_ATTRIBUTE else f"{attribute}_"
             if prefix:
                 values[f"reward_gap_{attribute}"] = gaps[attribute]
-            means = metrics.group_means(rounds.reward, groups)
+            means = metrics.group_means(rounds.expected, groups)
             values |= {f"cmr_{prefix}{name}": mean for name, mean in means.items()}
             regrets = metrics.group_regret(rounds.best, rounds.expected, groups)
             values |= {f"regret_{prefix}{name}": regret for name, regret in regrets.items()}
