@@ -28,7 +28,7 @@ from fairbandits.logs.errors import LogError
 from fairbandits.logs.log import Log, as_log
 from fairbandits.logs.roles import Roles
 from fairbandits.report.page import write_report
-from fairbandits.report.phrases import counted
+from fairbandits.views.text import counted
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -18,6 +18,7 @@ from fairbandits.report import figure_style
 from fairbandits.report.data_source import check_same_source, load_and_describe_data
 from fairbandits.simulate import summarise_many
 from fairbandits.validation import check_integer, check_number
+from fairbandits.views import plot_style
 
 #: The subgroup means of all seeds, by world and policy.
 Runs = dict[str, dict[str, Seeds]]
@@ -84,7 +85,7 @@ def compare(
     names, specs = as_worlds(worlds), parse_policies(policies)
     check_integer("seeds", seeds, 1)
     check_number("tolerance", tolerance, 0, 1)
-    figure_style.require_matplotlib()
+    plot_style.require_matplotlib()
     data, description = load_and_describe_data(data)
     source = description["source"]
     out = Path(folder)

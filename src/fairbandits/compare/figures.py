@@ -12,6 +12,7 @@ from fairbandits.compare.subgroups import group_label
 from fairbandits.compare.suite import PART_TITLES
 from fairbandits.compare.summary import PolicySummary, Spread, WorldSummary
 from fairbandits.report import figure_style
+from fairbandits.views import plot_style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -56,7 +57,7 @@ def world_figure(name: str, summary: WorldSummary, tolerance: float, data_source
 
 
 def _marker(index: int) -> dict[str, Any]:
-    return {"color": figure_style.line_style(index)[0], "marker": _MARKERS[index % len(_MARKERS)]}
+    return {"color": plot_style.line_style(index)[0], "marker": _MARKERS[index % len(_MARKERS)]}
 
 
 def _draw_trade_off(ax: Axes, summary: WorldSummary, markers: dict[str, Any], tolerance: float) -> None:

@@ -15,8 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairbandits.compare.suite import PART_TITLES
-from fairbandits.fairness import metrics
-from fairbandits.fairness.groups import DEFAULT_ATTRIBUTE
+from fairbandits.fairness import metrics, notebook
 from fairbandits.simulate import Trace
 
 Floats = NDArray[np.float64]
@@ -125,5 +124,4 @@ def group_label(group: Group) -> str:
     >>> group_label(("sex", "female")), group_label(("group", "female"))
     ('sex female', 'female')
     """
-    attribute, value = group
-    return str(value) if attribute == DEFAULT_ATTRIBUTE else f"{attribute} {value}"
+    return notebook.group_label(*group)

@@ -12,6 +12,7 @@ from fairbandits.paper import theory
 from fairbandits.paper.tables import Table
 from fairbandits.report import figure_style
 from fairbandits.simulate import Trace
+from fairbandits.views import plot_style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -68,7 +69,7 @@ def gamma_trade_off(table: Table, data_source: str) -> Figure:
         ax = axes[0, 0]
         for number, metric in enumerate(("utility_loss", "reward_gap")):
             entries = [row[metric] for row in table.values()]
-            colour, style = figure_style.LINE_STYLES[number]
+            colour, style = plot_style.LINE_STYLES[number]
             marker: dict[str, Any] = {"color": colour, "marker": "os"[number], "markersize": 4}
             label = metric.replace("_", " ")
             means, sds = [entry.mean for entry in entries], [entry.sd or 0.0 for entry in entries]
@@ -93,7 +94,7 @@ def regret_and_bound(traces: Mapping[float, Sequence[Trace]]) -> Figure:
         ax = axes[0, 0]
         rounds = len(next(iter(traces.values()))[0])
         at = np.unique(np.geomspace(1, rounds, 60).astype(np.int64))
-        for (gamma, of_gamma), (colour, style) in zip(traces.items(), figure_style.LINE_STYLES, strict=False):
+        for (gamma, of_gamma), (colour, style) in zip(traces.items(), plot_style.LINE_STYLES, strict=False):
             regret = np.array([theory.cumulative_regret(trace) for trace in of_gamma])[:, at - 1]
             mean, low, high = regret.mean(axis=0), regret.min(axis=0), regret.max(axis=0)
             ax.plot(at, mean, color=colour, linestyle=style, label=f"regret, gamma {gamma:g}")
@@ -139,7 +140,7 @@ def _styles(panels: Mapping[str, Sequence[Trace]], attribute: str | None) -> dic
     """Return the line style of each group, the same in every panel and part."""
     traces = [trace for traces in panels.values() for trace in traces]
     names = {name for trace in traces for part in trace.parts for name in trace.running_means(part, attribute)}
-    return {name: figure_style.line_style(index) for index, name in enumerate(sorted(names, key=str))}
+    return {name: plot_style.line_style(index) for index, name in enumerate(sorted(names, key=str))}
 
 
 def _mean_and_sd(curves: Sequence[Floats]) -> tuple[NDArray[np.int64], Floats, Floats]:

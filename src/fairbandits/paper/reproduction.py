@@ -29,6 +29,7 @@ from fairbandits.report import figure_style
 from fairbandits.report.data_source import check_same_source, load_and_describe_data
 from fairbandits.simulate import Run, Trace, simulate_many
 from fairbandits.validation import check_integer
+from fairbandits.views import plot_style
 
 Traces = dict[ExperimentSetting, list[Trace]]
 
@@ -92,7 +93,7 @@ def reproduce(
     """
     experiments = as_experiments(only)
     check_integer("seeds", seeds, 1)
-    figure_style.require_matplotlib()
+    plot_style.require_matplotlib()
     length = QUICK_LENGTH if quick else PAPER_LENGTH
     data, description = load_and_describe_data(data)
     source = description["source"]
