@@ -71,7 +71,7 @@ def plot_groups(groups: GroupRewards, ax: Axes | None, attribute: str | None, co
         raise ValueError("a plot needs at least one reward, got none; record some first")
     rows = extremes_of(_ordered(served), _MAX_PLOTTED)
     gap = groups.gap(attribute, confidence)
-    with plot_axes(ax, 6.4, 1.3 + 0.3 * len(rows)) as axes:
+    with plot_axes(ax, 6.4, 1.4 + 0.3 * len(rows)) as axes:
         styles = group_styles((summary.attribute, summary.group) for summary in served)
         for y, summary in enumerate(rows):
             style, bounds = styles[summary.attribute, summary.group], (summary.mean, summary.low, summary.high)
@@ -89,7 +89,9 @@ def plot_groups(groups: GroupRewards, ax: Axes | None, attribute: str | None, co
 
 def _mark_gap(ax: Axes, gap: Gap, rows: Sequence[GroupSummary]) -> None:
     """Draw the gap as an arrow below the rows, between the means of its two groups."""
-    at = {(summary.attribute, summary.group): (y, summary.mean) for y, summary in enumerate(rows)}
+    at: dict[tuple[str, object], tuple[int, float]] = {
+        (summary.attribute, summary.group): (y, summary.mean) for y, summary in enumerate(rows)
+    }
     pair = [at.get((gap.attribute, group)) for group in (gap.disadvantaged, gap.advantaged)]
     below = len(rows) - 0.25
     for found in pair:
@@ -101,11 +103,8 @@ def _mark_gap(ax: Axes, gap: Gap, rows: Sequence[GroupSummary]) -> None:
     ax.annotate("", (low, below), (high, below), arrowprops={"arrowstyle": "<->", "color": ink(), "lw": 0.9})
     number = _formatter([(gap.low, gap.high)])
     text = f"gap {number(float(gap))} ({number(gap.low)} to {number(gap.high)})"
-    left, right = ax.get_xlim()
-    # On the side with more room.
-    x, offset, side = (high, 6, "left") if right - high >= low - left else (low, -6, "right")
-    ax.annotate(text, (x, below), (offset, 0), textcoords="offset points", va="center", ha=side)
-    ax.set_ylim(len(rows) + 0.25, -0.5)
+    ax.annotate(text, ((low + high) / 2.0, below), (0, -4), textcoords="offset points", va="top", ha="center")
+    ax.set_ylim(len(rows) + 0.6, -0.5)
 
 
 def _ordered(summaries: Iterable[GroupSummary]) -> list[GroupSummary]:

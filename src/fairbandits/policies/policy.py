@@ -27,6 +27,7 @@ from fairbandits.policies import batch_learning, persistence
 from fairbandits.policies.batch_learning import SufficientStatistics
 from fairbandits.policies.decisions import Decisions
 from fairbandits.policies.ledger import Account, Ledger
+from fairbandits.policies.notebook import policy_html
 from fairbandits.policies.picker import GREEDY, Picker
 from fairbandits.policies.records import (
     Decision,
@@ -141,6 +142,9 @@ class Policy(Parameters):
         # The width that a feature map takes, None without one.
         self._map_width = self._builder.width
         self._model: RewardModel | None = None
+
+    def _repr_html_(self) -> str:
+        return policy_html(self, len(self._arms))
 
     # -- what an algorithm defines ---------------------------------------------------------------------
 
