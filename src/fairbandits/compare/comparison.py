@@ -80,7 +80,7 @@ def compare(
     quick : bool
         Whether to run a tenth of the rounds only, to check that everything works.
     progress : bool
-        Whether to show a progress bar on a terminal.
+        Whether to show a progress bar, on a terminal or in a notebook.
     """
     names, specs = as_worlds(worlds), parse_policies(policies)
     check_integer("seeds", seeds, 1)

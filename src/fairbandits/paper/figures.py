@@ -13,6 +13,7 @@ from fairbandits.paper.tables import Table
 from fairbandits.report import figure_style
 from fairbandits.simulate import Trace
 from fairbandits.views import plot_style
+from fairbandits.views.line_plots import draw_running_mean
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -124,12 +125,8 @@ def _draw_part(ax: Axes, curves: Sequence[Mapping[Any, Floats]], styles: Mapping
         if not of_seeds:
             continue
         rounds, mean, sd = _mean_and_sd(of_seeds)
-        ax.plot(rounds, mean, color=colour, linestyle=style, label=str(name))
-        ax.fill_between(rounds, mean - sd, mean + sd, color=colour, alpha=0.18, linewidth=0)
-        # The first means vary widely, and would compress the scale of the rest.
-        settled = slice(len(mean) // 10, None)
-        low = min(low, float((mean - sd)[settled].min()))
-        high = max(high, float((mean + sd)[settled].max()))
+        bounds = draw_running_mean(ax, rounds, mean, sd, color=colour, linestyle=style, label=str(name))
+        low, high = min(low, bounds[0]), max(high, bounds[1])
     length = max((len(curve) for of_seed in curves for curve in of_seed.values()), default=1)
     ax.set_xlim(0, length)
     ax.margins(x=0)

@@ -89,7 +89,7 @@ def reproduce(
     quick : bool
         Whether to run a tenth of the rounds only, to check that everything works.
     progress : bool
-        Whether to show a progress bar on a terminal.
+        Whether to show a progress bar, on a terminal or in a notebook.
     """
     experiments = as_experiments(only)
     check_integer("seeds", seeds, 1)

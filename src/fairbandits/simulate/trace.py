@@ -17,16 +17,19 @@ from numpy.typing import NDArray
 
 from fairbandits.fairness import metrics
 from fairbandits.fairness.groups import DEFAULT_ATTRIBUTE
+from fairbandits.simulate.notebook import plot_trace, trace_html
+from fairbandits.views.text import counted, join_names, shorten_name
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.axes import Axes
 
 Floats = NDArray[np.float64]
 
 _FLOATS = ("reward", "expected", "best", "worst", "probability")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Trace:
     """A simulated run, as arrays with one entry per round.
 
@@ -78,6 +81,27 @@ class Trace:
     def __len__(self) -> int:
         return len(self.reward)
 
+    def __repr__(self) -> str:
+        attributes = join_names([shorten_name(name) for name in self.group], 3) if self.group else "none"
+        return f"<Trace of {counted(len(self), 'round')}: {', '.join(self.parts)}; attributes: {attributes}>"
+
+    def _repr_html_(self) -> str:
+        return trace_html(self)
+
+    def plot(self, ax: Axes | None = None, *, attribute: str | None = None) -> Axes:
+        """Plot the cumulative mean reward of each group over the rounds, part by part; return the axes.
+
+        As in `running_means`, these are true mean rewards, and start at the first round of each part.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, optional
+            The axes to draw on; by default those of a new figure.
+        attribute : str, optional
+            The attribute that defines the groups; by default the first one.
+        """
+        return plot_trace(self, ax, attribute)
+
     @property
     def parts(self) -> tuple[str, ...]:
         """The parts of the run, in order."""
@@ -109,7 +133,7 @@ class Trace:
             The attribute that defines the groups; by default the first one.
         """
         rounds = self.in_part(part)
-        groups = rounds._groups(attribute)
+        groups = rounds.groups_by(attribute)
         names = metrics.group_rounds(groups)
         return {name: metrics.cumulative_mean(rounds.expected, groups == name) for name in names}
 
@@ -205,7 +229,8 @@ class Trace:
         groups = {f"group {attribute}": values for attribute, values in self.group.items()}
         return {"arm": self.arm, "part": self.part, **groups}
 
-    def _groups(self, attribute: str | None) -> NDArray[Any]:
+    def groups_by(self, attribute: str | None = None) -> NDArray[Any]:
+        """Return the group of each round's user by an attribute; by default the first one."""
         name = next(iter(self.group), None) if attribute is None else attribute
         if name is None:
             raise ValueError("the trace has no groups; the visits of the world must have a group")

@@ -75,9 +75,9 @@ def ink() -> Any:
     return rcParams["text.color"]
 
 
-def legend_beside(ax: Axes, handles: Mapping[str, Any]) -> None:
-    """Add a legend to the right of the axes, where it hides no data."""
-    ax.legend(
+def legend_beside(ax: Axes, handles: Mapping[str, Any], n_omitted: int = 0) -> None:
+    """Add a legend to the right of the axes, where it hides no data; it says how many series are not drawn."""
+    legend = ax.legend(
         handles.values(),
         handles.keys(),
         loc="upper left",
@@ -85,4 +85,9 @@ def legend_beside(ax: Axes, handles: Mapping[str, Any]) -> None:
         frameon=False,
         borderaxespad=0.0,
         handlelength=2.6,
+        title=f"{n_omitted:,} in between are not shown" if n_omitted else None,
+        title_fontsize="small",
+        alignment="left",
     )
+    for text in legend.get_texts():
+        text.set_parse_math(False)  # a name may contain dollar signs
