@@ -17,14 +17,15 @@ from numpy.typing import NDArray
 from fairbandits.compare.suite import PART_TITLES
 from fairbandits.fairness import metrics, notebook
 from fairbandits.simulate import Trace
+from fairbandits.views.short_repr import ShortRepr
 
 Floats = NDArray[np.float64]
 #: An attribute and one of its values.
 Group = tuple[str, Any]
 
 
-@dataclass(frozen=True, eq=False)
-class SubgroupMeans:
+@dataclass(frozen=True, eq=False, repr=False)
+class SubgroupMeans(ShortRepr):
     """The number of rounds and the mean rewards of each subgroup.
 
     Attributes

@@ -126,7 +126,7 @@ def _summary_table(summaries: Sequence[GroupSummary]) -> html.Markup:
         )
         for summary in summaries
     )
-    return html.table(columns, rows, len(summaries), "group")
+    return html.table(columns, rows, len(summaries))
 
 
 def _gap_sentence(gap: Gap) -> str:

@@ -30,12 +30,13 @@ from fairbandits.report.data_source import check_same_source, load_and_describe_
 from fairbandits.simulate import Run, Trace, simulate_many
 from fairbandits.validation import check_integer
 from fairbandits.views import plot_style
+from fairbandits.views.short_repr import ShortRepr
 
 Traces = dict[ExperimentSetting, list[Trace]]
 
 
-@dataclass(frozen=True)
-class ReproductionResults:
+@dataclass(frozen=True, repr=False)
+class ReproductionResults(ShortRepr):
     """The results of a reproduction, and the folder they were written to.
 
     Attributes

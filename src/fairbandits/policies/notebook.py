@@ -63,9 +63,7 @@ def decisions_html(decisions: Decisions) -> str:
     )
     columns = ("arm", "decisions", "share", "mean score")
     picked = f"{counted(len(indices), 'arm')} picked of {len(decisions.arms):,}"
-    return html.card(
-        counted(len(decisions), "decision"), html.table(columns, rows, len(indices), "arm"), note=picked
-    )
+    return html.card(counted(len(decisions), "decision"), html.table(columns, rows, len(indices)), note=picked)
 
 
 def _facts(decision: Decision | Slate) -> html.Markup:
@@ -85,4 +83,4 @@ def _at(decision: Any, indices: list[int]) -> Mapping[str, Sequence[float]]:
 def _score_table(arms: Sequence[object], scores: Mapping[str, Sequence[float]]) -> html.Markup:
     number = number_formatter(3)
     rows = ([arm, *(number(scores[part][i]) for part in _PARTS)] for i, arm in enumerate(arms))
-    return html.table(["arm", *_PARTS.values()], rows, len(arms), "arm")
+    return html.table(["arm", *_PARTS.values()], rows, len(arms))

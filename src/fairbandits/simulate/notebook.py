@@ -54,7 +54,7 @@ def _group_table(rounds: Trace) -> html.Markup:
             for name, n in counts.items()
         ]
     columns = (f"group, {rounds.parts[-1]}", "rounds", "mean reward", "regret")
-    return html.table(columns, rows, len(rows), "group")
+    return html.table(columns, rows, len(rows))
 
 
 def plot_trace(trace: Trace, ax: Axes | None, attribute: str | None) -> Axes:

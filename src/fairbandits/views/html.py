@@ -77,7 +77,7 @@ def facts(values: Mapping[str, object]) -> Markup:
     return Markup(f"<p>{' &ensp; '.join(items)}</p>" if values else "")
 
 
-def table(columns: Sequence[object], rows: Iterable[Sequence[object]], total: int, noun: str = "row") -> Markup:
+def table(columns: Sequence[object], rows: Iterable[Sequence[object]], total: int) -> Markup:
     """Return a table of the first twenty rows, and the number of the others.
 
     Parameters
@@ -88,13 +88,11 @@ def table(columns: Sequence[object], rows: Iterable[Sequence[object]], total: in
         The cells of each row, the first of which is its title; only those that are shown are taken.
     total : int
         The number of all rows.
-    noun : str
-        What a row is, in the singular.
 
     Examples
     --------
-    >>> table(["arm", "mean"], [("<b>", 0.5)], total=31, noun="arm").split("<tbody>")[1]
-    '<tr><th>&lt;b&gt;</th><td>0.5</td></tr></tbody></table><p class="fb-soft">and 30 more arms</p>'
+    >>> table(["arm", "mean"], [("<b>", 0.5)], total=31).split("<tbody>")[1]
+    '<tr><th>&lt;b&gt;</th><td>0.5</td></tr></tbody></table><p class="fb-soft">and 30 more</p>'
     """
     if not total:
         return Markup("")
@@ -104,7 +102,9 @@ def table(columns: Sequence[object], rows: Iterable[Sequence[object]], total: in
         f"<tr><th>{_escaped(row[0])}</th>{''.join(f'<td>{_escaped(cell)}</td>' for cell in row[1:])}</tr>"
         for row in shown
     )
-    return Markup(f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{_rest(total, shown, noun)}")
+    n_rest = total - len(shown)
+    rest = f'<p class="fb-soft">and {n_rest:,} more</p>' if n_rest else ""
+    return Markup(f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{rest}")
 
 
 def interval_bar(value: float, low: float, high: float, scale: tuple[float, float]) -> Markup:
@@ -115,11 +115,6 @@ def interval_bar(value: float, low: float, high: float, scale: tuple[float, floa
     at, left, right = (100.0 * (min(max(x, start), end) - start) / (end - start) for x in (value, low, high))
     inside = f'<i style="left:{left:.1f}%;width:{right - left:.1f}%"></i><b style="left:{at:.1f}%"></b>'
     return Markup(f'<span class="fb-bar" aria-hidden="true">{inside}</span>')
-
-
-def _rest(total: int, shown: Sequence[object], noun: str) -> str:
-    n = total - len(shown)
-    return f'<p class="fb-soft">and {n:,} more {_escaped(noun)}{"" if n == 1 else "s"}</p>' if n else ""
 
 
 def _escaped(value: object, length: int = _MAX_NAME) -> str:

@@ -53,11 +53,12 @@ def plot_axes(ax: Axes | None, width: float, height: float) -> Iterator[Axes]:
     require_matplotlib()
     from matplotlib import pyplot, rc_context, rcParams  # noqa: PLC0415 - an extra
 
+    if ax is None:
+        # Outside the context: the first figure starts the backend, and leaving the context would undo its settings.
+        figure = pyplot.figure(figsize=(width, height), layout="constrained")
+        figure.set_facecolor(rcParams["axes.facecolor"])
     with rc_context(_STYLE):
-        if ax is None:
-            figure, ax = pyplot.subplots(figsize=(width, height), layout="constrained")
-            figure.set_facecolor(rcParams["axes.facecolor"])
-        yield ax
+        yield figure.subplots() if ax is None else ax
 
 
 def line_style(index: int) -> tuple[str, Any]:
