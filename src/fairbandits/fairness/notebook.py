@@ -61,7 +61,7 @@ def gap_html(gap: Gap) -> str:
 
 def summary_html(summary: GroupSummary) -> str:
     """Return the view of the rewards of one group."""
-    return html.card(group_label(summary.attribute, summary.group), _summary_table([summary]))
+    return html.card("Rewards of one group", _summary_table([summary]))
 
 
 def plot_groups(groups: GroupRewards, ax: Axes | None, attribute: str | None, confidence: float) -> Axes:

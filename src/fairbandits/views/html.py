@@ -23,21 +23,22 @@ _MAX_TEXT = 600
 # before JupyterLab's rules for tables.
 _STYLE = """
 .fb-view{--fb-mark:#0072b2;color:var(--jp-content-font-color1,inherit);font-size:13px;line-height:1.45;
-max-width:60em;overflow-x:auto}
+overflow-x:auto}
 @media(prefers-color-scheme:dark){.fb-view{--fb-mark:#56b4e9}}
 [data-jp-theme-light=true] .fb-view{--fb-mark:#0072b2}
 [data-jp-theme-light=false] .fb-view{--fb-mark:#56b4e9}
-.fb-view p{margin:.1em 0 .35em}
+.fb-view p{margin:.1em 0 .35em;max-width:60em}
+.fb-view .fb-fact{display:inline-block;margin-right:1.2em}
 .fb-view .fb-soft{color:var(--jp-content-font-color2,inherit);opacity:.85}
 .fb-view.fb-view table{border-collapse:collapse;table-layout:auto;margin:.2em 0 .5em;font-size:12.5px;
 font-variant-numeric:tabular-nums;border:none;color:inherit}
-.fb-view.fb-view tr,.fb-view.fb-view tbody tr:nth-child(odd){background:none}
-.fb-view.fb-view th,.fb-view.fb-view td{padding:.18em 1em .18em 0;text-align:right;white-space:nowrap;border:none;
+.fb-view.fb-view tr,.fb-view.fb-view tbody tr:nth-child(n){background:none}
+.fb-view.fb-view th,.fb-view.fb-view td{padding:.18em .9em .18em 0;text-align:right;white-space:nowrap;border:none;
 border-bottom:1px solid var(--jp-border-color2,rgba(128,128,128,.35));vertical-align:middle;max-width:none}
 .fb-view.fb-view th{font-weight:600}
 .fb-view.fb-view th:first-child{text-align:left}
 .fb-view.fb-view thead th{font-weight:400;color:var(--jp-content-font-color2,inherit);vertical-align:bottom}
-.fb-view .fb-bar{position:relative;display:inline-block;width:8em;height:.8em}
+.fb-view .fb-bar{position:relative;display:inline-block;width:clamp(4em,14vw,8em);height:.8em}
 .fb-view .fb-bar i{position:absolute;top:35%;height:30%;min-width:2px;border-radius:3px;opacity:.5;
 background:var(--fb-mark)}
 .fb-view .fb-bar b{position:absolute;top:0;height:100%;width:3px;margin-left:-1px;border-radius:2px;
@@ -70,11 +71,15 @@ def facts(values: Mapping[str, object]) -> Markup:
 
     Examples
     --------
-    >>> facts({"arms": 3, "group": "a<b"})
-    '<p><span class="fb-soft">arms</span> 3 &ensp; <span class="fb-soft">group</span> a&lt;b</p>'
+    >>> facts({"arms": 3})
+    '<p><span class="fb-fact"><span class="fb-soft">arms</span> 3</span></p>'
     """
-    items = (f'<span class="fb-soft">{_escaped(name)}</span> {_escaped(value)}' for name, value in values.items())
-    return Markup(f"<p>{' &ensp; '.join(items)}</p>" if values else "")
+    items = (
+        f'<span class="fb-fact"><span class="fb-soft">{_escaped(name)}</span> {_escaped(value)}</span>'
+        for name, value in values.items()
+    )
+    # With spaces in between, so that the text can be copied.
+    return Markup(f"<p>{' '.join(items)}</p>" if values else "")
 
 
 def table(columns: Sequence[object], rows: Iterable[Sequence[object]], total: int) -> Markup:

@@ -54,7 +54,7 @@ def plot_axes(ax: Axes | None, width: float, height: float) -> Iterator[Axes]:
     from matplotlib import pyplot, rc_context, rcParams  # noqa: PLC0415 - an extra
 
     if ax is None:
-        # Outside the context: the first figure starts the backend, and leaving the context would undo its settings.
+        # Outside the context, which would undo what the backend sets when the first figure starts it.
         figure = pyplot.figure(figsize=(width, height), layout="constrained")
         figure.set_facecolor(rcParams["axes.facecolor"])
     with rc_context(_STYLE):

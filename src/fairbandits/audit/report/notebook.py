@@ -46,9 +46,13 @@ def plot_audit(audit: Audit, ax: Axes | None, attributes: str | tuple[str, ...] 
 
 
 def _plot_means(audit: Audit, ax: Axes | None, comparison: Comparison, analysis: GapAnalysis) -> Axes:
-    n = min(len(analysis.groups), _MAX_PLOTTED)
+    n, tolerance = min(len(analysis.groups), _MAX_PLOTTED), audit.settings.tolerance
     with plot_axes(ax, 6.4, 1.2 + 0.3 * n) as axes:
-        draw_mean_rewards(axes, analysis, styles_of(comparison), audit.settings.tolerance, _MAX_PLOTTED)
+        draw_mean_rewards(axes, analysis, styles_of(comparison), tolerance, _MAX_PLOTTED)
+        if tolerance is not None:
+            axes.set_xlabel(
+                f"{axes.get_xlabel()}\ngrey band: tolerance of {tolerance:g}, from the disadvantaged group on"
+            )
         axes.set_title(f"Mean reward by {comparison.name}, with its {audit.sentences.interval_name} (bar)")
     return axes
 
