@@ -54,7 +54,8 @@ def world_html(summary: WorldSummary) -> str:
 
 def plot_world(summary: WorldSummary, name: str, tolerance: float, ax: Axes | None) -> Axes:
     """Plot the utility loss of each policy against its reward gap, with the frontier of the oracle."""
-    with plot_axes(ax, 7.6, 4.0) as axes:
+    # The legend names every policy.
+    with plot_axes(ax, 7.6, max(4.0, 0.8 + 0.22 * len(summary.policies))) as axes:
         points = draw_trade_off(axes, summary, tolerance)
         axes.set_title(f"{name}: utility loss and reward gap (filled: on or near the measured front)")
         legend_beside(axes, points)

@@ -14,7 +14,7 @@ from fairbandits.views.group_styles import group_styles
 from fairbandits.views.interval_plots import add_grid, extremes_of
 from fairbandits.views.line_plots import draw_running_mean
 from fairbandits.views.plot_style import GREY, legend_beside, plot_axes
-from fairbandits.views.text import counted, number_formatter, shorten_name
+from fairbandits.views.text import counted, number_formatter
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -60,7 +60,9 @@ def _group_table(rounds: Trace) -> html.Markup:
 def plot_trace(trace: Trace, ax: Axes | None, attribute: str | None) -> Axes:
     """Plot the cumulative mean reward of each group."""
     groups = trace.groups_by(attribute)
-    means = metrics.group_means(trace.expected, groups)
+    last = trace.part == trace.parts[-1]
+    # By the mean of the last part, if a group has one: the order of the lines at the end, and of the legend.
+    means = metrics.group_means(trace.expected, groups) | metrics.group_means(trace.expected[last], groups[last])
     names = extremes_of(sorted(means, key=lambda name: -means[name]), _MAX_LINES)
     styles = group_styles((name,) for name in names)
     with plot_axes(ax, 7.2, 3.4) as axes:
@@ -103,6 +105,6 @@ def _draw_part(axes: Axes, trace: Trace, part: str, groups: Any, styles: Any) ->
 
 
 def _legend(axes: Axes, names: list[Any]) -> dict[str, Any]:
-    """Return the entries of the legend, in the order of the lines at the end."""
+    """Return the entries of the legend."""
     lines = {str(line.get_label()): line for line in axes.get_lines()}
-    return {shorten_name(str(name)): lines[str(name)] for name in names if str(name) in lines}
+    return {str(name): lines[str(name)] for name in names if str(name) in lines}

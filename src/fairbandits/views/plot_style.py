@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from fairbandits.views.text import shorten_name
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
@@ -24,6 +26,8 @@ _EXTRA_DASHES: tuple[Any, ...] = ((0, (10, 1, 2, 1)), (0, (2, 3)), (0, (6, 1, 1,
 GREY = "#8c949d"
 #: The markers of series that differ in more than their colour.
 MARKERS = "osD^vP*X<>hpd"
+# The most characters of a name in a legend.
+_MAX_LABEL = 28
 _STYLE: Any = {  # the type of the keys differs between versions of matplotlib
     "font.size": 9.5,
     "axes.titlesize": 10.5,
@@ -80,7 +84,7 @@ def legend_beside(ax: Axes, handles: Mapping[str, Any], n_omitted: int = 0) -> N
     """Add a legend to the right of the axes, where it hides no data; it says how many series are not drawn."""
     legend = ax.legend(
         handles.values(),
-        handles.keys(),
+        [shorten_name(name, _MAX_LABEL) for name in handles],
         loc="upper left",
         bbox_to_anchor=(1.01, 1.0),
         frameon=False,
