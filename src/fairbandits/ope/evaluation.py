@@ -98,7 +98,7 @@ def evaluate(
         A folder for the sums of finished parts of the log, from which an interrupted evaluation resumes when it is
         started again; they are removed at the end. Remove them if the code of a function to evaluate changes.
     progress : bool
-        Whether to show progress bars on a terminal.
+        Whether to show progress bars, on a terminal or in a notebook.
 
     Returns
     -------

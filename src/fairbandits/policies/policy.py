@@ -28,6 +28,7 @@ from fairbandits.policies.decisions import Decisions, slate_of
 from fairbandits.policies.eligibility import Round, choose_eligible
 from fairbandits.policies.ledger import Account, Ledger
 from fairbandits.policies.mixed_decisions import MixedDecisions
+from fairbandits.policies.notebook import policy_html
 from fairbandits.policies.picker import GREEDY, Picker
 from fairbandits.policies.records import (
     Decision,
@@ -143,6 +144,9 @@ class Policy(Parameters):
         # The width that a feature map takes, None without one.
         self._map_width = self._builder.width
         self._model: RewardModel | None = None
+
+    def _repr_html_(self) -> str:
+        return policy_html(self, len(self._arms))
 
     # -- what an algorithm defines ---------------------------------------------------------------------
 
