@@ -48,7 +48,7 @@ class Constant(RewardModel):
         (
             LinUCB(model=Constant),
             {"model__discount": 0.9},
-            "model__discount needs a value of model with parameters, got <cl",
+            "needs a value of model with parameters, got <cl",
         ),
     ],
 )

@@ -136,9 +136,8 @@ class Parameters:
             value = own.get(name, self.__dict__[name])
             nested = self._nested(name, value)
             if nested is None:
-                raise ValueError(
-                    f"{name}{_NESTED}{next(iter(values))} needs a value of {name} with parameters, got {value!r}"
-                )
+                first = f"{name}{_NESTED}{next(iter(values))}"
+                raise ValueError(f"{first} needs a value of {name} with parameters, got {value!r}")
             changed = nested._replaced(values)
             # A word may stand for the object: it stays if nothing changes.
             own[name] = value if changed == nested else changed

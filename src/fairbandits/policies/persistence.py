@@ -253,7 +253,8 @@ def check_same_parameters(policy: Policy, other: Policy) -> None:
         raise ValueError(
             f"policies must be of the same class, got {type(policy).__name__} and {type(other).__name__}"
         )
-    ours, theirs = (params_to_dict(each.get_params(deep=False)) | {"random_state": None} for each in (policy, other))
+    params = (params_to_dict(each.get_params(deep=False)) for each in (policy, other))
+    ours, theirs = (each | {"random_state": None} for each in params)
     if ours != theirs:
         different = [name for name in ours if ours[name] != theirs[name]]
         raise ValueError(f"policies must have the same parameters, got different {', '.join(different)}")

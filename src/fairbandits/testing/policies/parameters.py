@@ -12,7 +12,8 @@ def check_parameters(subject: PolicySubject) -> None:
     copied = type(policy)(**params).get_params(deep=False)
     assert all(copied[name] is params[name] for name in params), "__init__ must store its arguments unchanged"
     assert policy.set_params(**policy.get_params()) is policy, "set_params must return the policy"
-    assert all(policy.get_params()[name] is params[name] for name in params), "set_params must set what it is given"
+    after = policy.get_params()
+    assert all(after[name] is params[name] for name in params), "set_params must store its arguments unchanged"
     assert repr(policy).startswith(type(policy).__name__ + "("), "the repr must be a call of the class"
     assert_refused(policy, lambda: policy.set_params(no_such_parameter=1), "an unknown parameter")
 
