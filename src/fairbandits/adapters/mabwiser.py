@@ -5,6 +5,7 @@ Off-policy evaluation takes MABWiser's bandits as they are: `fairbandits.ope.eva
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -53,7 +54,7 @@ class PolicyMAB:
     n_jobs, backend = 1, None
 
     def __init__(
-        self, arms: list[ArmId], policy: Policy, *, is_contextual: bool = True, group: GroupOf | None = None
+        self, arms: Sequence[ArmId], policy: Policy, *, is_contextual: bool = True, group: GroupOf | None = None
     ) -> None:
         self.arms = list(as_arms(arms))
         self.is_contextual = is_contextual
