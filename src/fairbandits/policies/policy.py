@@ -768,7 +768,7 @@ class Policy(Parameters):
         which would count twice. Decisions of either can be learned by the result.
         """
         persistence.check_mergeable(self, other)
-        merged = type(self)(**self.get_params())
+        merged = type(self)(**self.get_params(deep=False))
         persistence.restore(merged, persistence.state_of(self))
         if other._model is not None:
             model = merged._model_for(other._model.width)
@@ -787,6 +787,13 @@ class Policy(Parameters):
 
     def _has_learned(self) -> bool:
         return self.rounds_learned > 0 or bool(self.groups.attributes)
+
+    def _nested(self, name: str, value: Any) -> Parameters | None:
+        if name != "model":
+            return super()._nested(name, value)
+        # A word stands for the model of its kind.
+        builder = as_model(value)
+        return builder if isinstance(builder, Model) else None
 
     def _changed(self, names: set[str]) -> None:
         if "random_state" in names:
