@@ -83,7 +83,7 @@ def without_notice(text):
 
 
 def fresh(policy, **changes):
-    return type(policy)(**{**policy.get_params(), **changes})
+    return type(policy)(**{**policy.get_params(deep=False), **changes})
 
 
 def contexts_for(rng, n_arms=6, width=10):

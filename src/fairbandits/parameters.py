@@ -19,6 +19,8 @@ import numpy as np
 
 # Products of larger numbers with contexts leave the range of a float64.
 LARGEST = 1e50
+# Between the name of a parameter and that of a parameter of its value, as in scikit-learn.
+_NESTED = "__"
 
 Check = Callable[[str, Any], object]
 
@@ -113,26 +115,58 @@ class Parameters:
     def _changed(self, names: set[str]) -> None:
         """Update what depends on parameters that have been set."""
 
+    def _nested(self, name: str, value: Any) -> Parameters | None:
+        """Return the object with the parameters of a parameter; None if a value has none."""
+        return value if isinstance(value, Parameters) else None
+
+    def _unnested(self, params: Mapping[str, Any]) -> dict[str, Any]:
+        """Return parameters without nested ones: an object of which some were given is replaced by a new one."""
+        own = {name: value for name, value in params.items() if _NESTED not in name}
+        inner: dict[str, dict[str, Any]] = {}
+        for name, value in params.items():
+            outer, separator, rest = name.partition(_NESTED)
+            if outer not in self._declared:
+                raise ValueError(
+                    f"{name} is not a parameter of {type(self).__name__}; its parameters are "
+                    f"{', '.join(self._declared)}"
+                )
+            if separator:
+                inner.setdefault(outer, {})[rest] = value
+        for name, values in inner.items():
+            value = own.get(name, self.__dict__[name])
+            nested = self._nested(name, value)
+            if nested is None:
+                first = f"{name}{_NESTED}{next(iter(values))}"
+                raise ValueError(f"{first} needs a value of {name} with parameters, got {value!r}")
+            changed = nested._replaced(values)
+            # A word may stand for the object: it stays if nothing changes.
+            own[name] = value if changed == nested else changed
+        return own
+
+    def _replaced(self, params: Mapping[str, Any]) -> Self:
+        """Return a new object with other parameters."""
+        return type(self)(**{**self.get_params(deep=False), **self._unnested(params)})
+
     def _check_all(self) -> None:
         for name, declared in self._declared.items():
             declared.check(name, self.__dict__[name])
         self._check_together()
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return the parameters by name; `deep` is there for scikit-learn and has no effect."""
-        return {name: self.__dict__[name] for name in self._declared}
+        """Return the parameters by name; `deep` adds those of parameters that have some, as `model__discount`."""
+        params = {name: self.__dict__[name] for name in self._declared}
+        for name, value in list(params.items()) if deep else ():
+            inner = self._nested(name, value)
+            if inner is not None:
+                params |= {f"{name}{_NESTED}{each}": found for each, found in inner.get_params().items()}
+        return params
 
     def set_params(self, **params: Any) -> Self:
-        """Set parameters; all are checked before the first one changes."""
-        for name in params:
-            if name not in self._declared:
-                raise ValueError(
-                    f"{name} is not a parameter of {type(self).__name__}; its parameters are "
-                    f"{', '.join(self._declared)}"
-                )
+        """Set parameters, also nested ones such as `model__discount`; all are checked before the first changes."""
         if self._frozen:
             raise AttributeError(f"a {type(self).__name__} does not change; make a new one")
-        before = self.get_params()
+        params = self._unnested(params)
+        before = self.get_params(deep=False)
         # A seed that is set again starts the randomness again, so it always counts as changed.
         changed = {n: value for n, value in params.items() if n == "random_state" or not _same(before[n], value)}
         for name, value in changed.items():

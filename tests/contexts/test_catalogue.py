@@ -140,9 +140,9 @@ def test_a_decision_lives_on_without_its_offer():
 def test_a_catalogue_says_what_it_is():
     catalogue, _ = make(np.random.default_rng(1))
     assert len(catalogue) == 7
-    assert repr(catalogue) == "<Catalogue of 7 arm(s) with contexts 12 wide>"
-    assert repr(catalogue.offer(np.ones(6))) == "<Offer of 7 arm(s), 12 features, to 1 user>"
-    assert repr(catalogue.offer_many(np.ones((2000, 6)))) == "<Offer of 7 arm(s), 12 features, to 2,000 users>"
+    assert repr(catalogue) == "<Catalogue of 7 arms with contexts 12 wide>"
+    assert repr(catalogue.offer(np.ones(6))) == "<Offer of 7 arms, 12 features, to 1 user>"
+    assert repr(catalogue.offer_many(np.ones((2000, 6)))) == "<Offer of 7 arms, 12 features, to 2,000 users>"
 
 
 @pytest.mark.parametrize(

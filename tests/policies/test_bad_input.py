@@ -109,7 +109,7 @@ SOME = (
 
 @pytest.fixture(params=SOME, ids=repr)
 def policy(request):
-    fresh = type(request.param)(**request.param.get_params())
+    fresh = type(request.param)(**request.param.get_params(deep=False))
     return teach(fresh)[0]
 
 
@@ -170,7 +170,7 @@ def test_many_users(policy, contexts, groups, message):
 
 
 def test_decisions(policy):
-    other = teach(type(policy)(**policy.get_params()))[0]
+    other = teach(type(policy)(**policy.get_params(deep=False)))[0]
     foreign, own = other.choose(GOOD, "male"), policy.choose(GOOD, "male")
     refused(
         policy,

@@ -15,10 +15,12 @@ from fairbandits.arms import ArmId, as_arms
 from fairbandits.categorical import Categorical
 from fairbandits.contexts.matches import Matches, SharedParts
 from fairbandits.contexts.named_matrix import as_named_matrix
+from fairbandits.contexts.notebook import arms_html
 from fairbandits.contexts.offer import Offer
 from fairbandits.models.kernels.layouts import SplitRows
 from fairbandits.models.kernels.split_rows import count_unusable
 from fairbandits.models.rows import DenseRows, SparseRows, as_floats, checked_csr, refuse_unusable
+from fairbandits.views.text import counted
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -101,7 +103,13 @@ class Catalogue:
         return len(self.arms)
 
     def __repr__(self) -> str:
-        return f"<Catalogue of {len(self)} arm(s) with contexts {self.width} wide>"
+        return f"<Catalogue of {counted(len(self), 'arm')} with contexts {self.width} wide>"
+
+    def _repr_html_(self) -> str:
+        n_matches = len(self._matches)
+        n_arm_features = self.width - self.n_user_features - n_matches
+        values = {"user features": self.n_user_features, "arm features": n_arm_features, "matches": n_matches}
+        return arms_html("Catalogue", self.arms, values)
 
     def offer(
         self, user: Any, matching: Mapping[str, Any] | None = None, arms: Sequence[ArmId] | None = None

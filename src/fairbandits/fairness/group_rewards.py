@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,8 +14,13 @@ from fairbandits.categorical import Categorical
 from fairbandits.fairness.gaps import Gap, GroupSummary, extremes, gap_between, lowest_ratio, no_gap, widest_gap
 from fairbandits.fairness.groups import Group, GroupKey, GroupValue, as_group
 from fairbandits.fairness.moments import Moments, add_reward
+from fairbandits.fairness.notebook import groups_html, plot_groups
 from fairbandits.parameters import LARGEST
 from fairbandits.statistics.confidence_sequence import confidence_radius
+from fairbandits.views.text import counted
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 Floats = NDArray[np.float64]
 
@@ -177,6 +182,27 @@ class GroupRewards:
             bounds = (max(low, mean - float(r)), min(high, mean + float(r))) if count else (low, high)
             summaries.append(GroupSummary(*self._names[number], int(count), mean, variance, *bounds, confidence))
         return summaries
+
+    def __repr__(self) -> str:
+        n_groups, n_attributes = len(self._names), len(self._number)
+        return f"<GroupRewards: {counted(n_groups, 'group')}, {counted(n_attributes, 'attribute')}>"
+
+    def _repr_html_(self) -> str:
+        return groups_html(self)
+
+    def plot(self, ax: Axes | None = None, *, attribute: str | None = None, confidence: float = 0.95) -> Axes:
+        """Plot the mean reward of each group with its confidence interval, and the gap; return the axes.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, optional
+            The axes to draw on; by default those of a new figure.
+        attribute : str, optional
+            The attribute whose groups to plot; by default all.
+        confidence : float
+            The confidence level of the intervals, which are anytime-valid.
+        """
+        return plot_groups(self, ax, attribute, confidence)
 
     def __str__(self) -> str:
         """Return one line per group, the worst-off group of each attribute first."""

@@ -138,7 +138,7 @@ class Model(Parameters):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the parameters as JSON values; of a feature map, its name and a fingerprint."""
-        values = self.get_params()
+        values = self.get_params(deep=False)
         if self.feature_map is not None:
             fingerprint = feature_maps.fingerprint(self.feature_map)
             values["feature_map"] = {"name": type(self.feature_map).__name__, "fingerprint": fingerprint}

@@ -13,13 +13,14 @@ from scipy import sparse
 from fairbandits.models.kernels import split_rows
 from fairbandits.models.kernels.layouts import FIRST_ARM, Floats, Ints, SplitRows
 from fairbandits.models.kernels.triangles import is_inside
+from fairbandits.views.short_repr import ShortRepr
 
 # Gathering costs about twice a straight read, so rows that are half full are read straight.
 _FULL_FROM = 0.5
 
 
-@dataclass(slots=True, eq=False)
-class Row:
+@dataclass(slots=True, eq=False, repr=False)
+class Row(ShortRepr):
     """One context, in the layout of its round.
 
     Attributes
@@ -64,8 +65,8 @@ class Row:
         return cls(split_rows.single_row(columns, values, n_shared), 0, 0, width)
 
 
-@dataclass(slots=True, eq=False)
-class _Rows:
+@dataclass(slots=True, eq=False, repr=False)
+class _Rows(ShortRepr):
     """The contexts of a round, user after user, one row per arm.
 
     They may share memory with the caller's arrays; what `row` returns does not.
@@ -93,7 +94,7 @@ class _Rows:
         )
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class SparseRows(_Rows):
     """Rows without their zeros, split into a part that a user's arms share and a part specific to each arm."""
 
@@ -137,7 +138,7 @@ class SparseRows(_Rows):
         return SparseRows(self.n_users, self.n_arms, self.width, changed)
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class DenseRows(_Rows):
     """Rows with too few zeros to be worth skipping: a matrix."""
 

@@ -60,7 +60,7 @@ def evaluate(
           row, or a data frame with the probability of each arm;
         - a fitted scikit-learn classifier whose classes are arms (it chooses the class that it predicts), or
           regressor with the arm among its features (the arm with the highest prediction is chosen);
-        - a policy of obp or a learner of Coba, which get the encoded features.
+        - a policy of obp, a learner of Coba or a bandit of MABWiser, which get the encoded features.
     table : ArmTable, optional
         The features of the arms; see `read_arms`. If omitted, those of the recommenders among the policies; else
         the context of every arm is the user's.
@@ -98,7 +98,7 @@ def evaluate(
         A folder for the sums of finished parts of the log, from which an interrupted evaluation resumes when it is
         started again; they are removed at the end. Remove them if the code of a function to evaluate changes.
     progress : bool
-        Whether to show progress bars on a terminal.
+        Whether to show progress bars, on a terminal or in a notebook.
 
     Returns
     -------

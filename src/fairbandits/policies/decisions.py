@@ -13,8 +13,10 @@ from fairbandits.arms import ArmId
 from fairbandits.fairness import GroupKey
 from fairbandits.models import Rows
 from fairbandits.models.kernels.split_rows import copy_rows
+from fairbandits.policies.notebook import decisions_html
 from fairbandits.policies.picker import Pick
 from fairbandits.policies.records import Decision, Scores, Slate
+from fairbandits.views.text import counted
 
 
 class Decisions(Sequence[Decision]):
@@ -94,7 +96,10 @@ class Decisions(Sequence[Decision]):
         )
 
     def __repr__(self) -> str:
-        return f"<{len(self)} decisions of {self._policy}>"
+        return f"<{counted(len(self), 'decision')} of {self._policy}>"
+
+    def _repr_html_(self) -> str:
+        return decisions_html(self)
 
 
 def slate_of(

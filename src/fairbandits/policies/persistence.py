@@ -161,7 +161,7 @@ def state_of(policy: Policy) -> PolicyState:
     records = policy.records()
     header: dict[str, Any] = {
         "class": kind_of(type(policy)),
-        "params": params_to_dict(policy.get_params()),
+        "params": params_to_dict(policy.get_params(deep=False)),
         "rng": rng_to_dict(policy._rng),
         "arms": policy._arms.to_json(),
         "ledger": policy._ledger.to_json(),
@@ -260,7 +260,8 @@ def check_same_parameters(policy: Policy, other: Policy) -> None:
         raise ValueError(
             f"policies must be of the same class, got {type(policy).__name__} and {type(other).__name__}"
         )
-    ours, theirs = (params_to_dict(each.get_params()) | {"random_state": None} for each in (policy, other))
+    params = (params_to_dict(each.get_params(deep=False)) for each in (policy, other))
+    ours, theirs = (each | {"random_state": None} for each in params)
     if ours != theirs:
         different = [name for name in ours if ours[name] != theirs[name]]
         raise ValueError(f"policies must have the same parameters, got different {', '.join(different)}")

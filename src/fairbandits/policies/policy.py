@@ -28,6 +28,7 @@ from fairbandits.policies.decisions import Decisions, slate_of
 from fairbandits.policies.eligibility import Round, choose_eligible
 from fairbandits.policies.ledger import Account, Ledger
 from fairbandits.policies.mixed_decisions import MixedDecisions
+from fairbandits.policies.notebook import policy_html
 from fairbandits.policies.picker import GREEDY, Picker
 from fairbandits.policies.records import (
     Decision,
@@ -143,6 +144,9 @@ class Policy(Parameters):
         # The width that a feature map takes, None without one.
         self._map_width = self._builder.width
         self._model: RewardModel | None = None
+
+    def _repr_html_(self) -> str:
+        return policy_html(self, len(self._arms))
 
     # -- what an algorithm defines ---------------------------------------------------------------------
 
@@ -764,7 +768,7 @@ class Policy(Parameters):
         which would count twice. Decisions of either can be learned by the result.
         """
         persistence.check_mergeable(self, other)
-        merged = type(self)(**self.get_params())
+        merged = type(self)(**self.get_params(deep=False))
         persistence.restore(merged, persistence.state_of(self))
         if other._model is not None:
             model = merged._model_for(other._model.width)
@@ -783,6 +787,13 @@ class Policy(Parameters):
 
     def _has_learned(self) -> bool:
         return self.rounds_learned > 0 or bool(self.groups.attributes)
+
+    def _nested(self, name: str, value: Any) -> Parameters | None:
+        if name != "model":
+            return super()._nested(name, value)
+        # A word stands for the model of its kind.
+        builder = as_model(value)
+        return builder if isinstance(builder, Model) else None
 
     def _changed(self, names: set[str]) -> None:
         if "random_state" in names:

@@ -15,14 +15,19 @@ from fairbandits.arms import ArmId, as_arm
 from fairbandits.fairness import GroupKey, as_group
 from fairbandits.fairness.group_rewards import as_reward
 from fairbandits.models.rows import Row, checked_entries
+from fairbandits.policies import notebook
+from fairbandits.views.text import counted, shorten_name
 
 Floats = NDArray[np.float64]
+
+# The most arms of a slate that its repr names.
+_MAX_NAMED = 5
 
 #: What `learn` takes: a number; for a slate also one for each of its arms, None for an arm nobody looked at.
 Reward = float | Sequence[float | None] | NDArray[np.float64]
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class Scores:
     """The scores of the arms on offer, by part: `total = mean + exploration + fairness`.
 
@@ -47,6 +52,10 @@ class Scores:
     exploration: Floats
     fairness: Floats
     total: Floats
+
+    def __repr__(self) -> str:
+        users = f"{counted(len(self.total), 'user')}, " if self.total.ndim > 1 else ""
+        return f"<Scores of {users}{counted(self.total.shape[-1], 'arm')}>"
 
     def user(self, i: int) -> Scores:
         """Return the scores of one user, copied if there are many, so that they can be kept alone."""
@@ -163,7 +172,10 @@ class Decision:
         parts = ", ".join(
             f"{name}={getattr(self.scores, name)[self.index]:.4g}" for name in ("mean", "exploration", "fairness")
         )
-        return f"Decision(number={self.number}, arm={self.arm!r}, probability={self.probability}, {parts})"
+        return f"Decision(number={self.number}, arm={_short(self.arm)}, probability={self.probability}, {parts})"
+
+    def _repr_html_(self) -> str:
+        return notebook.decision_html(self)
 
 
 #: A decision that is being written. Initialising a frozen class takes three times as long, and every round makes
@@ -261,7 +273,15 @@ class Slate:
             raise ValueError(f"values must be those that Slate.to_dict returned, got {error!r}") from None
 
     def __repr__(self) -> str:
-        return f"Slate(number={self.number}, picked={list(self.picked)}, probability={self.probability})"
+        picked = [*map(_short, self.picked[:_MAX_NAMED]), *(["..."] if len(self) > _MAX_NAMED else [])]
+        return f"Slate(number={self.number}, picked=[{', '.join(picked)}], probability={self.probability})"
+
+    def _repr_html_(self) -> str:
+        return notebook.slate_html(self)
+
+
+def _short(arm: ArmId) -> str:
+    return repr(shorten_name(arm) if isinstance(arm, str) else arm)
 
 
 def _row_to_dict(row: Row) -> dict[str, Any]:

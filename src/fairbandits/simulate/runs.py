@@ -9,8 +9,10 @@ import json
 import os
 import signal
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, TypeVar
@@ -23,8 +25,8 @@ from fairbandits.simulate.simulation import simulate
 from fairbandits.simulate.trace import Trace
 from fairbandits.storage import atomic_write
 
-# Added to the seed for the policy, so that its draws are independent of the world's.
-_POLICY_SEED = 2**32
+#: Added to the seed for the policy, so that its draws are independent of the world's.
+POLICY_SEED = 2**32
 
 Summary = TypeVar("Summary")
 
@@ -90,14 +92,11 @@ class Run:
     def make_policy(self, world: Any = None) -> Policy:
         """Return a new policy; if a world is given, its feature map is fitted to that world."""
         params = {name: build_model(value, world, self.seed) for name, value in self.policy_params.items()}
-        return self.policy(**params, random_state=self.seed + _POLICY_SEED)
+        return self.policy(**params, random_state=self.seed + POLICY_SEED)
 
     def simulate(self, cache: Path | None = None, *, progress: bool = False) -> Trace:
         """Return the trace, from the cache if possible; a new trace is written to the cache."""
-        from threadpoolctl import threadpool_limits  # noqa: PLC0415 - slow to import
-
-        # The number of threads can change the last digit of a sum. Other cores are for other runs.
-        with threadpool_limits(limits=1), one_thread():
+        with without_threads():
             return self._simulate(cache, progress)
 
     def _simulate(self, cache: Path | None, progress: bool) -> Trace:
@@ -153,7 +152,7 @@ def simulate_many(
         The folder where traces are cached. A cached run is not simulated again, so that interrupted work
         resumes where it stopped.
     progress : bool
-        Whether to show a progress bar on a terminal.
+        Whether to show a progress bar, on a terminal or in a notebook.
 
     Returns
     -------
@@ -190,35 +189,59 @@ def summarise_many(
     >>> summarise_many([Run(LinUCB, LinearWorld, seed) for seed in range(3)], len)
     [1000, 1000, 1000]
     """
-    if isinstance(jobs, bool) or not isinstance(jobs, int) or (jobs < 1 and jobs != -1):
-        raise ValueError(f"jobs must be an integer of at least 1, or -1 for one per core, got {jobs!r}")
     # Absolute, because workers may have another working directory.
     folder = None if cache is None else Path(cache).absolute()
     if folder is not None:
         folder.mkdir(parents=True, exist_ok=True)
+    return run_all([partial(_summarise, run, summarise, folder) for run in runs], jobs=jobs, progress=progress)
+
+
+def run_all(tasks: Sequence[Callable[[], Summary]], *, jobs: int, progress: bool = False) -> list[Summary]:
+    """Call functions in parallel processes, and return what they return, in their order.
+
+    Parameters
+    ----------
+    tasks : sequence of callables
+        The functions, which can be pickled.
+    jobs, progress
+        As in `simulate_many`.
+    """
+    if isinstance(jobs, bool) or not isinstance(jobs, int) or (jobs < 1 and jobs != -1):
+        raise ValueError(f"jobs must be an integer of at least 1, or -1 for one per core, got {jobs!r}")
     if jobs == 1:
-        return list(with_progress((summarise(run.simulate(folder)) for run in runs), len(runs), progress, "runs"))
+        return list(with_progress((task() for task in tasks), len(tasks), progress, "runs"))
     try:
         from joblib import Parallel, delayed  # noqa: PLC0415 - an extra
     except ImportError:
         raise ImportError(f"jobs={jobs} needs joblib: pip install 'fairbandits[cli]'") from None
     parallel = Parallel(n_jobs=jobs, return_as="generator")
-    summaries = parallel(delayed(_summarise_in_worker)(run, summarise, folder, os.getpid()) for run in runs)
-    return list(with_progress(summaries, len(runs), progress, "runs"))
+    found = parallel(delayed(_run_in_worker)(task, os.getpid()) for task in tasks)
+    return list(with_progress(found, len(tasks), progress, "runs"))
+
+
+@contextmanager
+def without_threads() -> Iterator[None]:
+    """Compute on one thread: how many there are can change the last digit of a sum; cores are for other runs."""
+    from threadpoolctl import threadpool_limits  # noqa: PLC0415 - slow to import
+
+    with threadpool_limits(limits=1), one_thread():
+        yield
 
 
 def _identity(trace: Trace) -> Trace:
     return trace
 
 
-def _summarise_in_worker(
-    run: Run, summarise: Callable[[Trace], Summary], folder: Path | None, parent: int
-) -> Summary:
+def _summarise(run: Run, summarise: Callable[[Trace], Summary], folder: Path | None) -> Summary:
+    return summarise(run.simulate(folder))
+
+
+def _run_in_worker(task: Callable[[], Summary], parent: int) -> Summary:
     # Ctrl-C reaches all processes of the terminal: workers ignore it, and the parent stops them. Workers of a
     # cluster run this in a thread, where a signal handler cannot be set and is not needed.
     if os.getpid() != parent and threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGINT, signal.SIG_IGN)
-    return summarise(run.simulate(folder))
+    return task()
 
 
 def _name(kind: type) -> str:

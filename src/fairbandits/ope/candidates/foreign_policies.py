@@ -1,4 +1,4 @@
-"""Candidates from elsewhere: functions, models of scikit-learn, policies of obp and learners of Coba."""
+"""Candidates from elsewhere: functions and models of scikit-learn."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairbandits.arms import ArmId
-from fairbandits.contexts.table_encoder import Features, as_dense
+from fairbandits.contexts.table_encoder import Features
 from fairbandits.ope.candidates.candidate import ArmProbabilities, Candidate
 from fairbandits.ope.candidates.probability_columns import check_columns, check_totals
 from fairbandits.ope.log_rows import LogRows
@@ -51,13 +51,13 @@ class FunctionCandidate(Candidate):
                 raise ValueError(f"{self.title} must return probabilities, got others ({error})") from None
             arms: Sequence[Any] = list(found.columns)
         elif np.ndim(found) == 1:
-            return ArmProbabilities.from_matrix(_chosen_arms(found, rows, setup, self.title), rows)
+            return ArmProbabilities.from_matrix(chosen_arms(found, rows, setup, self.title), rows)
         else:
             raise ValueError(
                 f"{self.title} must return the chosen arm of each row, or a data frame with one column of "
                 f"probabilities per arm, got {type(found).__name__} of shape {np.shape(found)}"
             )
-        return ArmProbabilities.from_matrix(_by_arm(matrix, arms, rows, setup, self.title), rows)
+        return ArmProbabilities.from_matrix(probabilities_by_arm(matrix, arms, rows, setup, self.title), rows)
 
 
 class ClassifierCandidate(Candidate):
@@ -89,9 +89,9 @@ class ClassifierCandidate(Candidate):
 
     def probabilities(self, rows: LogRows, setup: EvaluationSetup) -> ArmProbabilities:
         """Predict the class of each row."""
-        inputs = _frame(rows, self.columns) if self.columns else _unscaled(self, rows, setup)
+        inputs = _frame(rows, self.columns) if self.columns else unscaled_features(self, rows, setup)
         predicted = self._model.predict(inputs)
-        return ArmProbabilities.from_matrix(_chosen_arms(predicted, rows, setup, self.title), rows)
+        return ArmProbabilities.from_matrix(chosen_arms(predicted, rows, setup, self.title), rows)
 
 
 class RegressorCandidate(Candidate):
@@ -135,69 +135,7 @@ class RegressorCandidate(Candidate):
         return ArmProbabilities.from_matrix(matrix, rows)
 
 
-class ObpCandidate(Candidate):
-    """A policy of Open Bandit Pipeline, which numbers arms from 0 and takes a matrix of contexts.
-
-    Parameters
-    ----------
-    title : str
-        The name in reports.
-    policy : obp policy
-        An offline learner with `predict`, or a context-free policy with `compute_batch_action_dist`.
-    """
-
-    needs_contexts = True
-
-    def __init__(self, title: str, policy: Any) -> None:
-        super().__init__(title)
-        self._policy = policy
-        if policy.len_list != 1:
-            raise ValueError(f"{title}: len_list must be 1, got {policy.len_list}; evaluate slates as slates")
-
-    def prepare(self, setup: EvaluationSetup) -> None:
-        """Ask for numbers as they are."""
-        self.encoder = setup.encoders[0].unscaled()
-
-    def probabilities(self, rows: LogRows, setup: EvaluationSetup) -> ArmProbabilities:
-        """Return its distribution over actions."""
-        if hasattr(self._policy, "predict"):
-            distribution = self._policy.predict(as_dense(_unscaled(self, rows, setup)))
-        else:
-            distribution = self._policy.compute_batch_action_dist(n_rounds=len(rows))
-        arms = range(self._policy.n_actions)
-        return ArmProbabilities.from_matrix(_by_arm(distribution[:, :, 0], arms, rows, setup, self.title), rows)
-
-
-class CobaCandidate(Candidate):
-    """A learner of Coba, which is asked for the probability of each arm, row by row.
-
-    Parameters
-    ----------
-    title : str
-        The name in reports.
-    learner : coba learner
-        The learner; it does not learn during the evaluation.
-    """
-
-    needs_contexts = True
-
-    def __init__(self, title: str, learner: Any) -> None:
-        super().__init__(title)
-        self._learner = learner
-
-    def prepare(self, setup: EvaluationSetup) -> None:
-        """Ask for numbers as they are."""
-        self.encoder = setup.encoders[0].unscaled()
-
-    def probabilities(self, rows: LogRows, setup: EvaluationSetup) -> ArmProbabilities:
-        """Return the learner's scores."""
-        arms = list(setup.survey.arms)
-        contexts = [tuple(row) for row in as_dense(_unscaled(self, rows, setup)).tolist()]
-        matrix = np.array([[self._learner.score(context, arms, arm) for arm in arms] for context in contexts])
-        return ArmProbabilities.from_matrix(_by_arm(matrix, arms, rows, setup, self.title), rows)
-
-
-def _chosen_arms(chosen: Any, rows: LogRows, setup: EvaluationSetup, title: str) -> Floats:
+def chosen_arms(chosen: Any, rows: LogRows, setup: EvaluationSetup, title: str) -> Floats:
     """Return probabilities of 1 for the chosen arms; rows of arms that the log does not have are zero."""
     arms = np.asarray(chosen).tolist()
     if len(arms) != len(rows):
@@ -218,7 +156,9 @@ def _chosen_arms(chosen: Any, rows: LogRows, setup: EvaluationSetup, title: str)
     return matrix
 
 
-def _by_arm(matrix: Floats, arms: Sequence[ArmId], rows: LogRows, setup: EvaluationSetup, title: str) -> Floats:
+def probabilities_by_arm(
+    matrix: Floats, arms: Sequence[ArmId], rows: LogRows, setup: EvaluationSetup, title: str
+) -> Floats:
     """Return probabilities with the columns in the order of the log's arms."""
     if matrix.shape != (len(rows), len(arms)):
         raise ValueError(
@@ -268,8 +208,8 @@ def _check_inputs(candidate: Candidate, model: Any, setup: EvaluationSetup) -> N
         )
 
 
-def _unscaled(candidate: Candidate, rows: LogRows, setup: EvaluationSetup) -> Features:
-    """Return the features of users as matrices from elsewhere have them: numbers as they are."""
+def unscaled_features(candidate: Candidate, rows: LogRows, setup: EvaluationSetup) -> Features:
+    """Return the features of users as a matrix from elsewhere has them: numbers as they are."""
     return rows.contexts[setup.offers(candidate)[1]]
 
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import copy
 import inspect
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from fairbandits import registry
+from fairbandits.ope.candidates.bandit_libraries import CobaCandidate, MabWiserCandidate, ObpCandidate
 from fairbandits.ope.candidates.candidate import Candidate
 from fairbandits.ope.candidates.foreign_policies import (
     ClassifierCandidate,
-    CobaCandidate,
     FunctionCandidate,
-    ObpCandidate,
     RegressorCandidate,
 )
 from fairbandits.ope.candidates.own_policies import PolicyCandidate
@@ -67,8 +67,8 @@ def _convert(policy: Any, seed: int) -> Candidate:
         return found
     raise ValueError(
         "policy must be a name, a file, a Policy, a Recommender, a function, a classifier or regressor of "
-        "scikit-learn, a policy of obp, a learner of Coba, or a column of probabilities, got "
-        f"{policy!r} of type {type(policy).__name__}"
+        "scikit-learn, a policy of obp, a learner of Coba, a bandit of MABWiser, or a column of probabilities, "
+        f"got {policy!r} of type {type(policy).__name__}"
     )
 
 
@@ -91,15 +91,11 @@ def _from_file(path: str | Path) -> PolicyCandidate:
 
 
 def _convert_foreign(policy: Any) -> Candidate | None:
-    """Return the candidate for a policy of another library; None if it is none.
-
-    Policies of obp and Coba are recognised by their methods, so that neither library is needed.
-    """
+    """Return the candidate for a policy of another library; None if it is none."""
     title = _title(policy)
-    if hasattr(policy, "n_actions") and hasattr(policy, "len_list"):
-        return ObpCandidate(title, policy)
-    if _parameters(getattr(policy, "score", None)) == ["context", "actions", "action"]:
-        return CobaCandidate(title, policy)
+    bandit = _bandit_library(policy)
+    if bandit is not None:
+        return bandit(title, policy)
     if hasattr(policy, "fit") and hasattr(policy, "predict"):
         from sklearn.base import is_classifier, is_regressor  # noqa: PLC0415 - slow to import
 
@@ -110,6 +106,18 @@ def _convert_foreign(policy: Any) -> Candidate | None:
     if callable(policy) and not isinstance(policy, type):
         return FunctionCandidate(title, policy)
     return None
+
+
+def _bandit_library(policy: Any) -> Callable[[str, Any], Candidate] | None:
+    """Return the kind of candidate for a policy of another bandit library; None if it is none.
+
+    They are recognised by their methods, so that none of the libraries is needed.
+    """
+    if hasattr(policy, "n_actions") and hasattr(policy, "len_list"):
+        return ObpCandidate
+    if _parameters(getattr(policy, "score", None)) == ["context", "actions", "action"]:
+        return CobaCandidate
+    return MabWiserCandidate if hasattr(policy, "predict_expectations") else None
 
 
 def _title(policy: Any) -> str:

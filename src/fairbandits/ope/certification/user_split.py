@@ -18,7 +18,7 @@ PART_NAMES = ("fitting", "selection", "certification")
 _PARTS = np.array([FITTING] * 5 + [SELECTION] * 3 + [CERTIFICATION] * 12)
 
 
-def assign_parts(users: Keys | None, rows: Ints) -> Ints:
+def assign_parts(users: Keys | None, rows: Ints, parts: Ints = _PARTS) -> Ints:
     """Return the part of each row; all rows of a user are in the same part.
 
     Parameters
@@ -27,6 +27,8 @@ def assign_parts(users: Keys | None, rows: Ints) -> Ints:
         The key of the user of each row, 0 if it is unknown; such a row counts as a user of its own.
     rows : array of int
         The row numbers within the log.
+    parts : array of int
+        The part of each of many equal shares of the users; by default those of certified learning.
 
     Examples
     --------
@@ -35,4 +37,4 @@ def assign_parts(users: Keys | None, rows: Ints) -> Ints:
     """
     # Wrapping around keeps keys distinct.
     keys = rows if users is None else np.where(users != 0, users.astype(np.int64), rows)
-    return np.asarray(_PARTS[assign_folds(keys, len(_PARTS))])
+    return np.asarray(parts[assign_folds(keys, len(parts))])

@@ -25,7 +25,7 @@ class PolicySubject:
 
     def __init__(self, policy: Policy) -> None:
         self.policy = policy
-        params = policy.get_params()
+        params = policy.get_params(deep=False)
         columns = params.get("columns")
         self.feature_map = getattr(params.get("model"), "feature_map", None)
         if self.feature_map is not None:
@@ -35,7 +35,7 @@ class PolicySubject:
 
     def new(self, **changes: Any) -> Policy:
         """Return a copy that has learned nothing."""
-        return type(self.policy)(**{**self.policy.get_params(), **changes})
+        return type(self.policy)(**{**self.policy.get_params(deep=False), **changes})
 
     def trained(self, random_state: int = 0) -> Policy:
         """Return a copy that has learned for some rounds."""

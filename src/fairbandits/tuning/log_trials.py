@@ -1,0 +1,101 @@
+"""Settings tried on a log: fitted to some users, compared on others, and the chosen one evaluated on the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from fairbandits.logs.errors import LogError
+from fairbandits.logs.fitting import fit
+from fairbandits.logs.log import Log
+from fairbandits.logs.offers import ArmTable
+from fairbandits.ope import PolicyEvaluation, evaluate
+from fairbandits.ope.certification.user_split import CERTIFICATION, FITTING, SELECTION, assign_parts
+from fairbandits.policies import Policy
+from fairbandits.progress import with_progress
+from fairbandits.tuning.results import Trial
+from fairbandits.tuning.settings import Params, with_params
+
+LogObjective = Callable[[PolicyEvaluation], float]
+
+# The parts of 21 equal shares of the users. 21 and the folds of the evaluation, which come from the same hash of
+# users, have no common divisor, so that every part has users of all folds.
+_PARTS = np.array([FITTING] * 8 + [SELECTION] * 6 + [CERTIFICATION] * 7)
+
+
+class UserParts:
+    """A log, split by users into a part for fitting, one for selection, and one that is held out."""
+
+    def __init__(self, log: Log) -> None:
+        user = log.roles.user
+        parts, n_rows = [], 0
+        for chunk in log.chunks(columns=[] if user is None else [user]):
+            rows = n_rows + np.arange(len(chunk))
+            parts.append(assign_parts(chunk.user, rows, _PARTS))
+            n_rows += len(chunk)
+        part = np.concatenate(parts)
+        # The numbers of rows within the files, where duplicates count.
+        duplicates = np.empty(0, np.int64) if log.dropped is None else log.dropped
+        numbers = np.delete(np.arange(n_rows + len(duplicates)), duplicates)
+        self.fitting, self.selection, self.held_out = (
+            _without(
+                log, np.sort(np.concatenate([numbers[part != number], duplicates])), int((part == number).sum())
+            )
+            for number in (FITTING, SELECTION, CERTIFICATION)
+        )
+
+
+def _without(log: Log, rows: Any, n_left: int) -> Log:
+    if not n_left:
+        raise LogError(f"{log.name}: has too few users to fit, to select and to hold out; use a larger log")
+    return replace(log, dropped=rows)
+
+
+def fit_settings(
+    policy: Policy, settings: Sequence[Params], log: Log, table: ArmTable | None, progress: bool
+) -> list[Policy]:
+    """Fit a policy with each of the settings."""
+    fitted = (fit(log, with_params(policy, params), table=table).policy for params in settings)
+    return list(with_progress(fitted, len(settings), progress, "settings"))
+
+
+def try_on_log(
+    policies: Sequence[Policy],
+    settings: Sequence[Params],
+    log: Log,
+    objective: LogObjective | None,
+    options: Mapping[str, Any],
+) -> list[Trial]:
+    """Evaluate fitted policies on the selection users."""
+    titled = {f"setting {number}": policy for number, policy in enumerate(policies)}
+    evaluation = evaluate(log, titled, **options)
+    found = []
+    for title, params in zip(titled, settings, strict=True):
+        figures = figures_of_policy(evaluation[title])
+        value = figures["reward"] if objective is None else float(objective(evaluation[title]))
+        found.append(Trial(params, figures, value, figures["reward_gap"]))
+    return found
+
+
+def figures_of_policy(policy: PolicyEvaluation) -> dict[str, float]:
+    """Return the estimated reward and the gap of each attribute, with their intervals, and the largest gap."""
+    result = policy.preferred
+    value = result.value.overall
+    reward = (np.nan,) * 3 if value is None else (value.value, value.low, value.high)
+    figures = dict(zip(("reward", "reward_low", "reward_high"), reward, strict=True))
+    gaps = {}
+    for attribute in result.value.by_group:
+        gap = result.largest_gap(attribute)
+        gaps[attribute] = np.nan if gap is None else gap.estimate.value
+        if gap is not None:
+            name = f"reward_gap_{attribute}"
+            figures |= {
+                name: gap.estimate.value,
+                f"{name}_low": gap.estimate.low,
+                f"{name}_high": gap.estimate.high,
+            }
+    # An attribute whose gap is unknown makes the largest one unknown (NaN).
+    return figures | {"reward_gap": float(np.max([*gaps.values(), 0.0]))}
