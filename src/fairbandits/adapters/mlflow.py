@@ -18,6 +18,7 @@ import numpy as np
 
 from fairbandits.arms import ArmId, as_arms
 from fairbandits.contexts import Catalogue
+from fairbandits.extras import install_hint
 from fairbandits.logs.encoder import ContextEncoder
 from fairbandits.policies import Policy
 
@@ -214,5 +215,5 @@ def _import_mlflow(what: str) -> Any:
     try:
         import mlflow.pyfunc  # noqa: PLC0415 - an extra
     except ImportError:
-        raise ImportError(f"{what} needs MLflow: pip install 'fairbandits[mlflow]'") from None
+        raise ImportError(f"{what} needs MLflow; {install_hint('mlflow')}") from None
     return mlflow

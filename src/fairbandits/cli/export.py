@@ -17,7 +17,7 @@ def export(
     ],
     config: Annotated[
         Path | None,
-        typer.Argument(help="Configuration of the service, or its saved recommender; the demo's without one."),
+        typer.Argument(help="Configuration, or saved recommender, of the service; the demo's without one."),
     ] = None,
 ) -> None:
     """Export a service: its log for audit, evaluate and fit, or its recommender with all that it has learned."""

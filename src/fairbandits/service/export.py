@@ -62,6 +62,8 @@ def export_recommender(config: Config, path: str | os.PathLike[str]) -> Recommen
     """Write the recommender of a service, with all that it has learned, to a file for `Recommender.load`."""
     follower = Follower(lambda: {"recommender": ServedRecommender(config)}, config.store.snapshot_every)
     with open_store(config, must_exist=True) as store:
+        if config.start is None and not store.last_seq():
+            raise ValueError("the log is empty, so there is nothing to export")
         follower.start(store)
     served = cast(ServedRecommender, follower.folds["recommender"])
     served.catalogue.encode()

@@ -17,7 +17,7 @@ from sqlalchemy.pool import NullPool
 
 from fairbandits.service.config import Config
 from fairbandits.service.log import migrations
-from fairbandits.service.log.errors import StoreDownError
+from fairbandits.service.log.errors import NoLogError, StoreDownError
 from fairbandits.service.log.events import Decided, Entry, Rewarded, decision_key, read_event
 from fairbandits.service.log.tables import answers, events, facts, snapshots
 
@@ -56,7 +56,7 @@ def open_store(config: Config, *, must_exist: bool = False) -> Iterator[Store]:
     store = Store(config.store.url)
     try:
         if must_exist and not store.exists():
-            raise ValueError(
+            raise NoLogError(
                 f"{store.engine.url!r} holds no log; `fairbandits serve` creates one; or name the configuration "
                 "of a service that has one"
             )
