@@ -117,8 +117,8 @@ def _warn_of_certainty(config: Config) -> None:
     policy = config.make_recommender().policy
     if isinstance(policy.picker, GreedyPicker) and not getattr(policy, "min_probability", 0.0):
         _log.warning(
-            "%s always picks the arm with the highest score, so its log says probability 1, and no other policy can "
-            "be evaluated on it; to change that, set min_probability, as in %s(min_probability=0.001)",
+            "%s always picks the arm with the highest score, so its log says probability 1, and no other policy "
+            "can be evaluated on it; to change that, set min_probability, as in %s(min_probability=0.001)",
             *[type(policy).__name__] * 2,
         )
 
