@@ -125,7 +125,7 @@ def test_other_safetensors_files_are_refused(tmp_path):
 
 def test_other_versions_are_refused(saved, tmp_path):
     save_file(load_file(saved), tmp_path / "newer", {**metadata_of(saved), "version": "9"})
-    with pytest.raises(PolicyFileError, match="format version 3 or 4, got '9'"):
+    with pytest.raises(PolicyFileError, match="format version 3, 4 or 5, got '9'"):
         Policy.load(tmp_path / "newer")
 
 

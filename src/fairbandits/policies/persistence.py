@@ -29,7 +29,9 @@ if TYPE_CHECKING:
     from fairbandits.policies.policy import Policy
 
 FORMAT = "fairbandits-policy"
-VERSION = 4
+VERSION = 5
+# Versions that can still be read.
+_OLDER = ("3", "4")
 
 AnyPolicy = TypeVar("AnyPolicy", bound="Policy")
 
@@ -89,15 +91,27 @@ class PolicyState:
             raise PolicyFileError(f"{name}: a safetensors file, but not a saved fairbandits policy")
         text = metadata.get("header", "")
         version = metadata.get("version")
-        if version not in {str(VERSION), "3"}:
+        if version not in {str(VERSION), *_OLDER}:
             raise PolicyFileError(
-                f"{name}: policy file must have format version 3 or {VERSION}, got {version!r}; load it with the "
-                "fairbandits that saved it"
+                f"{name}: policy file must have format version {', '.join(_OLDER)} or {VERSION}, got {version!r}; "
+                "load it with the fairbandits that saved it"
             )
         if metadata.get("sha256") != _hash(text, arrays):
             raise PolicyFileError(f"{name}: its checksum does not match its content; restore the file from a copy")
         state = cls(json.loads(text), arrays)
+        if version in _OLDER:
+            _check_scale(state, version, name)
         return _upgraded(state) if version == "3" else state
+
+
+def _check_scale(state: PolicyState, version: str, name: str) -> None:
+    """Refuse a policy whose model learned rewards that were not scaled to [0, 1], as it did until version 4."""
+    given = params_from_dict({"range": state.header["params"].get("reward_range", [0.0, 1.0])})["range"]
+    if tuple(given) != (0.0, 1.0):
+        raise PolicyFileError(
+            f"{name}: reward_range must be (0, 1) in a policy file of version {version}, got {tuple(given)}, because "
+            f"version {VERSION} scales rewards; learn again from the log"
+        )
 
 
 # Prefixes of arrays in files of version 3; the most specific first.

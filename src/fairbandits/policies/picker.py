@@ -28,7 +28,7 @@ class Picker(ABC):
     """The rule that turns the scores of arms into a choice.
 
     A custom picker defines `probabilities`; picks and slates then follow. Return it from a policy's `picker`
-    property.
+    property. It sees scores on [0, 1], whatever the policy's `reward_range`.
     """
 
     @abstractmethod

@@ -37,6 +37,7 @@ from fairbandits.policies.records import (
     as_slate_rewards,
     as_slate_size,
 )
+from fairbandits.policies.reward_scale import RewardScale
 from fairbandits.policies.serialisation import as_generator
 
 Floats = NDArray[np.float64]
@@ -64,7 +65,7 @@ class Predictions:
     rows : Rows
         The contexts as the model sees them, transformed.
     model : RewardModel
-        The model that predicted.
+        The model that predicted, on rewards scaled to [0, 1]; `mean` and `width` are in units of reward.
     """
 
     mean: Floats
@@ -114,7 +115,9 @@ class Policy(Parameters):
     reward_range: tuple[float, float] = parameter(
         default=(0.0, 1.0),
         check=lambda name, value: as_range(value, name),
-        doc="The lowest and the highest reward; anything outside is refused.",
+        doc="The lowest and the highest reward; anything outside is refused. Models learn rewards scaled to [0, 1], "
+        "so that the same problem in other units leads to the same arms; predictions, scores and records are in "
+        "units of reward.",
         fixed=True,
     )
     random_state: Any = parameter(
@@ -132,6 +135,7 @@ class Policy(Parameters):
         self._set_builder()
         self._arms = ArmIndex()
         self._ledger = Ledger()
+        self._scale = RewardScale(self.reward_range)
         self.groups = GroupRewards(self.reward_range, self._arms)
         self.rounds_learned = 0
         self.metadata: dict[str, Any] = {}
@@ -205,7 +209,10 @@ class Policy(Parameters):
             return self._slates(rows, numbers, (key,), ids, k)[0]
         seen, scores = self._score(rows, numbers, (key,))
         own = Scores(scores.mean[0], scores.width[0], scores.exploration[0], scores.fairness[0], scores.total[0])
-        index, probability = self.picker.pick(own, key, self._rng)
+        # Pickers see scores on [0, 1]: what is a tie does not depend on the units of reward.
+        index, probability = self.picker.pick(
+            own if self._scale.is_unit else self._scale.unit_scores(own), key, self._rng
+        )
         ledger = self._ledger
         # What `seen.row` does for the common case, without the call.
         row = Row(seen.parts, 0, index, seen.width) if type(seen) is SparseRows else seen.row(0, index)
@@ -257,7 +264,7 @@ class Policy(Parameters):
         if k is not None:
             return self._slates(rows, numbers, keys, ids, k)
         seen, scores = self._score(rows, numbers, keys)
-        picks = self.picker.pick_many(scores, keys, self._rng)
+        picks = self.picker.pick_many(self._scale.unit_scores(scores), keys, self._rng)
         return Decisions(picks, scores, seen, keys, ids, self._ledger.policy, self._ledger.issue(len(picks)))
 
     def score(
@@ -298,14 +305,14 @@ class Policy(Parameters):
         if not isinstance(draws, int | np.integer) or draws < 1:
             raise ValueError(f"draws must be a positive integer, got {draws!r}")
         rows, keys, _, numbers = self._read_many(contexts, groups, arms)
-        _, scores = self._score(rows, numbers, keys)
+        scores = self._scale.unit_scores(self._score(rows, numbers, keys)[1])
         each = self.picker.probabilities(scores, keys)
         if each is not None:
             return each
         counts = np.zeros(scores.total.shape)
         users = np.arange(len(counts))
         for draw in range(draws):
-            drawn = self._score(rows, numbers, keys)[1] if draw else scores
+            drawn = self._scale.unit_scores(self._score(rows, numbers, keys)[1]) if draw else scores
             counts[users, [index for index, _ in self.picker.pick_many(drawn, keys, self._rng)]] += 1.0
         return counts / draws
 
@@ -341,7 +348,7 @@ class Policy(Parameters):
         """Score arms; return also the contexts as the model sees them."""
         rows = self.transform(contexts)
         model = self._model_for(rows.width)
-        mean, width = model.score(rows, numbers)
+        mean, width = self._predict(model, rows, numbers)
         exploration, fairness = self.terms(Predictions(mean, width, keys, numbers, contexts, rows, model))
         try:
             total = mean + exploration
@@ -355,13 +362,21 @@ class Policy(Parameters):
             ) from None
         return rows, Scores(mean, width, _like(exploration, mean), _like(fairness, mean), total)
 
+    def _predict(self, model: RewardModel, rows: Rows, numbers: Ints) -> tuple[Floats, Floats]:
+        """Predict rewards and their uncertainty, in units of reward: the only place where models are asked."""
+        mean, width = model.score(rows, numbers)
+        return (mean, width) if self._scale.is_unit else self._scale.predictions(mean, width)
+
     def _slates(
         self, contexts: Rows, numbers: Ints, keys: tuple[GroupKey, ...], ids: Sequence[ArmId], k: int
     ) -> list[Slate]:
         size = as_slate_size(k, contexts.n_arms)
         rows, scores = self._score(contexts, numbers, keys)
         each = [scores.user(user) for user in range(len(keys))]
-        picks = [self.picker.slate(own, size, key, self._rng) for own, key in zip(each, keys, strict=True)]
+        unit_scores = self._scale.unit_scores
+        picks = [
+            self.picker.slate(unit_scores(own), size, key, self._rng) for own, key in zip(each, keys, strict=True)
+        ]
         first = self._ledger.issue(len(keys))
         return [
             Slate(
@@ -469,6 +484,7 @@ class Policy(Parameters):
     def _update(self, arm: ArmId | None, row: Row, reward: float) -> int:
         """Update the model, and return the number of the arm; where the model refuses, nothing changes."""
         model = self._model_for(row.width)
+        reward = self._scale.to_unit(reward)
         if arm is None:
             model.learn(-1, row, reward)
             return -1
@@ -546,7 +562,7 @@ class Policy(Parameters):
 
     @property
     def reward_model(self) -> Any:
-        """The reward model and what it has learned."""
+        """The reward model and what it has learned, on rewards scaled to [0, 1]."""
         if self._model is None:
             raise ValueError("the policy must have seen contexts to have a reward model; call choose first")
         return self._model
@@ -554,7 +570,8 @@ class Policy(Parameters):
     def coefficients(self, arm: ArmId | None = None) -> Floats:
         """Return theta of one arm; without an arm, that of the part that all arms share.
 
-        With the logistic link these are coefficients of the log-odds.
+        They predict rewards scaled to [0, 1]: `low + (high - low) * theta.x` is in units of reward. With the
+        logistic link they are coefficients of the log-odds.
         """
         at = -1 if arm is None else self._arms.rows.get(as_arm(arm), -1)
         coefficients = getattr(self.reward_model, "coefficients", None)
@@ -607,9 +624,7 @@ class Policy(Parameters):
                     "feature map "
                     "must not change once something has been learned"
                 )
-            low, high = self.reward_range
-            model = self._builder.build(width, float(self.ridge), (float(low), float(high)))
-            self._model = model
+            model = self._model = self._builder.build(width, float(self.ridge))
         return model
 
     # -- state -----------------------------------------------------------------------------------------
@@ -684,6 +699,7 @@ class Policy(Parameters):
         if names & {"model", "ridge", "reward_range"}:
             self._set_builder()
         if "reward_range" in names:
+            self._scale = RewardScale(self.reward_range)
             self.groups = GroupRewards(self.reward_range, self._arms)
 
 
