@@ -109,8 +109,8 @@ def _check_scale(state: PolicyState, version: str, name: str) -> None:
     given = params_from_dict({"range": state.header["params"].get("reward_range", [0.0, 1.0])})["range"]
     if tuple(given) != (0.0, 1.0):
         raise PolicyFileError(
-            f"{name}: reward_range must be (0, 1) in a policy file of version {version}, got {tuple(given)}, because "
-            f"version {VERSION} scales rewards; learn again from the log"
+            f"{name}: reward_range must be (0, 1) in a policy file of version {version}, got {tuple(given)}, "
+            f"because version {VERSION} scales rewards; learn again from the log"
         )
 
 

@@ -115,8 +115,8 @@ class Policy(Parameters):
     reward_range: tuple[float, float] = parameter(
         default=(0.0, 1.0),
         check=lambda name, value: as_range(value, name),
-        doc="The lowest and the highest reward; anything outside is refused. Models learn rewards scaled to [0, 1], "
-        "so that the same problem in other units leads to the same arms; predictions, scores and records are in "
+        doc="The lowest and the highest reward; anything outside is refused. Models learn rewards scaled to [0, 1], so "
+        "that the same problem in other units leads to the same arms; predictions, scores and records are in "
         "units of reward.",
         fixed=True,
     )

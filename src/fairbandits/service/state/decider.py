@@ -225,7 +225,10 @@ def _slate_choices(slates: Sequence[Slate], scale: RewardScale) -> Iterator[_Cho
 
 
 def _are_explored(values: NDArray[np.float64], places: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Return for each user whether the chosen arms are not the best ones without the exploration term, on [0, 1]."""
+    """Return for each user whether the chosen arms are not the best ones without the exploration term.
+
+    Values are on [0, 1], so that ties are what pickers take for ties.
+    """
     k = places.shape[1]
     best = values.max(axis=1) if k == 1 else np.partition(values, -k, axis=1)[:, -k:].sum(axis=1)
     missed = best - np.take_along_axis(values, places, axis=1).sum(axis=1)
