@@ -147,7 +147,7 @@ def forged(saved, path, change):
     state = persistence.read(saved)
     header, arrays = state.header, state.arrays
     change(header, arrays)
-    persistence.write(path, persistence.PolicyState(header, arrays))
+    persistence.write(path, persistence.PolicyState(header, arrays).to_bytes())
 
 
 @pytest.mark.parametrize(

@@ -64,7 +64,7 @@ class EqualRegretLinUCB(LinUCB):
 
     def _reset_regrets(self) -> None:
         low, high = self.reward_range
-        self.regrets = GroupRewards((0.0, float(high) - float(low)))
+        self.regrets = self._new_record((0.0, float(high) - float(low)))
 
     def terms(self, predictions: Predictions) -> tuple[Term, Term]:
         """Return alpha times the width, times the share of the exploration that the group bears."""

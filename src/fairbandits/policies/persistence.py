@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairbandits.arms import ArmIndex
-from fairbandits.fairness import GroupRewards
 from fairbandits.models import FeatureMapError
 from fairbandits.policies.ledger import Ledger
 from fairbandits.policies.serialisation import (
@@ -135,12 +134,12 @@ def _upgraded_name(name: str) -> str:
     return name
 
 
-def write(path: str | os.PathLike[str], state: PolicyState) -> None:
+def write(path: str | os.PathLike[str], content: bytes) -> None:
     """Write a policy file atomically."""
     target = Path(path)
     if not target.parent.is_dir():
         raise PolicyFileError(f"{path}: its folder must exist; create it first")
-    atomic_write(target, state.to_bytes())
+    atomic_write(target, content)
 
 
 def read(path: str | os.PathLike[str]) -> PolicyState:
@@ -183,7 +182,7 @@ def state_of(policy: Policy) -> PolicyState:
         "records": {name: record.to_json() for name, record in records.items()},
         "width": None if policy._model is None else policy._model.width,
         "rounds_learned": policy.rounds_learned,
-        "metadata": policy.metadata,
+        "metadata": dict(policy.metadata),
     }
     parts: dict[str, dict[str, NDArray[Any]]] = {"groups": {**policy.groups.arrays()}}
     parts["ledger"] = {**policy._ledger.arrays()}
@@ -202,7 +201,7 @@ def restore(policy: Policy, state: PolicyState) -> None:
     policy._rng = rng_from_dict(header["rng"])
     policy._arms = ArmIndex.from_json(header["arms"])
     policy._ledger = Ledger.restored(header["ledger"], with_prefix(arrays, "ledger."))
-    policy.groups = GroupRewards(policy.reward_range, policy._arms)
+    policy.groups = policy._new_record(policy.reward_range, policy._arms)
     policy.groups.restore(header["groups"], with_prefix(arrays, "groups."))
     for name, record in policy.records().items():
         record.restore(header["records"][name], with_prefix(arrays, f"records.{name}."))

@@ -20,6 +20,7 @@ from fairbandits.contexts import Offer
 from fairbandits.fairness import Group, GroupKey, GroupRewards, as_group, as_groups
 from fairbandits.fairness.group_rewards import as_range, as_reward
 from fairbandits.fairness.groups import DEFAULT_ATTRIBUTE
+from fairbandits.locks import SharedLock, hold
 from fairbandits.models import Model, RewardModel, Row, Rows, SparseRows, as_model, as_rows
 from fairbandits.models.rows import check_width, stack_rows
 from fairbandits.parameters import Parameters, number, parameter
@@ -80,6 +81,8 @@ class Predictions:
 class Policy(Parameters):
     """The base of all policies: derive from it, and define `terms`.
 
+    Threads may share a policy: calls take turns.
+
     Attributes
     ----------
     groups : GroupRewards
@@ -115,9 +118,9 @@ class Policy(Parameters):
     reward_range: tuple[float, float] = parameter(
         default=(0.0, 1.0),
         check=lambda name, value: as_range(value, name),
-        doc="The lowest and the highest reward; anything outside is refused. Models learn rewards scaled to [0, 1], so "
-        "that the same problem in other units leads to the same arms; predictions, scores and records are in "
-        "units of reward.",
+        doc="The lowest and the highest reward; anything outside is refused. Models learn rewards scaled to "
+        "[0, 1], so that the same problem in other units leads to the same arms; predictions, scores and records "
+        "are in units of reward.",
         fixed=True,
     )
     random_state: Any = parameter(
@@ -131,14 +134,20 @@ class Policy(Parameters):
         Policy.kinds[persistence.kind_of(cls)] = cls
 
     def _begin(self) -> None:
+        # A policy and its records may be shared by threads: each public method holds this lock.
+        self._lock = SharedLock()
         self._rng = as_generator(self.random_state)
         self._set_builder()
         self._arms = ArmIndex()
         self._ledger = Ledger()
         self._scale = RewardScale(self.reward_range)
-        self.groups = GroupRewards(self.reward_range, self._arms)
+        self.groups = self._new_record(self.reward_range, self._arms)
         self.rounds_learned = 0
         self.metadata: dict[str, Any] = {}
+
+    def _new_record(self, reward_range: tuple[float, float], arms: ArmIndex | None = None) -> GroupRewards:
+        """Return an empty record, which can be read while the policy learns."""
+        return GroupRewards(reward_range, arms, self._lock)
 
     def _set_builder(self) -> None:
         self._builder = as_model(self.model)
@@ -201,25 +210,28 @@ class Policy(Parameters):
         Decision, or Slate if k is given
             Keep it until the reward comes, and give both to `learn`.
         """
-        rows, ids, numbers = self._read(contexts, arms, as_rows)
-        if rows.n_users != 1:
-            raise ValueError(f"contexts must be of one user, got {rows.n_users}; use choose_many")
-        key = ((DEFAULT_ATTRIBUTE, group),) if type(group) is str else as_group(group)
-        if k is not None:
-            return self._slates(rows, numbers, (key,), ids, k)[0]
-        seen, scores = self._score(rows, numbers, (key,))
-        own = Scores(scores.mean[0], scores.width[0], scores.exploration[0], scores.fairness[0], scores.total[0])
-        # Pickers see scores on [0, 1]: what is a tie does not depend on the units of reward.
-        index, probability = self.picker.pick(
-            own if self._scale.is_unit else self._scale.unit_scores(own), key, self._rng
-        )
-        ledger = self._ledger
-        # What `seen.row` does for the common case, without the call.
-        row = Row(seen.parts, 0, index, seen.width) if type(seen) is SparseRows else seen.row(0, index)
-        issued = ledger.issue()
-        decision = DecisionDraft(ids[index], probability, key, own, ids, index, row, ledger.policy, issued)
-        decision.__class__ = Decision
-        return decision  # type: ignore[no-any-return]
+        with self._lock:
+            rows, ids, numbers = self._read(contexts, arms, as_rows)
+            if rows.n_users != 1:
+                raise ValueError(f"contexts must be of one user, got {rows.n_users}; use choose_many")
+            key = ((DEFAULT_ATTRIBUTE, group),) if type(group) is str else as_group(group)
+            if k is not None:
+                return self._slates(rows, numbers, (key,), ids, k)[0]
+            seen, scores = self._score(rows, numbers, (key,))
+            own = Scores(
+                scores.mean[0], scores.width[0], scores.exploration[0], scores.fairness[0], scores.total[0]
+            )
+            # Pickers see scores on [0, 1]: what is a tie does not depend on the units of reward.
+            index, probability = self.picker.pick(
+                own if self._scale.is_unit else self._scale.unit_scores(own), key, self._rng
+            )
+            ledger = self._ledger
+            # What `seen.row` does for the common case, without the call.
+            row = Row(seen.parts, 0, index, seen.width) if type(seen) is SparseRows else seen.row(0, index)
+            issued = ledger.issue()
+            decision = DecisionDraft(ids[index], probability, key, own, ids, index, row, ledger.policy, issued)
+            decision.__class__ = Decision
+            return decision  # type: ignore[no-any-return]
 
     @overload
     def choose_many(
@@ -260,12 +272,13 @@ class Policy(Parameters):
         k : int, optional
             The number of arms of each user's slate.
         """
-        rows, keys, ids, numbers = self._read_many(contexts, groups, arms)
-        if k is not None:
-            return self._slates(rows, numbers, keys, ids, k)
-        seen, scores = self._score(rows, numbers, keys)
-        picks = self.picker.pick_many(self._scale.unit_scores(scores), keys, self._rng)
-        return Decisions(picks, scores, seen, keys, ids, self._ledger.policy, self._ledger.issue(len(picks)))
+        with self._lock:
+            rows, keys, ids, numbers = self._read_many(contexts, groups, arms)
+            if k is not None:
+                return self._slates(rows, numbers, keys, ids, k)
+            seen, scores = self._score(rows, numbers, keys)
+            picks = self.picker.pick_many(self._scale.unit_scores(scores), keys, self._rng)
+            return Decisions(picks, scores, seen, keys, ids, self._ledger.policy, self._ledger.issue(len(picks)))
 
     def score(
         self, contexts: Any, groups: Sequence[Group] | None = None, arms: Sequence[ArmId] | None = None
@@ -274,8 +287,9 @@ class Policy(Parameters):
 
         Takes what `choose_many` takes.
         """
-        rows, keys, _, numbers = self._read_many(contexts, groups, arms)
-        return self._score(rows, numbers, keys)[1]
+        with self._lock:
+            rows, keys, _, numbers = self._read_many(contexts, groups, arms)
+            return self._score(rows, numbers, keys)[1]
 
     def probabilities(
         self,
@@ -304,17 +318,18 @@ class Policy(Parameters):
         """
         if not isinstance(draws, int | np.integer) or draws < 1:
             raise ValueError(f"draws must be a positive integer, got {draws!r}")
-        rows, keys, _, numbers = self._read_many(contexts, groups, arms)
-        scores = self._scale.unit_scores(self._score(rows, numbers, keys)[1])
-        each = self.picker.probabilities(scores, keys)
-        if each is not None:
-            return each
-        counts = np.zeros(scores.total.shape)
-        users = np.arange(len(counts))
-        for draw in range(draws):
-            drawn = self._scale.unit_scores(self._score(rows, numbers, keys)[1]) if draw else scores
-            counts[users, [index for index, _ in self.picker.pick_many(drawn, keys, self._rng)]] += 1.0
-        return counts / draws
+        with self._lock:
+            rows, keys, _, numbers = self._read_many(contexts, groups, arms)
+            scores = self._scale.unit_scores(self._score(rows, numbers, keys)[1])
+            each = self.picker.probabilities(scores, keys)
+            if each is not None:
+                return each
+            counts = np.zeros(scores.total.shape)
+            users = np.arange(len(counts))
+            for draw in range(draws):
+                drawn = self._scale.unit_scores(self._score(rows, numbers, keys)[1]) if draw else scores
+                counts[users, [index for index, _ in self.picker.pick_many(drawn, keys, self._rng)]] += 1.0
+            return counts / draws
 
     def _read_many(
         self, contexts: Any, groups: Sequence[Group] | None, arms: Sequence[ArmId] | None
@@ -409,15 +424,16 @@ class Policy(Parameters):
         again : bool
             Allow a decision that was learned before; its reward then counts once more.
         """
-        if isinstance(decision, Slate):
-            self._ledger.check(decision, again)
-            self._learn_slate(decision, *as_slate_rewards(reward, decision, self.reward_range), again)
-            return
-        low, high = self.reward_range
-        if not (type(reward) is float and low <= reward <= high):
-            self._ledger.check(decision, again)
-            reward = as_reward(reward, self.reward_range)
-        self._learn(decision, reward, again)
+        with self._lock:
+            if isinstance(decision, Slate):
+                self._ledger.check(decision, again)
+                self._learn_slate(decision, *as_slate_rewards(reward, decision, self.reward_range), again)
+                return
+            low, high = self.reward_range
+            if not (type(reward) is float and low <= reward <= high):
+                self._ledger.check(decision, again)
+                reward = as_reward(reward, self.reward_range)
+            self._learn(decision, reward, again)
 
     def learn_many(
         self, decisions: Sequence[Decision | Slate], rewards: Iterable[Reward], *, again: bool = False
@@ -427,27 +443,30 @@ class Policy(Parameters):
         Only a row that float64 cannot hold (`RidgeRegressions.learn`) is found later: those before it are then
         learned, it and those after it are not. That holds for the arms of one slate as well.
         """
-        if not (isinstance(decisions, Iterable) and isinstance(rewards, Iterable)):
-            raise ValueError("decisions and rewards must be lists; use learn for a single one")
-        checked = list(decisions)
-        for decision in checked:
-            self._ledger.check(decision, again)
-        given = list(rewards)
-        if len(checked) != len(given):
-            raise ValueError(f"rewards must be one per decision, got {len(given)} for {len(checked)} decision(s)")
-        if not again and len({(d.policy, d.number) for d in checked}) < len(checked):
-            raise ValueError("decisions must differ; pass again=True if a reward counts twice")
-        values = [
-            as_slate_rewards(reward, decision, self.reward_range)
-            if isinstance(decision, Slate)
-            else as_reward(reward, self.reward_range)
-            for decision, reward in zip(checked, given, strict=True)
-        ]
-        for decision, value in zip(checked, values, strict=True):
-            if isinstance(decision, Slate):
-                self._learn_slate(decision, *value, again)  # type: ignore[call-arg, misc]
-            else:
-                self._learn(decision, value, again)  # type: ignore[arg-type]
+        with self._lock:
+            if not (isinstance(decisions, Iterable) and isinstance(rewards, Iterable)):
+                raise ValueError("decisions and rewards must be lists; use learn for a single one")
+            checked = list(decisions)
+            for decision in checked:
+                self._ledger.check(decision, again)
+            given = list(rewards)
+            if len(checked) != len(given):
+                raise ValueError(
+                    f"rewards must be one per decision, got {len(given)} for {len(checked)} decision(s)"
+                )
+            if not again and len({(d.policy, d.number) for d in checked}) < len(checked):
+                raise ValueError("decisions must differ; pass again=True if a reward counts twice")
+            values = [
+                as_slate_rewards(reward, decision, self.reward_range)
+                if isinstance(decision, Slate)
+                else as_reward(reward, self.reward_range)
+                for decision, reward in zip(checked, given, strict=True)
+            ]
+            for decision, value in zip(checked, values, strict=True):
+                if isinstance(decision, Slate):
+                    self._learn_slate(decision, *value, again)  # type: ignore[call-arg, misc]
+                else:
+                    self._learn(decision, value, again)  # type: ignore[arg-type]
 
     def _learn(self, decision: Decision, reward: float, again: bool) -> None:
         account, is_first = self._ledger.claim(decision, again)
@@ -515,17 +534,18 @@ class Policy(Parameters):
             Each arm that was looked at, None for one that was forgotten since, with its context and its reward. A
             row that the model refuses (`RidgeRegressions.learn`) counts for the groups alone.
         """
-        if self.records():
-            raise ValueError(f"{type(self).__name__} cannot replay, because it keeps records of its decisions")
-        learned = []
-        for arm, row, value in items:
-            check_width(row.width, self._learned_width())
-            try:
-                learned.append((self._update(arm, row, value), value))
-            except ValueError:
-                learned.append((-1, value))
-        self.groups.record_slate(reward, group, learned)
-        self.rounds_learned += 1
+        with self._lock:
+            if self.records():
+                raise ValueError(f"{type(self).__name__} cannot replay, because it keeps records of its decisions")
+            learned = []
+            for arm, row, value in items:
+                check_width(row.width, self._learned_width())
+                try:
+                    learned.append((self._update(arm, row, value), value))
+                except ValueError:
+                    learned.append((-1, value))
+            self.groups.record_slate(reward, group, learned)
+            self.rounds_learned += 1
 
     def learn_statistics(self, statistics: SufficientStatistics) -> None:
         """Learn logged decisions, also of other policies, from their sums: each regression is solved once.
@@ -533,7 +553,8 @@ class Policy(Parameters):
         Equivalent to learning them one by one, and much faster. For models whose order of rewards matters use
         `learn_logged`.
         """
-        batch_learning.learn_statistics(self, statistics)
+        with self._lock:
+            batch_learning.learn_statistics(self, statistics)
 
     def learn_logged(
         self, contexts: Any, arms: Categorical, rewards: Floats, groups: Mapping[str, Categorical]
@@ -542,7 +563,8 @@ class Policy(Parameters):
 
         Takes what `SufficientStatistics.add` takes.
         """
-        batch_learning.learn_logged(self, contexts, arms, rewards, groups)
+        with self._lock:
+            batch_learning.learn_logged(self, contexts, arms, rewards, groups)
 
     def forget_arm(self, arm: ArmId) -> None:
         """Retire an arm: what was learned of it is dropped, what its users received stays counted.
@@ -550,13 +572,14 @@ class Policy(Parameters):
         Offered again under the same id, it is a new arm. Rewards of earlier decisions for it still count for the
         groups, and do not bring it back. What a shared model learned from it cannot be told apart, and stays.
         """
-        arm = as_arm(arm)
-        self._ledger.forget(arm)
-        at = self._arms.release(arm)
-        if at is not None:
-            self.groups.forget_arm(at)
-            if self._model is not None:
-                self._model.forget(at)
+        with self._lock:
+            arm = as_arm(arm)
+            self._ledger.forget(arm)
+            at = self._arms.release(arm)
+            if at is not None:
+                self.groups.forget_arm(at)
+                if self._model is not None:
+                    self._model.forget(at)
 
     # -- the reward model ------------------------------------------------------------------------------
 
@@ -573,12 +596,13 @@ class Policy(Parameters):
         They predict rewards scaled to [0, 1]: `low + (high - low) * theta.x` is in units of reward. With the
         logistic link they are coefficients of the log-odds.
         """
-        at = -1 if arm is None else self._arms.rows.get(as_arm(arm), -1)
-        coefficients = getattr(self.reward_model, "coefficients", None)
-        if coefficients is None:
-            raise ValueError(f"model must be linear to have coefficients, got {self.model!r}")
-        theta: Floats = coefficients(at)
-        return theta
+        with self._lock:
+            at = -1 if arm is None else self._arms.rows.get(as_arm(arm), -1)
+            coefficients = getattr(self.reward_model, "coefficients", None)
+            if coefficients is None:
+                raise ValueError(f"model must be linear to have coefficients, got {self.model!r}")
+            theta: Floats = coefficients(at)
+            return theta
 
     @property
     def n_features_in_(self) -> int | None:
@@ -605,7 +629,8 @@ class Policy(Parameters):
     @property
     def arms_learned(self) -> tuple[ArmId, ...]:
         """The arms of which something has been learned."""
-        return tuple(self._arms.rows)
+        with self._lock:
+            return tuple(self._arms.rows)
 
     def _expected_width(self) -> int | None:
         """Return the width that contexts must have; any, while nothing has been learned."""
@@ -634,18 +659,22 @@ class Policy(Parameters):
 
         The file is safetensors with a JSON header and a checksum; it is written atomically.
         """
-        persistence.write(path, persistence.state_of(self))
+        with self._lock:
+            content = persistence.state_of(self).to_bytes()
+        persistence.write(path, content)
 
     def checksum(self) -> str:
         """Return a hash of what has been learned: bitwise identical states have equal checksums.
 
         It leaves out the state of the random generator, and which decisions are open.
         """
-        return persistence.state_of(self).checksum()
+        with self._lock:
+            return persistence.state_of(self).checksum()
 
     def state(self) -> persistence.PolicyState:
         """Return a copy of the whole policy, which another thread can write while the policy goes on."""
-        return persistence.state_of(self).copy()
+        with self._lock:
+            return persistence.state_of(self).copy()
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], *, feature_map: Any = None) -> Self:
@@ -673,22 +702,29 @@ class Policy(Parameters):
         Both stay as they are. They must have the same parameters, except for `random_state`, and no common past,
         which would count twice. Decisions of either can be learned by the result.
         """
-        persistence.check_mergeable(self, other)
-        merged = type(self)(**self.get_params())
-        persistence.restore(merged, persistence.state_of(self))
-        if other._model is not None:
-            model = merged._model_for(other._model.width)
-            pairs = [(merged._arms.claim(arm), at) for arm, at in other._arms.rows.items()]
-            model.merge(other._model, pairs)
-        merged.groups.merge(other.groups)
-        for name, record in other.records().items():
-            merged.records()[name].merge(record)
-        merged._ledger.merge(other._ledger)
-        merged._ledger.open_account()
-        merged.rounds_learned += other.rounds_learned
-        return merged
+        locks = [each._lock for each in (self, other) if isinstance(each, Policy)]
+        with hold(*locks):
+            persistence.check_mergeable(self, other)
+            merged = type(self)(**self.get_params())
+            persistence.restore(merged, persistence.state_of(self))
+            if other._model is not None:
+                model = merged._model_for(other._model.width)
+                pairs = [(merged._arms.claim(arm), at) for arm, at in other._arms.rows.items()]
+                model.merge(other._model, pairs)
+            merged.groups.merge(other.groups)
+            for name, record in other.records().items():
+                merged.records()[name].merge(record)
+            merged._ledger.merge(other._ledger)
+            merged._ledger.open_account()
+            merged.rounds_learned += other.rounds_learned
+            return merged
 
     # -- parameters ------------------------------------------------------------------------------------
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters; all are checked before the first one changes."""
+        with self._lock:
+            return super().set_params(**params)
 
     def _has_learned(self) -> bool:
         return self.rounds_learned > 0 or bool(self.groups.attributes)
@@ -700,7 +736,7 @@ class Policy(Parameters):
             self._set_builder()
         if "reward_range" in names:
             self._scale = RewardScale(self.reward_range)
-            self.groups = GroupRewards(self.reward_range, self._arms)
+            self.groups = self._new_record(self.reward_range, self._arms)
 
 
 def _like(term: Term, mean: Floats) -> Floats:
