@@ -3,8 +3,8 @@
     python benchmarks/lock_cost.py
 
 A round of the paper's world chooses a video for a student and learns its reward. One policy is measured
-alternately with its lock and with one that does nothing. The ratio of speeds is the median of paired ratios; its 95%
-confidence interval is a bootstrap over the pairs.
+alternately with its lock and with one that does nothing. The ratio of speeds is the median of paired ratios; its
+95% confidence interval is a bootstrap over the pairs.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ from fairbandits import (
 from fairbandits.categorical import Categorical
 from fairbandits.models import RewardModel
 from fairbandits.policies import Picker, SufficientStatistics
-from fairbandits.policies.reward_scale import RewardScale
+from fairbandits.policies.reward_scale import UnitScale
 from tests.helpers import POLICIES, as_version, contexts_for, fresh
 
 RANGES = [(1.0, 5.0), (0.0, 128.0), (-1.0, 1.0)]
@@ -226,9 +226,9 @@ def test_coefficients_are_those_of_rewards_on_the_unit_scale():
 @pytest.mark.parametrize("kind", [FairLinUCB, EvenLinUCB, PrimalDualLinUCB, CounterfactualLinUCB])
 def test_the_default_tolerance_is_one_percent_of_the_range(kind):
     assert kind().tolerance is None
-    assert RewardScale((0.0, 1.0)).tolerance(kind().tolerance) == 0.01
-    assert RewardScale((1.0, 5.0)).tolerance(None) == pytest.approx(0.04)
-    assert RewardScale((1.0, 5.0)).tolerance(0.5) == 0.5
+    assert UnitScale((0.0, 1.0)).tolerance(kind().tolerance) == 0.01
+    assert UnitScale((1.0, 5.0)).tolerance(None) == pytest.approx(0.04)
+    assert UnitScale((1.0, 5.0)).tolerance(0.5) == 0.5
     with pytest.raises(ValueError, match="tolerance must be a number of at least 0 or None, got -1"):
         kind(tolerance=-1)
 

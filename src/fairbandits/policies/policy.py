@@ -38,7 +38,7 @@ from fairbandits.policies.records import (
     as_slate_rewards,
     as_slate_size,
 )
-from fairbandits.policies.reward_scale import RewardScale
+from fairbandits.policies.reward_scale import UnitScale
 from fairbandits.policies.serialisation import as_generator
 
 Floats = NDArray[np.float64]
@@ -140,7 +140,7 @@ class Policy(Parameters):
         self._set_builder()
         self._arms = ArmIndex()
         self._ledger = Ledger()
-        self._scale = RewardScale(self.reward_range)
+        self._scale = UnitScale(self.reward_range)
         self.groups = self._new_record(self.reward_range, self._arms)
         self.rounds_learned = 0
         self.metadata: dict[str, Any] = {}
@@ -735,7 +735,7 @@ class Policy(Parameters):
         if names & {"model", "ridge", "reward_range"}:
             self._set_builder()
         if "reward_range" in names:
-            self._scale = RewardScale(self.reward_range)
+            self._scale = UnitScale(self.reward_range)
             self.groups = self._new_record(self.reward_range, self._arms)
 
 

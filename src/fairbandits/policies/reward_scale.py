@@ -16,7 +16,7 @@ Reward = TypeVar("Reward", float, Floats)
 _DEFAULT_TOLERANCE = 0.01
 
 
-class RewardScale:
+class UnitScale:
     """Converts rewards, predictions and scores between a range of rewards and [0, 1].
 
     A ridge penalty, a weight of the width and a threshold for ties mean the same on every scale only if rewards
@@ -37,7 +37,7 @@ class RewardScale:
 
     Examples
     --------
-    >>> scale = RewardScale((1.0, 5.0))
+    >>> scale = UnitScale((1.0, 5.0))
     >>> scale.to_unit(4.0)
     0.75
     >>> scale.predictions(np.array([0.75]), np.array([0.5]))

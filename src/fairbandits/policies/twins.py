@@ -12,7 +12,7 @@ from fairbandits.arms import ArmId
 from fairbandits.fairness import Group
 from fairbandits.policies.picker import share_of_best
 from fairbandits.policies.records import Scores
-from fairbandits.policies.reward_scale import RewardScale
+from fairbandits.policies.reward_scale import UnitScale
 
 Floats = NDArray[np.float64]
 
@@ -81,7 +81,7 @@ def twin_rewards(
     ours, theirs = policy.score(contexts, groups, arms), policy.score(twins, twin_groups, arms)
     if len(ours.total) != len(theirs.total):
         raise ValueError(f"twins must be one per user, got {len(theirs.total)} for {len(ours.total)} user(s)")
-    scale = RewardScale(policy.reward_range)
+    scale = UnitScale(policy.reward_range)
     own, twin = (reward_of_best(scale.to_unit(each.total), each.mean) for each in (ours, theirs))
     return own, twin
 

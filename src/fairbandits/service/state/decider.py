@@ -15,7 +15,7 @@ from pydantic_core import to_json
 from fairbandits.models import Row
 from fairbandits.policies import Decisions, Scores, Slate
 from fairbandits.policies.picker import TIE
-from fairbandits.policies.reward_scale import RewardScale
+from fairbandits.policies.reward_scale import UnitScale
 from fairbandits.service.config import Config
 from fairbandits.service.features import example_values
 from fairbandits.service.log.appender import AppendEvents, AppendRequest, RefusedRequest
@@ -164,7 +164,7 @@ def _decide_alike(
     try:
         offer = recommender.catalogue.offer(known, arms)
         groups = [groups for _, groups in known]
-        scale = RewardScale(recommender.policy.reward_range)
+        scale = UnitScale(recommender.policy.reward_range)
         if k is None:
             choices = _arm_choices(recommender.policy.choose_many(offer, groups), scale)
         else:
@@ -203,7 +203,7 @@ class _Choice(NamedTuple):
     contexts: list[Context]
 
 
-def _arm_choices(decisions: Decisions, scale: RewardScale) -> Iterator[_Choice]:
+def _arm_choices(decisions: Decisions, scale: UnitScale) -> Iterator[_Choice]:
     users, scores = np.arange(len(decisions)), decisions.scores
     explored = _are_explored(scale.to_unit(scores.mean + scores.fairness), decisions.indices[:, None]).tolist()
     parts = [getattr(scores, part)[users, decisions.indices].tolist() for part in Scores.__slots__]
@@ -214,7 +214,7 @@ def _arm_choices(decisions: Decisions, scale: RewardScale) -> Iterator[_Choice]:
         yield _Choice([str(arm)], probability, is_explored, [by_part], [context])
 
 
-def _slate_choices(slates: Sequence[Slate], scale: RewardScale) -> Iterator[_Choice]:
+def _slate_choices(slates: Sequence[Slate], scale: UnitScale) -> Iterator[_Choice]:
     for slate in slates:
         scores, places = slate.scores, list(slate.indices)
         values = scale.to_unit(scores.mean + scores.fairness)
