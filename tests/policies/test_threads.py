@@ -148,7 +148,7 @@ def test_every_other_call_beside_learning(tmp_path):
                     [policy.learn(policy.choose(contexts[0], "m"), 0.0) for _ in range(5)]
                 case 3:
                     policy.set_params(random_state=i)
-                    policy.forget_arm(policy.choose(contexts[0]).arm)
+                    policy.forget_arm(policy.choose(contexts[0]).arm, missing_ok=True)
                     policy.checksum()
                     policy.merge(other)
 

@@ -200,6 +200,7 @@ def restore(policy: Policy, state: PolicyState) -> None:
     header, arrays = state.header, state.arrays
     policy._rng = rng_from_dict(header["rng"])
     policy._arms = ArmIndex.from_json(header["arms"])
+    # Two policies may be loaded from one file: each numbers its decisions in a session of its own.
     policy._ledger = Ledger.restored(header["ledger"], with_prefix(arrays, "ledger."))
     policy.groups = policy._new_record(policy.reward_range, policy._arms)
     policy.groups.restore(header["groups"], with_prefix(arrays, "groups."))
@@ -234,8 +235,6 @@ def policy_from(state: PolicyState, cls: type[AnyPolicy], name: str, feature_map
         raise PolicyFileError(f"{name}: {error}") from None
     except (KeyError, TypeError, ValueError, IndexError, AttributeError, ArithmeticError) as error:
         raise PolicyFileError(f"{name}: its parts do not fit together ({error!r}); save it again") from None
-    # Two policies may be loaded from one file: each numbers its decisions in an account of its own.
-    policy._ledger.open_account()
     return policy
 
 

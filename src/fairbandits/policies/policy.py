@@ -28,6 +28,7 @@ from fairbandits.policies import batch_learning, persistence
 from fairbandits.policies.batch_learning import SufficientStatistics
 from fairbandits.policies.decisions import Decisions
 from fairbandits.policies.ledger import Account, Ledger
+from fairbandits.policies.min_probability import MinProbabilityPicker
 from fairbandits.policies.picker import GREEDY, Picker
 from fairbandits.policies.records import (
     Decision,
@@ -122,6 +123,12 @@ class Policy(Parameters):
         "[0, 1], so that the same problem in other units leads to the same arms; predictions, scores and records "
         "are in units of reward.",
         fixed=True,
+    )
+    min_probability: float = parameter(
+        default=0.0,
+        check=number(at_least=0.0, at_most=1.0),
+        doc="The lowest probability of an arm on offer, at most one over their number. Above 0, logs of the policy "
+        "can be used to evaluate other policies (`fairbandits.evaluate`); it costs some reward.",
     )
     random_state: Any = parameter(
         default=None,
@@ -222,14 +229,17 @@ class Policy(Parameters):
                 scores.mean[0], scores.width[0], scores.exploration[0], scores.fairness[0], scores.total[0]
             )
             # Pickers see scores on [0, 1]: what is a tie does not depend on the units of reward.
-            index, probability = self.picker.pick(
+            picker = self._mixed_picker() if self.min_probability else self.picker
+            index, probability = picker.pick(
                 own if self._scale.is_unit else self._scale.unit_scores(own), key, self._rng
             )
             ledger = self._ledger
             # What `seen.row` does for the common case, without the call.
             row = Row(seen.parts, 0, index, seen.width) if type(seen) is SparseRows else seen.row(0, index)
             issued = ledger.issue()
-            decision = DecisionDraft(ids[index], probability, key, own, ids, index, row, ledger.policy, issued)
+            decision = DecisionDraft(
+                ids[index], probability, key, own, ids, index, row, ledger.policy, issued, None
+            )
             decision.__class__ = Decision
             return decision  # type: ignore[no-any-return]
 
@@ -277,7 +287,7 @@ class Policy(Parameters):
             if k is not None:
                 return self._slates(rows, numbers, keys, ids, k)
             seen, scores = self._score(rows, numbers, keys)
-            picks = self.picker.pick_many(self._scale.unit_scores(scores), keys, self._rng)
+            picks = self._mixed_picker().pick_many(self._scale.unit_scores(scores), keys, self._rng)
             return Decisions(picks, scores, seen, keys, ids, self._ledger.policy, self._ledger.issue(len(picks)))
 
     def score(
@@ -321,14 +331,15 @@ class Policy(Parameters):
         with self._lock:
             rows, keys, _, numbers = self._read_many(contexts, groups, arms)
             scores = self._scale.unit_scores(self._score(rows, numbers, keys)[1])
-            each = self.picker.probabilities(scores, keys)
+            picker = self._mixed_picker()
+            each = picker.probabilities(scores, keys)
             if each is not None:
                 return each
             counts = np.zeros(scores.total.shape)
             users = np.arange(len(counts))
             for draw in range(draws):
                 drawn = self._scale.unit_scores(self._score(rows, numbers, keys)[1]) if draw else scores
-                counts[users, [index for index, _ in self.picker.pick_many(drawn, keys, self._rng)]] += 1.0
+                counts[users, [index for index, _ in picker.pick_many(drawn, keys, self._rng)]] += 1.0
             return counts / draws
 
     def _read_many(
@@ -379,8 +390,14 @@ class Policy(Parameters):
 
     def _predict(self, model: RewardModel, rows: Rows, numbers: Ints) -> tuple[Floats, Floats]:
         """Predict rewards and their uncertainty, in units of reward: the only place where models are asked."""
-        mean, width = model.score(rows, numbers)
-        return (mean, width) if self._scale.is_unit else self._scale.predictions(mean, width)
+        found = model.score(rows, numbers)
+        return found if self._scale.is_unit else self._scale.predictions(*found)
+
+    def _mixed_picker(self) -> Picker:
+        """Return the picker that also leaves every arm its lowest probability."""
+        if not self.min_probability:
+            return self.picker
+        return MinProbabilityPicker(self.picker, float(self.min_probability))
 
     def _slates(
         self, contexts: Rows, numbers: Ints, keys: tuple[GroupKey, ...], ids: Sequence[ArmId], k: int
@@ -388,10 +405,8 @@ class Policy(Parameters):
         size = as_slate_size(k, contexts.n_arms)
         rows, scores = self._score(contexts, numbers, keys)
         each = [scores.user(user) for user in range(len(keys))]
-        unit_scores = self._scale.unit_scores
-        picks = [
-            self.picker.slate(unit_scores(own), size, key, self._rng) for own, key in zip(each, keys, strict=True)
-        ]
+        picker, unit_scores = self._mixed_picker(), self._scale.unit_scores
+        picks = [picker.slate(unit_scores(own), size, key, self._rng) for own, key in zip(each, keys, strict=True)]
         first = self._ledger.issue(len(keys))
         return [
             Slate(
@@ -412,6 +427,9 @@ class Policy(Parameters):
 
     def learn(self, decision: Decision | Slate, reward: Reward, *, again: bool = False) -> None:
         """Learn the reward of a decision: at once, or later, in any order.
+
+        Also by a policy that was loaded from a file: decisions that the saved policy made, before it was saved or
+        after, are learned once.
 
         Parameters
         ----------
@@ -434,6 +452,18 @@ class Policy(Parameters):
                 self._ledger.check(decision, again)
                 reward = as_reward(reward, self.reward_range)
             self._learn(decision, reward, again)
+
+    def has_learned(self, decision: Decision | Slate) -> bool:
+        """Return whether a decision has been learned; False for one of another policy.
+
+        After a crash an application learns the decisions of its journal that the saved policy has not learned:
+
+            for decision, reward in journal:
+                if not policy.has_learned(decision):
+                    policy.learn(decision, reward)
+        """
+        with self._lock:
+            return self._ledger.has_learned(decision)
 
     def learn_many(
         self, decisions: Sequence[Decision | Slate], rewards: Iterable[Reward], *, again: bool = False
@@ -503,7 +533,8 @@ class Policy(Parameters):
     def _update(self, arm: ArmId | None, row: Row, reward: float) -> int:
         """Update the model, and return the number of the arm; where the model refuses, nothing changes."""
         model = self._model_for(row.width)
-        reward = self._scale.to_unit(reward)
+        if not self._scale.is_unit:
+            reward = self._scale.to_unit(reward)
         if arm is None:
             model.learn(-1, row, reward)
             return -1
@@ -566,14 +597,27 @@ class Policy(Parameters):
         with self._lock:
             batch_learning.learn_logged(self, contexts, arms, rewards, groups)
 
-    def forget_arm(self, arm: ArmId) -> None:
+    def forget_arm(self, arm: ArmId, *, missing_ok: bool = False) -> None:
         """Retire an arm: what was learned of it is dropped, what its users received stays counted.
 
         Offered again under the same id, it is a new arm. Rewards of earlier decisions for it still count for the
         groups, and do not bring it back. What a shared model learned from it cannot be told apart, and stays.
+
+        Parameters
+        ----------
+        arm : str or int
+            Its id.
+        missing_ok : bool
+            Allow an arm of which nothing has been learned: one that was never chosen, or whose rewards are still
+            to come and must not bring it back. By default that is an error, because the id may be misspelt.
         """
         with self._lock:
             arm = as_arm(arm)
+            if not missing_ok and arm not in self._arms:
+                raise ValueError(
+                    f"arm must be one of the {len(self._arms)} arms of which something has been learned, got {arm!r}; "
+                    "pass missing_ok=True if its rewards may still come"
+                )
             self._ledger.forget(arm)
             at = self._arms.release(arm)
             if at is not None:
@@ -715,7 +759,6 @@ class Policy(Parameters):
             for name, record in other.records().items():
                 merged.records()[name].merge(record)
             merged._ledger.merge(other._ledger)
-            merged._ledger.open_account()
             merged.rounds_learned += other.rounds_learned
             return merged
 

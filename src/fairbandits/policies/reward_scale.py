@@ -55,7 +55,7 @@ class UnitScale:
 
     def predictions(self, mean: Floats, width: Floats) -> tuple[Floats, Floats]:
         """Return what a model predicts on [0, 1] in the user's units."""
-        return (mean, width) if self.is_unit else (self.low + self.span * mean, self.span * width)
+        return self.low + self.span * mean, self.span * width
 
     def unit_scores(self, scores: Scores) -> Scores:
         """Return scores on [0, 1], as pickers see them."""
