@@ -258,7 +258,7 @@ class Recommender:
 
         `Policy.load` reads the same file as a policy.
         """
-        write(path, self.state())
+        write(path, self.state().to_bytes())
 
     def state(self) -> PolicyState:
         """Return a copy of the whole recommender, which another thread can write."""
