@@ -28,6 +28,10 @@ COLUMNS = {
 FRAMES = [pd.DataFrame, pl.DataFrame, pa.table]
 
 
+def table(columns):
+    return FrameTable(pd.DataFrame(columns), "users")
+
+
 def dense(features):
     return features.toarray() if sparse.issparse(features) else features
 
@@ -128,15 +132,11 @@ def test_numbers_that_are_categories():
             "column, or leave it out",
         ),
         (
-            lambda: TableEncoder((NumberEncoder("a"),)).encode_table(
-                FrameTable(pd.DataFrame({"a": ["x"]}), "users")
-            ),
+            lambda: TableEncoder((NumberEncoder("a"),)).encode_table(table({"a": ["x"]})),
             "users must have numbers in column 'a', as when the encoder was fitted, got String",
         ),
         (
-            lambda: TableEncoder((NumberEncoder("a"),)).encode_table(
-                FrameTable(pd.DataFrame({"b": [1]}), "users")
-            ),
+            lambda: TableEncoder((NumberEncoder("a"),)).encode_table(table({"b": [1]})),
             "users must have the column 'a', as when the encoder was fitted, got b",
         ),
         (
