@@ -3,9 +3,9 @@
     python benchmarks/min_probability.py
     python benchmarks/min_probability.py --seeds 10
 
-With n arms on offer and a lowest probability m, a share n m of the picks is uniformly random; at 1 / n all are. The
-table has means over seeds: of the true mean reward in the test part, of the reward gap between the sexes, and of the
-effective sample size per 1,000 rounds with which the log evaluates a uniformly random policy.
+With n arms on offer and a lowest probability m, a share n m of the picks is uniformly random; at 1 / n all are.
+The table has means over seeds: of the true mean reward in the test part, of the reward gap between the sexes, and
+of the effective sample size per 1,000 rounds with which the log evaluates a uniformly random policy.
 """
 
 from __future__ import annotations
@@ -48,10 +48,8 @@ def main() -> None:
         for lowest in PROBABILITIES:
             runs = np.array([measure(kind, lowest, seed) for seed in range(options.seeds)])
             reward, gap, sample_size = runs.mean(axis=0)
-            share = min(1.0, 100 * lowest)
-            print(
-                f"{name:<12}{lowest:>17g}{share:>14.0%}{reward:>13.3f}{gap:>8.3f}{sample_size:>13.0f}", flush=True
-            )
+            cells = f"{min(1.0, 100 * lowest):>14.0%}{reward:>13.3f}{gap:>8.3f}{sample_size:>13.0f}"
+            print(f"{name:<12}{lowest:>17g}{cells}", flush=True)
 
 
 if __name__ == "__main__":

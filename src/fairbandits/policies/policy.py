@@ -127,8 +127,8 @@ class Policy(Parameters):
     min_probability: float = parameter(
         default=0.0,
         check=number(at_least=0.0, at_most=1.0),
-        doc="The lowest probability of an arm on offer, at most one over their number. Above 0, logs of the policy "
-        "can be used to evaluate other policies (`fairbandits.evaluate`); it costs some reward.",
+        doc="The lowest probability of each arm on offer; from one over their number on, all are equally "
+        "probable. Above 0, other policies can be evaluated on the log of this one; it costs some reward.",
     )
     random_state: Any = parameter(
         default=None,
@@ -615,8 +615,8 @@ class Policy(Parameters):
             arm = as_arm(arm)
             if not missing_ok and arm not in self._arms:
                 raise ValueError(
-                    f"arm must be one of the {len(self._arms)} arms of which something has been learned, got {arm!r}; "
-                    "pass missing_ok=True if its rewards may still come"
+                    f"arm must be one of the {len(self._arms)} arms of which something has been learned, got "
+                    f"{arm!r}; pass missing_ok=True if its rewards may still come"
                 )
             self._ledger.forget(arm)
             at = self._arms.release(arm)
