@@ -48,10 +48,8 @@ def main() -> None:
         for lowest in PROBABILITIES:
             runs = np.array([measure(kind, lowest, seed) for seed in range(options.seeds)])
             reward, gap, sample_size = runs.mean(axis=0)
-            share = min(1.0, 100 * lowest)
-            print(
-                f"{name:<12}{lowest:>17g}{share:>14.0%}{reward:>13.3f}{gap:>8.3f}{sample_size:>13.0f}", flush=True
-            )
+            cells = f"{min(1.0, 100 * lowest):>14.0%}{reward:>13.3f}{gap:>8.3f}{sample_size:>13.0f}"
+            print(f"{name:<12}{lowest:>17g}{cells}", flush=True)
 
 
 if __name__ == "__main__":

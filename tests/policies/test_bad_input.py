@@ -203,9 +203,9 @@ def test_forgetting_what_was_never_known(policy):
     before = policy.checksum()
     policy.forget_arm("x", missing_ok=True)
     assert policy.checksum() == before
-    first = policy.arms_learned[0]
-    policy.forget_arm(first)
-    refused(policy, lambda: policy.forget_arm(first), f"one of the {known - 1} arms")
+    gone = policy.arms_learned[0]
+    policy.forget_arm(gone)
+    refused(policy, lambda: policy.forget_arm(gone), f"one of the {known - 1} arms")
 
 
 PARAMETERS = [

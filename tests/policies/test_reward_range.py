@@ -270,6 +270,13 @@ def test_files_of_version_4_with_rewards_in_the_unit_range_load(tmp_path):
     assert Policy.load(tmp_path / "old").checksum() == policy.checksum()
 
 
+def test_the_default_tolerance_of_older_files_is_that_of_today(tmp_path):
+    old, other = EvenLinUCB(tolerance=0.01, random_state=0), EvenLinUCB(tolerance=0.02, random_state=0)
+    for policy, tolerance in ((old, None), (other, 0.02)):
+        (tmp_path / "old").write_bytes(as_version(policy.state().to_bytes(), "4"))
+        assert Policy.load(tmp_path / "old").tolerance == tolerance
+
+
 def test_individual_gaps_are_the_same_shares_of_the_range():
     rng = np.random.default_rng(0)
     own, twin = rng.random(50), rng.random(50)

@@ -98,9 +98,12 @@ class PolicyState:
         if metadata.get("sha256") != _hash(text, arrays):
             raise PolicyFileError(f"{name}: its checksum does not match its content; restore the file from a copy")
         state = cls(json.loads(text), arrays)
+        if version == "3":
+            state = _with_new_names(state)
         if version in _OLDER:
             _check_scale(state, version, name)
-        return _upgraded(state) if version == "3" else state
+            _drop_default_tolerance(state.header)
+        return state
 
 
 def _check_scale(state: PolicyState, version: str, name: str) -> None:
@@ -113,11 +116,21 @@ def _check_scale(state: PolicyState, version: str, name: str) -> None:
         )
 
 
+# Until version 4 the default of their tolerance was 0.01, which None now stands for where rewards are in [0, 1].
+_HAD_DEFAULT_TOLERANCE = {"FairLinUCB", "EvenLinUCB", "PrimalDualLinUCB", "CounterfactualLinUCB"}
+
+
+def _drop_default_tolerance(header: dict[str, Any]) -> None:
+    """Replace the old default by the new one, so that policies of before and of today have equal parameters."""
+    if header["class"] in _HAD_DEFAULT_TOLERANCE and header["params"].get("tolerance") == 0.01:
+        header["params"]["tolerance"] = None
+
+
 # Prefixes of arrays in files of version 3; the most specific first.
 _RENAMED_ARRAYS = {"bank.common.": "model.shared.", "bank.lanes": "model.blocks", "bank.": "model."}
 
 
-def _upgraded(state: PolicyState) -> PolicyState:
+def _with_new_names(state: PolicyState) -> PolicyState:
     """Return the state of a file of version 3 (fairbandits 0.1.0) in today's names."""
     header = {("class" if name == "kind" else name): value for name, value in state.header.items()}
     header["metadata"] = header.pop("notes", {})

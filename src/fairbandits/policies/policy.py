@@ -129,8 +129,8 @@ class Policy(Parameters):
     min_probability: float = parameter(
         default=0.0,
         check=number(at_least=0.0, at_most=1.0),
-        doc="The lowest probability of an arm on offer, at most one over their number. Above 0, logs of the "
-        "policy can be used to evaluate other policies (`fairbandits.ope.evaluate`); it costs some reward.",
+        doc="The lowest probability of each arm on offer; from one over their number on, all are equally "
+        "probable. Above 0, other policies can be evaluated on the log of this one; it costs some reward.",
     )
     random_state: Any = parameter(
         default=None,
