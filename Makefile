@@ -24,7 +24,7 @@ help:
 	@echo "make lint        ruff, mypy --strict, import-linter"
 	@echo "make coverage    line coverage of src, with a floor"
 	@echo "make oldest      the tests with the oldest supported version of every dependency"
-	@echo "make crash       servers and workers of clusters, killed while they work: is anything lost?"
+	@echo "make crash       servers, workers and learning processes, killed while they work: is anything lost?"
 	@echo "make peers       adapters in the environments of obp, Coba, MABWiser and MLflow; their example problems"
 	@echo "make simulations how often intervals and conclusions are right, quickly; benchmarks/ has the full ones"
 	@echo "make bench       how fast it is beside its peers, measured in one run"
@@ -71,7 +71,7 @@ oldest: $(OLDEST_READY)
 	  $(OLDEST)/bin/python -m pytest -m "not slow and not peers" -W default --numprocesses 2 --dist loadfile
 
 crash: $(READY)
-	@echo "Servers on SQLite and PostgreSQL, each killed twenty times while clients write; workers of clusters, killed: three minutes."
+	@echo "Servers on SQLite and PostgreSQL, each killed twenty times while clients write; workers of clusters and learning processes, killed; threads that share a policy: five minutes."
 	$(BIN)/python -m pytest -m slow
 
 peers: $(READY)

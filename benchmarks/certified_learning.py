@@ -30,8 +30,8 @@ from rich.console import Console
 from rich.table import Table
 from scipy.stats import binom
 
+from fairbandits.contexts.context_encoder import encoder_in
 from fairbandits.logs import Log, Roles, read_arms
-from fairbandits.logs.encoder import ContextEncoder
 from fairbandits.logs.offers import ArmTable, OfferBuilder
 from fairbandits.ope import CertifiedLearning, learn
 from fairbandits.ope.certification.certified_learning import FamilyMember
@@ -116,9 +116,10 @@ class Population:
 
     def fitted(self, result: CertifiedLearning, table: ArmTable) -> Floats:
         """Return the probabilities of the fitted policy."""
-        encoder = ContextEncoder.of(result.policy)
-        assert encoder is not None  # noqa: S101
-        contexts = encoder.encode(self.users.to_dict("records"))
+        fitted_with = encoder_in(result.policy.metadata)
+        assert fitted_with is not None  # noqa: S101
+        encoder = fitted_with.users
+        contexts = encoder.encode_rows(self.users.to_dict("records"))
         groups = [{"sex": sex} for sex in self.sex]
         offer = OfferBuilder(table.arms, encoder.width, table).offer_many(contexts, groups)
         among = result.policy.probabilities(offer, groups)

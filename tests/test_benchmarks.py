@@ -149,3 +149,8 @@ def test_the_first_contact_is_measured():
 def test_certified_learning_is_measured():
     printed = run("certified_learning.py", "--logs", "2", "--rows", "2000", "--worlds", "scarce", "--jobs", "1")
     assert "scarce  2,000  2  0 (1)" in printed
+
+
+def test_the_cost_of_looking_at_the_group_record_is_measured():
+    output = run("cheap_looks.py", "--rounds", "3", "--repeats", "1")
+    assert [line.split(" | ")[0] for line in output.splitlines()[2:4]] == ["| LinUCB", "| means and counts"]

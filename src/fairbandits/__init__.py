@@ -36,6 +36,7 @@ from fairbandits.policies import (
     Uniform,
     twin_rewards,
 )
+from fairbandits.recommender import Recommender
 
 __version__ = version("fairbandits")
 
@@ -64,6 +65,7 @@ __all__ = [
     "PolicyFileError",
     "Predictions",
     "PrimalDualLinUCB",
+    "Recommender",
     "RewardModel",
     "Scores",
     "Slate",

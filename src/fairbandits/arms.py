@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from fairbandits.dataframes import as_frame
+from fairbandits.labels import as_label, column_labels, is_listed
 
 ArmId = str | int
 Ints = NDArray[np.int64]
@@ -95,7 +99,7 @@ class ArmIndex:
 
     def to_json(self) -> dict[str, Any]:
         """Return the index as lists."""
-        return {"arms": list(self.rows), "rows": list(self.rows.values()), "free": self._free}
+        return {"arms": list(self.rows), "rows": list(self.rows.values()), "free": list(self._free)}
 
     @classmethod
     def from_json(cls, plain: dict[str, Any]) -> ArmIndex:
@@ -110,17 +114,24 @@ class ArmIndex:
 
 def as_arm(arm: Any) -> ArmId:
     """Check one arm id."""
-    if isinstance(arm, np.generic):
-        arm = arm.item()
-    if isinstance(arm, str | int) and not isinstance(arm, bool):
-        return arm
-    raise ValueError(f"arm id must be a string or an integer, got {arm!r} of type {type(arm).__name__}")
+    return as_label(arm, "arm id must be a string or an integer")
 
 
 def _as_tuple(arms: Any) -> tuple[Any, ...]:
-    if isinstance(arms, str) or not isinstance(arms, Iterable):
-        raise ValueError(f"arms must be a sequence of ids, one per row of contexts, got {arms!r}")
-    return tuple(arms.tolist() if isinstance(arms, np.ndarray) else arms)
+    if type(arms) is tuple or type(arms) is list:
+        return tuple(arms)
+    if isinstance(arms, AbstractSet | Mapping):
+        raise ValueError(f"arms must have an order, got a {type(arms).__name__}; give a list, one id per context")
+    labels = column_labels(arms, "arms")
+    if labels is not None:
+        return tuple(labels)
+    if not is_listed(arms) or as_frame(arms, "arms") is not None:
+        raise ValueError(f"arms must be a sequence of ids, one per row of contexts, got {_shown(arms)}")
+    return tuple(arms)
+
+
+def _shown(value: Any) -> str:
+    return repr(value) if isinstance(value, str | int | float) else f"a {type(value).__name__}"
 
 
 def _are_plain(ids: Sequence[Any]) -> bool:

@@ -28,6 +28,18 @@ class Categorical:
     labels: list[Label]
 
     @classmethod
+    def encode(cls, values: Sequence[Label | None]) -> Self:
+        """Return labels as codes in the order of their appearance; None is missing.
+
+        Examples
+        --------
+        >>> Categorical.encode(["b", None, "b", 7])
+        Categorical(codes=array([ 0, -1,  0,  1], dtype=int32), labels=['b', 7])
+        """
+        labels = [label for label in dict.fromkeys(values) if label is not None]
+        return cls.from_values(values, labels)
+
+    @classmethod
     def from_values(cls, values: Iterable[Any], labels: Sequence[Label]) -> Self:
         """Return values as codes of the given labels; a value that is none of them counts as missing.
 

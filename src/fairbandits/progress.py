@@ -1,24 +1,46 @@
-"""Progress bars."""
+"""Progress bars: on a terminal and in notebooks, nowhere else."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Iterator
+from importlib import import_module
+from importlib.util import find_spec
 from typing import Any
 
 
 def with_progress(
     items: Iterable[Any], total: int, progress: bool, title: str | None = None, done: int = 0
 ) -> Iterator[Any]:
-    """Iterate over items, with a progress bar if `progress` is set and the output is a terminal.
+    """Iterate over items, with a progress bar if `progress` is set and somebody can see it.
 
     Of the total, `done` items were finished before; the time left is estimated from the others.
     """
     if not progress:
         return iter(items)
+    return iter(progress_bar(items, total=total, initial=done, desc=title))
+
+
+def progress_bar(*items: Iterable[Any], **options: Any) -> Any:
+    """Return a bar of tqdm: of a terminal, of a notebook, or one that shows nothing in scripts and pipes.
+
+    A notebook gets a widget if it has ipywidgets, otherwise a line of text. Its bar stays, as the record of what
+    was run; that of a terminal disappears.
+    """
     try:
+        if in_notebook():
+            # tqdm.auto would warn where there is no ipywidgets.
+            module = import_module("tqdm.notebook" if find_spec("ipywidgets") else "tqdm.std")
+            return module.tqdm(*items, **options)
         from tqdm import tqdm  # type: ignore[import-untyped]  # noqa: PLC0415 - an extra
     except ImportError:
         raise ImportError("a progress bar needs tqdm: pip install 'fairbandits[cli]'") from None
     # With disable=None, tqdm shows nothing unless the output is a terminal.
-    bar: Iterator[Any] = iter(tqdm(items, total=total, initial=done, desc=title, disable=None, leave=False))
-    return bar
+    return tqdm(*items, disable=None, leave=False, **options)
+
+
+def in_notebook() -> bool:
+    """Return whether the code runs in the kernel of a notebook."""
+    # Without an import: IPython is loaded wherever there is a kernel.
+    ipython = sys.modules.get("IPython")
+    return ipython is not None and hasattr(ipython.get_ipython(), "kernel")

@@ -38,7 +38,7 @@ def test_sample_and_fit(capsys, tmp_path):
     policy = Policy.load("p.safetensors")
     assert isinstance(policy, FairLinUCB)
     assert policy.gamma == 2
-    assert policy.n_features_in_ == 13
+    assert policy.n_features_in_ == 14
     assert {path.name for path in tmp_path.iterdir()} == {"log.parquet", "arms.csv", "p.safetensors"}
 
 

@@ -4,6 +4,8 @@ import pickle
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -138,9 +140,9 @@ def test_a_decision_lives_on_without_its_offer():
 def test_a_catalogue_says_what_it_is():
     catalogue, _ = make(np.random.default_rng(1))
     assert len(catalogue) == 7
-    assert repr(catalogue) == "<Catalogue of 7 arm(s) with contexts 12 wide>"
-    assert repr(catalogue.offer(np.ones(6))) == "<Offer of 7 arm(s), 12 features, to 1 user>"
-    assert repr(catalogue.offer_many(np.ones((2000, 6)))) == "<Offer of 7 arm(s), 12 features, to 2,000 users>"
+    assert repr(catalogue) == "<Catalogue of 7 arms with contexts 12 wide>"
+    assert repr(catalogue.offer(np.ones(6))) == "<Offer of 7 arms, 12 features, to 1 user>"
+    assert repr(catalogue.offer_many(np.ones((2000, 6)))) == "<Offer of 7 arms, 12 features, to 2,000 users>"
 
 
 @pytest.mark.parametrize(
@@ -297,3 +299,35 @@ def test_a_catalogue_can_be_sent_to_other_processes():
     copy = pickle.loads(pickle.dumps(catalogue))  # noqa: S301
     offers = [each.offer([0.5], {"sex": "male"}).toarray() for each in (catalogue, copy)]
     np.testing.assert_array_equal(*offers)
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        (True, "got True of type bool; write 'true' or 1"),
+        (1.0, "got 1.0 of type float; write 1 or '1'"),
+        (0.5, "got 0.5 of type float; bin numbers first"),
+    ],
+)
+def test_values_that_only_seem_to_match(value, words):
+    catalogue = Catalogue([[1.0], [2.0]], 1, matches={"size": [1, 2]})
+    with pytest.raises(ValueError, match=rf"matching\['size'\] must be a string or an integer, {words}"):
+        catalogue.offer([1.0], {"size": value})
+    with pytest.raises(ValueError, match=rf"matching\['size'\] must have text or integers as values, {words}"):
+        catalogue.offer_many([[1.0]], {"size": [value]})
+    with pytest.raises(ValueError, match=rf"matches\['size'\] must have text or integers as values, {words}"):
+        Catalogue([[1.0], [2.0]], 1, matches={"size": [value, 2]})
+
+
+def test_columns_of_match_values():
+    catalogue = Catalogue(
+        [[1.0], [2.0]], 1, matches={"size": pd.Series([1, None]), "new": np.array([True, False])}
+    )
+    offer = catalogue.offer_many([[1.0], [1.0]], {"size": pl.Series([1, 2]), "new": ["true", None]})
+    assert offer.toarray()[:, -2:].tolist() == [[1.0, 1.0], [0.0, 0.0], [0.0, 0.0], [0.0, 0.0]]
+    assert catalogue.offer([1.0], {"size": np.int64(1), "new": float("nan")}).toarray()[:, -2:].tolist() == [
+        [1.0, 0.0],
+        [0.0, 0.0],
+    ]
+    with pytest.raises(ValueError, match=r"one value for each of 2 user\(s\), got"):
+        catalogue.offer_many([[1.0], [1.0]], {"size": {1, 2}})

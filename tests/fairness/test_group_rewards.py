@@ -188,3 +188,28 @@ def test_what_is_wrong_is_refused_and_nothing_changes(call, message):
         call(groups)
     assert {name: array.tobytes() for name, array in groups.arrays().items()} == before
     assert groups.attributes == {"group": ("a",)}
+
+
+@given(STREAM)
+def test_a_gap_without_an_interval_is_the_same_gap(stream):
+    groups = recorded(stream)
+    for attribute in (None, *groups.attributes):
+        cheap, full = groups.gap(attribute, confidence=None), groups.gap(attribute)
+        assert float(cheap) == float(full)
+        assert (cheap.attribute, cheap.advantaged, cheap.disadvantaged) == (
+            full.attribute,
+            full.advantaged,
+            full.disadvantaged,
+        )
+        assert np.isnan([cheap.low, cheap.high, cheap.confidence]).all()
+    with pytest.raises(ValueError, match="attribute must be one of"):
+        groups.gap("age", confidence=None)
+
+
+@given(STREAM)
+def test_the_mean_of_a_group(stream):
+    groups = recorded(stream)
+    for summary in groups.summaries():
+        assert groups.mean_of(summary.attribute, summary.group) == summary.mean
+    assert groups.mean_of("group", "nobody") == 0.0
+    assert groups.mean_of("age", 3) == 0.0

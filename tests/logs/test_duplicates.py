@@ -44,6 +44,7 @@ def kept(ids, arms):
 
 
 def rows_of(logs, **how):
+    logs = [log.with_encoder(log.encoder().unscaled()) for log in logs]
     chunks = [chunk for log in logs for chunk in log.chunks(contexts=True, **how)]
     first = 0
     for chunk in chunks:

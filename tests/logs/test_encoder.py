@@ -1,19 +1,11 @@
-"""The encoder of users: categories, missing values, errors."""
+"""The encoder of the users of a log."""
 
-import pandas as pd
 import pytest
 
-from fairbandits.logs import ContextEncoder, Log, LogError
+from fairbandits.contexts import NumberEncoder, TableEncoder
+from fairbandits.logs import Log, LogError
+from tests.logs.helpers import error_of
 from tests.logs.test_fitting import cities, make
-
-
-def test_missing_and_unknown_categories_are_zero():
-    encoder = ContextEncoder(("city",), {"city": ("Paris", "Rome")})
-    values = ["Rome", None, float("nan"), pd.NA, "Oslo", 7]
-    assert encoder.encode([*({"city": value} for value in values), {}]).toarray().tolist() == [
-        [0.0, 1.0],
-        *[[0.0, 0.0]] * 6,
-    ]
 
 
 @pytest.mark.parametrize("names", [["Paris", "Rome"], [1.0, 2.0]])
@@ -25,11 +17,9 @@ def test_a_log_without_the_columns_of_an_encoder(names):
         other.with_encoder(encoder)
 
 
-def test_invalid_values():
-    encoder = Log.open(make(50)).encoder()
-    with pytest.raises(ValueError, match="encoders must have the same columns to be combined"):
-        encoder | ContextEncoder(("age",))
-    with pytest.raises(ValueError, match="context_age must be a number, got 'old'"):
-        encoder.encode([{"context_age": "old"}])
-    with pytest.raises(ValueError, match="encoder must have columns and words, got an invalid one"):
-        ContextEncoder.from_dict({"columns": ["age"]})
+def test_an_encoder_that_fills_nothing_refuses_gaps():
+    frame = make(50)
+    frame.loc[3, "context_age"] = None
+    log = Log.open(frame).with_encoder(TableEncoder((NumberEncoder("context_age"),)))
+    expected = "dataframe, column 'context_age', row 4: numeric feature must not be empty; fill it in"
+    assert error_of(lambda: list(log.chunks(contexts=True))) == expected

@@ -10,7 +10,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from fairbandits import FairLinUCB, LinUCB, Model, Policy
-from fairbandits.logs import ContextEncoder, Log, LogError, OfferBuilder, fit, read_arms
+from fairbandits.contexts.context_encoder import encoder_in
+from fairbandits.logs import Log, LogError, OfferBuilder, fit, read_arms
 from tests.logs.helpers import error_of
 
 N = 3000
@@ -32,15 +33,20 @@ def make(n=N, seed=0):
     )
 
 
+def encoded(frame):
+    """Encode the users of `make`: a constant, the age within its range, the cities, and a mark for no city."""
+    age = (frame.context_age - frame.context_age.min()) / (frame.context_age.max() - frame.context_age.min())
+    cities = [frame.context_city == "Paris", frame.context_city == "Rome", frame.context_city.isna()]
+    return np.column_stack([np.ones(len(frame)), age, *cities]).astype(float)
+
+
 def by_hand(frame, policy):
     """Learn a frame one decision at a time, as the reference."""
-    for row in frame.itertuples():
+    for row, context in zip(frame.itertuples(), encoded(frame), strict=True):
         if np.isnan(row.reward):
             continue
-        city = row.context_city
-        contexts = [[row.context_age, float(city == "Paris"), float(city == "Rome")]]
         group = {"sex": row.sex, "race": row.race}
-        policy.learn(policy.choose(contexts, group, [row.arm]), row.reward)
+        policy.learn(policy.choose([context], group, [row.arm]), row.reward)
     return policy
 
 
@@ -63,9 +69,11 @@ def test_a_fitted_policy_keeps_its_features():
     policy = fit(Log.open(first), LinUCB(random_state=0)).policy
     fitted = fit(Log.open(second), policy)
     assert (fitted.learned, fitted.policy.rounds_learned) == (60, 120)
-    assert ContextEncoder.of(policy).features == ("context_city=Paris", "context_city=Rome")
-    second["context_city"] = second["context_city"].where(second["context_city"] == "Rome")
-    both = fit(Log.open(pd.concat([first, second])), LinUCB(random_state=0)).policy
+    assert encoder_in(policy.metadata).features == ("constant", "context_city=Paris", "context_city=Rome")
+    one = fit(Log.open(first), LinUCB(random_state=0)).policy
+    users = encoder_in(one.metadata).users
+    second["context_city"] = second["context_city"].where(second["context_city"] == "Rome", "elsewhere")
+    both = fit(Log.open(pd.concat([first, second])).with_encoder(users), LinUCB(random_state=0)).policy
     assert_alike(policy, both)
 
 
@@ -136,7 +144,7 @@ def test_the_split_does_not_matter(tmp_path):
     pq.write_table(pa.Table.from_pandas(make()), tmp_path / "log.parquet", row_group_size=100)
     log = Log.open(tmp_path / "log.parquet")
     whole = fit(log, FairLinUCB(random_state=0)).policy
-    encoder = functools.reduce(operator.or_, [part.encoder() for part in log.split(4)])
+    encoder = functools.reduce(operator.or_, [part.feature_statistics() for part in log.split(4)]).encoder()
     assert encoder == log.encoder()
     parts = [fit(part.with_encoder(encoder), FairLinUCB(random_state=0)).policy for part in log.split(4)]
     assert_alike(functools.reduce(Policy.merge, parts), whole)
@@ -146,13 +154,14 @@ def test_a_saved_policy_holds_its_encoder(tmp_path):
     policy = fit(Log.open(make()), FairLinUCB(random_state=0)).policy
     policy.save(tmp_path / "policy.safetensors")
     loaded = Policy.load(tmp_path / "policy.safetensors")
-    encoder = ContextEncoder.of(loaded)
-    assert encoder.features == ("context_age", "context_city=Paris", "context_city=Rome")
-    user = encoder.encode([{"context_age": 0.5, "context_city": "Rome"}])
+    encoder = encoder_in(loaded.metadata).users
+    cities = ("context_city=Paris", "context_city=Rome", "context_city is missing")
+    assert encoder.features == ("constant", "context_age", *cities)
+    user = encoder.encode_rows([{"context_age": 0.5, "context_city": "Rome"}])
     offer = OfferBuilder(ARMS, encoder.width).offer_many(user, [{}])
     assert loaded.choose(offer, {"sex": "f", "race": 1}).arm in ARMS
     assert loaded.metadata["roles"]["groups"] == ["sex", "race"]
-    assert ContextEncoder.of(LinUCB()) is None
+    assert encoder_in(LinUCB().metadata) is None
 
 
 def test_rewards_that_cannot_be_learned():
@@ -163,7 +172,26 @@ def test_rewards_that_cannot_be_learned():
         fit(Log.open(frame.assign(reward=np.nan)), LinUCB())
 
 
-def test_times_cannot_be_features():
-    log = Log.open(make(50).assign(context_when=pd.Timestamp("2024-05-01")))
-    expected = "dataframe, column 'context_when': feature must be numbers or text, got time"
+def test_dates_are_features(tmp_path):
+    frame = make(400).assign(context_since=pd.date_range("2024-01-01", periods=400, freq="D"))
+    frame.to_csv(tmp_path / "log.csv", index=False)
+    policies = [fit(Log.open(source), LinUCB(random_state=0)).policy for source in (frame, tmp_path / "log.csv")]
+    assert policies[0].checksum() == policies[1].checksum()
+    since = next(each for each in encoder_in(policies[0].metadata).users.encoders if each.name == "context_since")
+    assert since.encode_value("2024-01-01") == [(0, 0.0)]
+    assert since.encode_value(frame.context_since.max()) == [(0, 1.0)]
+
+
+def test_gaps_of_numbers_are_filled_and_marked():
+    frame = make(200)
+    frame.loc[::7, "context_age"] = np.nan
+    fitted = fit(Log.open(frame), LinUCB(random_state=0))
+    assert "context_age is missing" in fitted.recommender.feature_names
+    age = encoder_in(fitted.policy.metadata).users.encoders[0]
+    assert age.fill == pytest.approx(frame.context_age.mean(), rel=1e-8)
+
+
+def test_columns_of_other_types_cannot_be_features():
+    log = Log.open(make(50).assign(context_when=[[1]] * 50))
+    expected = "dataframe, column 'context_when': feature must be numbers, text or dates, got other"
     assert error_of(lambda: fit(log, LinUCB())) == expected

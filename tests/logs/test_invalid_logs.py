@@ -11,7 +11,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from fairbandits.logs import ContextEncoder, Log, LogError
+from fairbandits.contexts import NumberEncoder, TableEncoder
+from fairbandits.logs import Log, LogError
 from tests.logs.helpers import VALID, changed, csv, error_of, parquet, reading
 
 
@@ -30,7 +31,6 @@ def test_a_valid_log_is_read(tmp_path, write):
         ("propensity", 1, 1e-60, "row 2: propensity must be at least 1e-50, got 1e-60"),
         ("propensity", 0, None, "row 1: propensity must be above 0 and at most 1, got nothing"),
         ("arm", 2, None, "row 3: arm must not be empty"),
-        ("context_age", 3, None, "row 4: numeric feature must not be empty; fill it in"),
         (
             "reward",
             3,
@@ -54,14 +54,14 @@ def test_an_invalid_value(tmp_path, write, column, row, value, expected):
 def test_text_instead_of_numbers(tmp_path, column):
     path = csv(tmp_path, changed(column, 2, "high"))
     if column == "context_age":  # text, where the encoder expects numbers
-        log = Log.open(path).with_encoder(ContextEncoder(("context_age",), {}))
+        log = Log.open(path).with_encoder(TableEncoder((NumberEncoder("context_age"),)))
         found = error_of(lambda: list(log.chunks(contexts=True)))
     else:
         found = error_of(reading(path, contexts=[]))
     expected = "value must be a number, got 'high'; leave it empty if it is unknown"
     assert found == f"{path}, column '{column}', row 3: {expected}"
     path = parquet(tmp_path, VALID | {column: [None, "high", "low", "low"]})
-    log = Log.open(path).with_encoder(ContextEncoder(("context_age",), {}))
+    log = Log.open(path).with_encoder(TableEncoder((NumberEncoder("context_age"),)))
     found = error_of(lambda: list(log.chunks(contexts=True)))
     expected = "value must be a number, got 'high' in a column of type string"
     assert found == f"{path}, column '{column}', row 2: {expected}"

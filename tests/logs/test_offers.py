@@ -6,7 +6,7 @@ import pandas as pd
 from fairbandits import Catalogue, FairLinUCB, LinUCB
 from fairbandits.logs import Log, OfferBuilder, fit, read_arms
 from tests.logs.helpers import error_of
-from tests.logs.test_fitting import ARMS, assert_alike, make
+from tests.logs.test_fitting import ARMS, assert_alike, encoded, make
 
 
 def table(tmp_path, **changes):
@@ -25,24 +25,32 @@ def test_contexts_from_a_catalogue(tmp_path):
     frame = make(400)
     log = Log.open(frame)
     arms = read_arms(table(tmp_path), log)
-    assert arms.names == ("length", "topic=art", "topic=maths", "topic=music", "match:sex")
-    fitted = fit(log, FairLinUCB(model="shared", random_state=0), table=arms).policy
+    assert arms.encoder.features == ("length", "topic=art", "topic=maths", "topic=music")
+    result = fit(log, FairLinUCB(model="shared", random_state=0), table=arms)
+    fitted = result.policy
     features = [
-        [i + 1.0, t == "art", t == "maths", t == "music"]
+        [i / 5.0, t == "art", t == "maths", t == "music"]
         for i, t in enumerate(["maths", "music", "maths", "art", "art", "music"])
     ]
-    catalogue = Catalogue(features, 3, ARMS, {"sex": ["f", "m", None, "m", "f", "f"]})
+    catalogue = Catalogue(features, 5, ARMS, {"sex": ["f", "m", None, "m", "f", "f"]})
     by_catalogue = FairLinUCB(model="shared", random_state=0)
-    offers = OfferBuilder(ARMS, 3, arms)
-    for row in frame[~frame.reward.isna()].itertuples():
-        city = row.context_city
-        user = [row.context_age, float(city == "Paris"), float(city == "Rome")]
+    offers = OfferBuilder(ARMS, 5, arms)
+    for row, user in zip(frame.itertuples(), encoded(frame), strict=True):
+        if np.isnan(row.reward):
+            continue
         offer = catalogue.offer(user, {"sex": row.sex}, [row.arm])
         decision = by_catalogue.choose(offer, {"sex": row.sex, "race": row.race})
         np.testing.assert_array_equal(offer, offers.offer_arm(user, row.arm, {"sex": row.sex}))
         by_catalogue.learn(decision, row.reward)
     assert_alike(fitted, by_catalogue)
-    assert fitted.metadata["catalogue"]["matches"] == ["sex"]
+    assert result.recommender.encoder.matches == {"sex": ("sex", "match:sex")}
+    assert result.recommender.feature_names[5:] == (
+        "arm-length",
+        "arm-topic=art",
+        "arm-topic=maths",
+        "arm-topic=music",
+        "match-sex",
+    )
     many = offers.offer_many([user, user], [{"sex": "f"}, {"sex": None}])
     np.testing.assert_array_equal(many.toarray()[:6], catalogue.offer(user, {"sex": "f"}).toarray())
     np.testing.assert_array_equal(many.toarray()[6:], catalogue.offer(user).toarray())

@@ -8,7 +8,8 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 import pytest
 
-from fairbandits.logs import ContextEncoder, Log, LogError
+from fairbandits.contexts import CategoryEncoder, TableEncoder
+from fairbandits.logs import Log, LogError
 from tests.logs.helpers import changed, csv, error_of, parquet, reading
 from tests.logs.test_log import make, read
 
@@ -55,10 +56,11 @@ def test_integers_are_labels_times_and_features(tmp_path, kind):
     integers = partitioned(tmp_path / "gaps", "n", [3, 7, NULL], kind)
     assert read(Log.open(integers, groups="n"))["n"] == [3, 3, 7, 7, None, None]
     assert read(Log.open(integers, time="n"))["time"][:4] == [3.0, 3.0, 7.0, 7.0]
-    known = Log.open(integers).with_encoder(ContextEncoder(("n",), {"n": ("3", "7")}))
+    known = Log.open(integers).with_encoder(TableEncoder((CategoryEncoder("n", ("3", "7")),)))
     assert read(known, contexts=True)["contexts"].tolist() == [[1, 0], [1, 0], [0, 1], [0, 1], [0, 0], [0, 0]]
     filled = partitioned(tmp_path / "filled", "n", [3, 7], kind)
-    assert read(Log.open(filled, contexts="n"), contexts=True)["contexts"].tolist() == [[3], [3], [7], [7]]
+    encoded = read(Log.open(filled, contexts="n"), contexts=True)["contexts"].tolist()
+    assert encoded == [[1, 0], [1, 0], [1, 1], [1, 1]]
 
 
 @KINDS
@@ -68,8 +70,8 @@ def test_text_is_url_decoded(tmp_path, kind):
     )
     found = read(log, contexts=True)
     assert found["city"] == ["Paris", "Paris", "São Paulo", "São Paulo", None, None]
-    assert log.encoder().categories == {"city": ("Paris", "São Paulo")}
-    assert found["contexts"].tolist() == [[1, 0], [1, 0], [0, 1], [0, 1], [0, 0], [0, 0]]
+    assert log.encoder().features == ("constant", "city=Paris", "city=São Paulo", "city is missing")
+    assert found["contexts"][:, 1:].tolist() == [[1, 0, 0]] * 2 + [[0, 1, 0]] * 2 + [[0, 0, 1]] * 2
 
 
 @KINDS

@@ -65,7 +65,8 @@ def test_the_same_seed_gives_the_same_sample(tmp_path, monkeypatch):
     assert log.guessed == {}
     assert sum(map(len, log.chunks())) == 1000
     table = read_arms(pd.DataFrame(sample_arms()), log)
-    assert table.names == ("topic=art", "topic=science", "topic=sport", "minutes", "match:sex")
+    assert table.encoder.features == ("topic=art", "topic=science", "topic=sport", "minutes")
+    assert list(table.matches) == ["sex"]
     assert fit(log, EpsilonGreedy(model="shared"), table=table).learned > 800
 
 

@@ -99,7 +99,7 @@ def test_arrow_files_of_a_partitioned_dataset(tmp_path):
         (tmp_path / f"sex={sex}").mkdir()
         pyarrow.feather.write_feather(pa.table({"arm": [1], "reward": [1.0]}), tmp_path / f"sex={sex}/0.arrow")
     assert read(Log.open(tmp_path))["sex"] == ["f", "m"]
-    assert list(Log.open(tmp_path, contexts="sex").encoder().features) == ["sex=f", "sex=m"]
+    assert list(Log.open(tmp_path, contexts="sex").encoder().features) == ["constant", "sex=f", "sex=m"]
     pyarrow.feather.write_feather(pa.table({"arm": [1]}), tmp_path / "sex=m/0.arrow")
     assert error_of(reading(tmp_path)).endswith("column 'reward' is missing, but other files of the log have it")
 
@@ -467,7 +467,7 @@ def test_tokens_of_missing_values(tmp_path, kind):
     assert read(log)["sex"] == [None, "f", None]
     assert read(log)["arm"] == ["a", "b", "?b"]
     assert [key == 0 for chunk in log.chunks() for key in chunk.user.tolist()] == [True, False, False]
-    assert log.encoder().features == ("sex=f",)
+    assert log.encoder().features == ("constant", "sex=f", "sex is missing")
     assert [label for part in log.split(2) for label in read(part)["sex"]] == [None, "f", None]
     assert log.fingerprint().rows == 3
 

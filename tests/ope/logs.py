@@ -27,7 +27,8 @@ def make_log(n=4_000, seed=0, uniform=False):
 
 
 def contexts_of(frame):
-    return np.repeat(frame[["x_low", "x_high"]].to_numpy()[:, None], len(ARMS), axis=1)
+    encoded = np.column_stack([np.ones(len(frame)), frame[["x_low", "x_high"]]])
+    return np.repeat(encoded[:, None], len(ARMS), axis=1)
 
 
 def groups_of(frame):

@@ -43,7 +43,9 @@ def test_the_reward_model_is_a_cross_fitted_ridge_regression(frame, trained, eva
     arm = np.array([ARMS.index(name) for name in frame["arm"]])
     fold = assign_folds(np.arange(len(frame)), 5)
     sexes = pd.get_dummies(frame["sex"]).to_numpy(float)
-    features = np.column_stack([np.ones(len(frame)), sexes, frame[["x_low", "x_high"]]])
+    # Two constants: one for everybody among the groups, one among the users' features.
+    ones = np.ones(len(frame))
+    features = np.column_stack([ones, sexes, ones, frame[["x_low", "x_high"]]])
     predictions = np.empty((len(frame), 3))
     for k in range(3):
         for f in range(5):
@@ -64,7 +66,7 @@ def test_the_reward_model_is_a_cross_fitted_ridge_regression(frame, trained, eva
     expected = estimators.direct_method(probabilities, predictions).estimate().standard_error ** 2
     for k in range(3):
         X = features[arm == k]
-        inverse = np.linalg.inv(X.T @ X + np.eye(5))
+        inverse = np.linalg.inv(X.T @ X + np.eye(6))
         residual = (frame["reward"] - predictions[:, k])[arm == k].to_numpy()
         bread = inverse @ (probabilities[:, [k]] * features).mean(axis=0)
         expected += bread @ (X.T * residual**2) @ X @ bread

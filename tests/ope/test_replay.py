@@ -15,7 +15,7 @@ def replay_by_hand(policy, frame):
     """Replay a uniform log row by row, as Li et al. (2011) describe it."""
     rewards = []
     for row, sex in zip(frame.itertuples(), groups_of(frame), strict=True):
-        decision = policy.choose(np.array([[row.x_low, row.x_high]] * 3), sex, ARMS)
+        decision = policy.choose(np.array([[1.0, row.x_low, row.x_high]] * 3), sex, ARMS)
         if decision.arm == row.arm:
             policy.learn(decision, row.reward)
             rewards.append(row.reward)

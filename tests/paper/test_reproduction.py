@@ -14,6 +14,7 @@ from fairbandits.paper.experiments import RunLength
 from fairbandits.paper.published import PUBLISHED
 from fairbandits.report import figure_style
 from fairbandits.simulate import simulate
+from fairbandits.views import plot_style
 from fairbandits.worlds import DataError, LinearWorld, StudentsAndVideos
 from fairbandits.worlds.datasets.loading import VARIABLE
 from tests.polling import wait_for_first_run
@@ -244,6 +245,6 @@ def test_data_that_changes_during_the_runs_is_an_error(tmp_path, monkeypatch):
 
 
 def test_twenty_groups_have_distinct_line_styles():
-    styles = [figure_style.line_style(number) for number in range(20)]
+    styles = [plot_style.line_style(number) for number in range(20)]
     assert len({str(style) for style in styles}) == 20
     assert len({str(dashes) for _, dashes in styles[:6]}) == 6

@@ -52,8 +52,8 @@ def test_a_trace_of_slates_holds_means_over_the_slate():
         assert trace.best[number] == pytest.approx(np.mean(sorted(visit.expected)[-3:]))
         assert trace.worst[number] == pytest.approx(np.mean(sorted(visit.expected)[:3]))
     values = trace.metrics()
-    assert values["utility_loss"] == pytest.approx(np.mean((trace.best - trace.reward)[trace.part == "test"]))
-    assert policy.groups.gap() == pytest.approx(values["reward_gap"])
+    assert values["utility_loss"] == pytest.approx(np.mean((trace.best - trace.expected)[trace.part == "test"]))
+    assert policy.groups.gap() == pytest.approx(values["observed_reward_gap"])
 
 
 def test_invalid_slate_sizes_are_refused():

@@ -26,6 +26,7 @@ def test_metrics_equal_those_computed_by_hand():
         {
             "utility_loss": 0.0,
             "reward_gap": 0.3,
+            "observed_reward_gap": 0.3,
             "worst_off_reward": 0.5,
             "cmr_a": 0.5,
             "cmr_b": 0.8,
@@ -36,13 +37,37 @@ def test_metrics_equal_those_computed_by_hand():
     assert trace.metrics("train")["cmr_a"] == 0.0
 
 
-def test_loss_uses_the_reward_and_regret_the_expected_reward():
-    labels = {"arm": as_objects([0]), "part": as_objects(["test"]), "group": {"group": as_objects(["a"])}}
-    numbers = {"reward": 0.6, "expected": 0.7, "best": 0.8, "worst": 0.1, "probability": 1.0}
-    trace = Trace(**{name: np.array([value]) for name, value in numbers.items()}, **labels)
-    values = trace.metrics()
-    assert values["utility_loss"] == pytest.approx(0.2)
-    assert values["regret_a"] == pytest.approx(0.1)
+def noisy_trace(group, reward, expected):
+    n = len(group)
+    labels = {"arm": as_objects([0] * n), "part": as_objects(["test"] * n), "group": {"group": as_objects(group)}}
+    numbers = {"reward": reward, "expected": expected, "best": [0.8] * n, "worst": [0.1] * n}
+    return Trace(**{name: np.array(values) for name, values in numbers.items()}, probability=np.ones(n), **labels)
+
+
+def test_metrics_use_true_rewards_and_say_so_where_they_do_not():
+    trace = noisy_trace(["a", "b"], reward=[0.6, 0.0], expected=[0.7, 0.5])
+    assert trace.metrics() == pytest.approx(
+        {
+            "utility_loss": 0.2,
+            "reward_gap": 0.2,
+            "observed_reward_gap": 0.6,
+            "worst_off_reward": 0.5,
+            "cmr_a": 0.7,
+            "cmr_b": 0.5,
+            "regret_a": 0.1,
+            "regret_b": 0.3,
+        }
+    )
+    assert trace.running_means("test")["a"][-1] == 0.7
+
+
+def test_groups_with_hardly_any_rounds_do_not_count():
+    rare = noisy_trace(["a"] * 60 + ["b"] * 60 + ["c"], [0.5] * 121, [0.5] * 60 + [0.6] * 60 + [0.0])
+    assert rare.metrics()["reward_gap"] == pytest.approx(0.1)
+    assert rare.metrics()["worst_off_reward"] == 0.5
+    assert rare.metrics()["cmr_c"] == 0.0
+    many = noisy_trace(list(range(100)), [0.5] * 100, np.linspace(0.0, 1.0, 100))
+    assert many.metrics()["reward_gap"] == 1.0
 
 
 def test_metrics_of_two_attributes():
@@ -50,7 +75,11 @@ def test_metrics_of_two_attributes():
     values = trace.metrics()
     rounds = trace.in_part("test")
     by_sex = metrics.group_means(rounds.reward, rounds.group["sex"])
-    assert values["cmr_sex_male"] == by_sex["male"]
+    assert (
+        values["cmr_sex_male"]
+        == by_sex["male"]
+        == pytest.approx(rounds.reward[rounds.group["sex"] == "male"].mean())
+    )
     assert values["reward_gap_sex"] == pytest.approx(abs(by_sex["male"] - by_sex["female"]))
     both = (values["reward_gap_sex"], values["reward_gap_race"])
     assert values["reward_gap"] == max(both)

@@ -21,6 +21,7 @@ from fairbandits.statistics.adjustment import (
     standardised_difference,
 )
 from fairbandits.statistics.multiplicity import sidak
+from fairbandits.views.short_repr import ShortRepr
 
 if TYPE_CHECKING:
     from fairbandits.audit.grouped_sums import GroupedSums
@@ -33,8 +34,8 @@ Method = Literal["standardised", "doubly robust"]
 _MAX_DENSITY_RATIO = 50.0
 
 
-@dataclass(frozen=True)
-class AdjustedGap:
+@dataclass(frozen=True, repr=False)
+class AdjustedGap(ShortRepr):
     """The difference between a group and the reference group, as it is and adjusted.
 
     Attributes
@@ -55,8 +56,8 @@ class AdjustedGap:
     not_comparable: tuple[float, float]
 
 
-@dataclass(frozen=True)
-class AdjustedGaps:
+@dataclass(frozen=True, repr=False)
+class AdjustedGaps(ShortRepr):
     """Differences to the reference group, adjusted for factors.
 
     Attributes

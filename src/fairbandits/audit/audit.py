@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fairbandits.audit import verdict
 from fairbandits.audit.aggregation import aggregate_log, aggregate_units, merged
@@ -28,7 +28,10 @@ from fairbandits.logs.errors import LogError
 from fairbandits.logs.log import Log, as_log
 from fairbandits.logs.roles import Roles
 from fairbandits.report.page import write_report
-from fairbandits.report.phrases import counted
+from fairbandits.views.text import counted, shorten_name
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -111,7 +114,34 @@ class Audit:
         raise KeyError(f"there is no comparison by {' x '.join(wanted)!r}; the comparisons are by {names}")
 
     def __repr__(self) -> str:
-        return f"<audit of {self.name}: {self.rows:,} decisions, status {self.status}>"
+        return f"<Audit of {shorten_name(self.name, 60)}: {self.rows:,} decisions, status {self.status}>"
+
+    def _repr_html_(self) -> str:
+        from fairbandits.audit.report.notebook import audit_html  # noqa: PLC0415 - imports this class
+
+        return audit_html(self)
+
+    def plot(
+        self,
+        ax: Axes | None = None,
+        *,
+        attributes: str | tuple[str, ...] | None = None,
+        over_time: bool = False,
+    ) -> Axes:
+        """Plot the mean reward of each group with its confidence interval, or the gap over time; return the axes.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, optional
+            The axes to draw on; by default those of a new figure.
+        attributes : str or tuple of str, optional
+            The comparison to plot, as in `result["sex"]`; by default the headline.
+        over_time : bool
+            Whether to plot the gap in each window of time; with anytime-valid intervals, the means so far.
+        """
+        from fairbandits.audit.report.notebook import plot_audit  # noqa: PLC0415 - imports this class
+
+        return plot_audit(self, ax, attributes, over_time)
 
     def __str__(self) -> str:
         return " ".join(filter(None, (self.sentence, self.verdict)))

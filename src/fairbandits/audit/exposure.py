@@ -16,6 +16,7 @@ from fairbandits.audit.intervals import IntervalEstimate
 from fairbandits.categorical import Label
 from fairbandits.statistics.concentration import JackknifeEstimate, gini, rarefied_arms, rarefied_gini
 from fairbandits.statistics.multiplicity import sidak
+from fairbandits.views.short_repr import ShortRepr
 
 if TYPE_CHECKING:
     from fairbandits.audit.grouped_sums import GroupedSums
@@ -29,8 +30,8 @@ _MAX_ARMS = 10
 _SEED = 14
 
 
-@dataclass(frozen=True)
-class GroupExposure:
+@dataclass(frozen=True, repr=False)
+class GroupExposure(ShortRepr):
     """How the exposure of a group is spread over arms.
 
     Attributes
@@ -71,8 +72,8 @@ class GroupExposure:
         return self.arms_difference.high < 0.0
 
 
-@dataclass(frozen=True)
-class Exposure:
+@dataclass(frozen=True, repr=False)
+class Exposure(ShortRepr):
     """How exposure is spread over arms, by group.
 
     Attributes

@@ -17,6 +17,7 @@ from fairbandits.audit.reference import difference_and_ratio
 from fairbandits.audit.simultaneous import PairwiseGaps
 from fairbandits.statistics.clusters import ClusterMeans
 from fairbandits.statistics.fixed_sample import is_large_enough
+from fairbandits.views.short_repr import ShortRepr
 
 if TYPE_CHECKING:
     from fairbandits.audit.results import Comparison, GroupResult
@@ -28,8 +29,8 @@ MIN_SHARE = 0.02
 FOUR_FIFTHS = 0.8
 
 
-@dataclass(frozen=True)
-class ImpactRatio:
+@dataclass(frozen=True, repr=False)
+class ImpactRatio(ShortRepr):
     """The impact ratio of one category.
 
     Attributes
@@ -70,8 +71,8 @@ class ImpactRatio:
         return self.ratio.value < FOUR_FIFTHS
 
 
-@dataclass(frozen=True)
-class ImpactRatios:
+@dataclass(frozen=True, repr=False)
+class ImpactRatios(ShortRepr):
     """The impact ratios of all categories of a comparison.
 
     Attributes

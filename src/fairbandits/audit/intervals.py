@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from fairbandits.audit.grouped_sums import RewardSums
 from fairbandits.audit.log_sums import Floats
 from fairbandits.fairness import confidence_radius
+from fairbandits.views.short_repr import ShortRepr
 
 
 @dataclass(frozen=True)
@@ -21,8 +22,8 @@ class IntervalEstimate:
     high: float
 
 
-@dataclass(frozen=True, eq=False)
-class GroupMeans:
+@dataclass(frozen=True, eq=False, repr=False)
+class GroupMeans(ShortRepr):
     """Means with their intervals, of any shape with the groups along the last axis; NaN without data."""
 
     mean: Floats

@@ -10,10 +10,11 @@ from fairbandits.audit.results import Comparison
 from fairbandits.audit.unit_sums import UnitSums
 from fairbandits.logs.label_variants import label_variants
 from fairbandits.logs.log import Log
+from fairbandits.views.short_repr import ShortRepr
 
 
-@dataclass(frozen=True)
-class LogChecks:
+@dataclass(frozen=True, repr=False)
+class LogChecks(ShortRepr):
     """What an auditor should know about the rows before the results.
 
     Attributes

@@ -12,6 +12,7 @@ from fairbandits.audit.intervals import IntervalEstimate
 from fairbandits.statistics.fixed_sample import difference_bounds, mean_bounds
 from fairbandits.statistics.multiplicity import sidak
 from fairbandits.statistics.ratios import ratio_bounds
+from fairbandits.views.short_repr import ShortRepr
 
 if TYPE_CHECKING:
     from fairbandits.audit.grouped_sums import GroupedSums
@@ -19,8 +20,8 @@ if TYPE_CHECKING:
     from fairbandits.audit.simultaneous import PairwiseGaps
 
 
-@dataclass(frozen=True)
-class GroupRatio:
+@dataclass(frozen=True, repr=False)
+class GroupRatio(ShortRepr):
     """The mean reward of a group beside that of the reference group.
 
     Attributes
@@ -39,8 +40,8 @@ class GroupRatio:
     ratio: IntervalEstimate
 
 
-@dataclass(frozen=True)
-class ReferenceComparison:
+@dataclass(frozen=True, repr=False)
+class ReferenceComparison(ShortRepr):
     """Differences and ratios to a reference group.
 
     Attributes

@@ -18,10 +18,11 @@ from fairbandits.audit.time_blocks import TimeBlocks
 from fairbandits.audit.windows import Windows
 from fairbandits.categorical import Label
 from fairbandits.fairness import Gap
+from fairbandits.views.short_repr import ShortRepr
 
 
-@dataclass(frozen=True)
-class GroupResult:
+@dataclass(frozen=True, repr=False)
+class GroupResult(ShortRepr):
     """The rewards of one group.
 
     Attributes
@@ -61,8 +62,8 @@ class GroupResult:
         return ", ".join(map(str, self.labels))
 
 
-@dataclass(frozen=True)
-class ArmContribution:
+@dataclass(frozen=True, repr=False)
+class ArmContribution(ShortRepr):
     """The contribution of one arm to a gap.
 
     Attributes
@@ -87,8 +88,8 @@ class ArmContribution:
     means: tuple[float, float]
 
 
-@dataclass(frozen=True)
-class Decomposition:
+@dataclass(frozen=True, repr=False)
+class Decomposition(ShortRepr):
     """The gap between the advantaged and the disadvantaged group, decomposed into two effects and over arms.
 
     Attributes
@@ -119,8 +120,8 @@ class Decomposition:
     rare_share: float
 
 
-@dataclass(frozen=True)
-class MissingRewards:
+@dataclass(frozen=True, repr=False)
+class MissingRewards(ShortRepr):
     """Differences in missing rewards, and their possible influence on the gap.
 
     Attributes
@@ -140,8 +141,8 @@ class MissingRewards:
     gap_bounds: tuple[float, float]
 
 
-@dataclass(frozen=True, eq=False)
-class Timeline:
+@dataclass(frozen=True, eq=False, repr=False)
+class Timeline(ShortRepr):
     """The cumulative mean rewards of the groups at the end of each time block.
 
     Attributes
@@ -166,8 +167,8 @@ class Timeline:
     since: int | None
 
 
-@dataclass(frozen=True, eq=False)
-class History:
+@dataclass(frozen=True, eq=False, repr=False)
+class History(ShortRepr):
     """The mean rewards of the groups in each window of time, with simultaneous intervals.
 
     Attributes
@@ -200,8 +201,8 @@ class History:
         return [number for number, gap in enumerate(self.gaps) if gap.conclusion in ("unfair", "gap")]
 
 
-@dataclass(frozen=True)
-class WindowGap:
+@dataclass(frozen=True, repr=False)
+class WindowGap(ShortRepr):
     """The gap in one window of time.
 
     Attributes
@@ -223,8 +224,8 @@ class WindowGap:
     detectable: float
 
 
-@dataclass(frozen=True)
-class Unassessed:
+@dataclass(frozen=True, repr=False)
+class Unassessed(ShortRepr):
     """The users about whom a comparison says nothing.
 
     Attributes
@@ -259,8 +260,8 @@ class Unassessed:
         return self.total / self.users if self.users else 0.0
 
 
-@dataclass(frozen=True)
-class ClearestGap:
+@dataclass(frozen=True, repr=False)
+class ClearestGap(ShortRepr):
     """Two groups that are demonstrably apart; their means need not be the highest and the lowest.
 
     Attributes
@@ -279,8 +280,8 @@ class ClearestGap:
     extremes: IntervalEstimate
 
 
-@dataclass(frozen=True, eq=False)
-class GapAnalysis:
+@dataclass(frozen=True, eq=False, repr=False)
+class GapAnalysis(ShortRepr):
     """The gap between the groups of a comparison, with its history and its decomposition.
 
     Attributes
@@ -355,8 +356,8 @@ class GapAnalysis:
         return " x ".join(self.attributes)
 
 
-@dataclass(frozen=True, eq=False)
-class Comparison:
+@dataclass(frozen=True, eq=False, repr=False)
+class Comparison(ShortRepr):
     """A comparison of the groups of one or more attributes.
 
     Attributes

@@ -12,13 +12,14 @@ from numpy.typing import NDArray
 from fairbandits.statistics.clusters import ClusterMeans, Floats
 from fairbandits.statistics.fixed_sample import difference_bounds, mean_bounds
 from fairbandits.statistics.multiplicity import sidak
+from fairbandits.views.short_repr import ShortRepr
 
 # The power with which the smallest detectable gap would have been found.
 _POWER = 0.8
 
 
-@dataclass(frozen=True, eq=False)
-class PairwiseGaps:
+@dataclass(frozen=True, eq=False, repr=False)
+class PairwiseGaps(ShortRepr):
     """The differences between the mean rewards of all pairs of groups, with simultaneous intervals.
 
     Attributes

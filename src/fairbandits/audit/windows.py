@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairbandits.audit.time_blocks import Moment, TimeBlocks, as_ticks
+from fairbandits.views.short_repr import ShortRepr
 
 if TYPE_CHECKING:
     from fairbandits.logs.chunk import Chunk
@@ -20,8 +21,8 @@ if TYPE_CHECKING:
 MAX_WINDOWS = 10
 
 
-@dataclass(frozen=True, eq=False)
-class Windows:
+@dataclass(frozen=True, eq=False, repr=False)
+class Windows(ShortRepr):
     """Windows of time.
 
     Attributes

@@ -21,7 +21,7 @@ from fairbandits.cli.console import echo, make_folder, new_table, print_table
 from fairbandits.cli.log_options import reads_log
 from fairbandits.cli.options import ClusterOption, OutOption, RewardRangeOption, parse_range, split_commas
 from fairbandits.logs import Log
-from fairbandits.report import figure_style
+from fairbandits.views import plot_style
 
 _MAX_GROUPS = 20
 _MAX_ARMS = 5
@@ -74,7 +74,7 @@ def audit(
     out: OutOption = Path("results/audit"),
 ) -> int:
     """Audit a log: compare the mean rewards of groups, with confidence intervals and a decomposition over arms."""
-    figure_style.require_matplotlib()
+    plot_style.require_matplotlib()
     make_folder(out)
     result = audit_log(
         log,

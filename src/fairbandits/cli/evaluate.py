@@ -19,7 +19,7 @@ from fairbandits.ope import evaluate as evaluate_policies
 from fairbandits.ope.report.sentences import EvaluationSentences
 from fairbandits.ope.results import ESTIMATOR_NAMES, PolicyEvaluation
 from fairbandits.registry import split_list
-from fairbandits.report import figure_style
+from fairbandits.views import plot_style
 
 
 @reads_log
@@ -103,7 +103,7 @@ def evaluate(
             raise ValueError("--slates must be combined with --policy, --confidence and --out only")
         evaluate_slates.evaluate_slates(log, slates, policies, confidence, out)
         return 0
-    figure_style.require_matplotlib()
+    plot_style.require_matplotlib()
     make_folder(out)
     start = time.perf_counter()
     evaluation = evaluate_policies(

@@ -37,7 +37,7 @@ def fit(
     start = time.perf_counter()
     fitted = fit_policy(log, untrained, table=table, cluster=cluster)
     seconds = time.perf_counter() - start
-    fitted.policy.save(out)
+    fitted.recommender.save(out)
     rows = fitted.learned + fitted.skipped
     echo(f"{log.name}: {fitted.learned:,} decisions learned, {fitted.skipped:,} skipped (no reward)")
     echo(f"{rows:,} rows in {seconds:.2f} s, {rows / seconds:,.0f} rows/s")

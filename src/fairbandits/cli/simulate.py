@@ -13,6 +13,7 @@ from fairbandits.cli.options import DataOption, OutOption
 from fairbandits.paper import figures
 from fairbandits.report import figure_style
 from fairbandits.simulate import Trace
+from fairbandits.views import plot_style
 from fairbandits.worlds import StudentsAndVideos
 
 
@@ -50,7 +51,7 @@ def simulate(
         rounds=rounds,
         arms=arms,
     )
-    figure_style.require_matplotlib()
+    plot_style.require_matplotlib()
     run.make_policy()  # raises for invalid parameters, before any data is loaded
     make_folder(out)
     title = ", ".join([run.policy.__name__, *(set_ or ())])

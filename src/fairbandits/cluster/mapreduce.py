@@ -85,7 +85,7 @@ def resumable_map_reduce(
     step : str
         The name of this step, in the checkpoint and in the progress bar.
     progress : bool
-        Whether to show a progress bar on a terminal: the finished parts, and the time left.
+        Whether to show a progress bar, on a terminal or in a notebook: the finished parts, and the time left.
     """
     states = _States(checkpoint, step)
     missing = [number for number in range(len(parts)) if number not in states]

@@ -6,9 +6,9 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from fairbandits.compare import figures, tables
+from fairbandits.compare import figures, notebook, tables
 from fairbandits.compare.policy_specs import DEFAULT, POLICIES, PolicySpec, parse_policies
 from fairbandits.compare.report import write_report
 from fairbandits.compare.subgroups import summarise_trace
@@ -18,13 +18,18 @@ from fairbandits.report import figure_style
 from fairbandits.report.data_source import check_same_source, load_and_describe_data
 from fairbandits.simulate import summarise_many
 from fairbandits.validation import check_integer, check_number
+from fairbandits.views import plot_style
+from fairbandits.views.short_repr import ShortRepr
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 #: The subgroup means of all seeds, by world and policy.
 Runs = dict[str, dict[str, Seeds]]
 
 
-@dataclass(frozen=True)
-class ComparisonResults:
+@dataclass(frozen=True, repr=False)
+class ComparisonResults(ShortRepr):
     """The results of a comparison, and the folder they were written to.
 
     Attributes
@@ -35,11 +40,32 @@ class ComparisonResults:
         The summary of each world.
     folder : Path
         The folder of `results.json`, `compare.csv`, `compare.md`, the figures and `report.html`.
+    tolerance : float
+        The tolerated reward gap.
     """
 
     data_source: str
     worlds: dict[str, WorldSummary]
     folder: Path
+    tolerance: float
+
+    def _repr_html_(self) -> str:
+        return notebook.comparison_html(self.worlds, self.data_source)
+
+    def plot(self, ax: Axes | None = None, *, world: str | None = None) -> Axes:
+        """Plot utility loss against reward gap in a world, with the oracle's frontier; return the axes.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, optional
+            The axes to draw on; by default those of a new figure.
+        world : str, optional
+            One of `worlds`; by default the first one.
+        """
+        name = next(iter(self.worlds)) if world is None else world
+        if name not in self.worlds:
+            raise ValueError(f"world must be one of {', '.join(self.worlds)}, got {world!r}")
+        return notebook.plot_world(self.worlds[name], name, self.tolerance, ax)
 
 
 def compare(
@@ -79,12 +105,12 @@ def compare(
     quick : bool
         Whether to run a tenth of the rounds only, to check that everything works.
     progress : bool
-        Whether to show a progress bar on a terminal.
+        Whether to show a progress bar, on a terminal or in a notebook.
     """
     names, specs = as_worlds(worlds), parse_policies(policies)
     check_integer("seeds", seeds, 1)
     check_number("tolerance", tolerance, 0, 1)
-    figure_style.require_matplotlib()
+    plot_style.require_matplotlib()
     data, description = load_and_describe_data(data)
     source = description["source"]
     out = Path(folder)
@@ -93,7 +119,7 @@ def compare(
     runs = _simulate(names, specs, seeds, {"data": data}, quick, source, execution)
 
     summaries = {name: summarise_world(WORLDS[name], runs[name], tolerance) for name in names}
-    results = ComparisonResults(source, summaries, out)
+    results = ComparisonResults(source, summaries, out, tolerance)
     titles = [spec.title for spec in specs]
     settings = {
         "worlds": list(names),
@@ -104,7 +130,7 @@ def compare(
         "quick": quick,
     }
     _write_tables(results, {"data": description, "settings": settings}, seeds)
-    paths = _write_figures(results, tolerance, seeds)
+    paths = _write_figures(results, seeds)
     write_report(out / "report.html", source, summaries, paths, settings)
     return results
 
@@ -141,14 +167,13 @@ def _write_tables(results: ComparisonResults, header: dict[str, Any], seeds: int
     (results.folder / "compare.md").write_text(markdown, encoding="utf-8")
 
 
-def _write_figures(results: ComparisonResults, tolerance: float, seeds: int) -> dict[str, Path]:
+def _write_figures(results: ComparisonResults, seeds: int) -> dict[str, Path]:
     """Draw the figure of every world, delete those of an earlier call, and return the paths."""
     folder = results.folder / "figures"
     for path in folder.glob("world_*.p[nd][gf]"):
         path.unlink()
+    settings = results.tolerance, results.data_source, seeds
     return {
-        name: figure_style.save_figure(
-            figures.world_figure(name, summary, tolerance, results.data_source, seeds), folder, f"world_{name}"
-        )
+        name: figure_style.save_figure(figures.world_figure(name, summary, *settings), folder, f"world_{name}")
         for name, summary in results.worlds.items()
     }

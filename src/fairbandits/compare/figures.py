@@ -12,13 +12,13 @@ from fairbandits.compare.subgroups import group_label
 from fairbandits.compare.suite import PART_TITLES
 from fairbandits.compare.summary import PolicySummary, Spread, WorldSummary
 from fairbandits.report import figure_style
+from fairbandits.views import plot_style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 WIDTH = 7.2  # inches: two columns of a paper
-_MARKERS = "osD^vP*X<>hpd"
 # A policy whose loss exceeds this many times the median is listed at the edge; as a point, it would compress the
 # scale of all others.
 _OUTLIER_FACTOR = 3.0
@@ -45,9 +45,8 @@ def world_figure(name: str, summary: WorldSummary, tolerance: float, data_source
     with figure_style.style_context():
         figure = figure_style.new_figure(WIDTH, 2.4 + 0.12 * len(summary.policies))
         trade_off, worst_off, regret = figure.subplots(1, 3, width_ratios=[1.5, 1, 1])
-        markers = {title: _marker(index) for index, title in enumerate(summary.policies)}
-        _draw_trade_off(trade_off, summary, markers, tolerance)
-        _draw_worst_off(worst_off, summary, markers)
+        draw_trade_off(trade_off, summary, tolerance)
+        _draw_worst_off(worst_off, summary)
         _draw_regret(regret, summary)
         spread = f"mean ± sd of {seeds} seeds" if seeds > 1 else "one seed"
         remark = f"{name}: {PART_TITLES[summary.world.measured]}, {spread}; filled: on or near the measured front"
@@ -56,17 +55,24 @@ def world_figure(name: str, summary: WorldSummary, tolerance: float, data_source
 
 
 def _marker(index: int) -> dict[str, Any]:
-    return {"color": figure_style.line_style(index)[0], "marker": _MARKERS[index % len(_MARKERS)]}
+    markers = plot_style.MARKERS
+    return {"color": plot_style.line_style(index)[0], "marker": markers[index % len(markers)]}
 
 
-def _draw_trade_off(ax: Axes, summary: WorldSummary, markers: dict[str, Any], tolerance: float) -> None:
+def _policy_markers(summary: WorldSummary) -> dict[str, dict[str, Any]]:
+    return {title: _marker(index) for index, title in enumerate(summary.policies)}
+
+
+def draw_trade_off(ax: Axes, summary: WorldSummary, tolerance: float) -> dict[str, Any]:
+    """Draw the utility loss of each policy against its reward gap; return the points by policy."""
+    markers, points = _policy_markers(summary), {}
     metrics = {title: policy.metrics for title, policy in summary.policies.items()}
     limit = _OUTLIER_FACTOR * float(np.median([values["utility_loss"][0] for values in metrics.values()])) + 0.01
     outliers = {title: values for title, values in metrics.items() if values["utility_loss"][0] > limit}
     tops, rights = [max((loss for _, loss in summary.frontier), default=0.0)], [2 * tolerance]
     for title in (title for title in metrics if title not in outliers):
         (loss, loss_sd), (gap, gap_sd) = metrics[title]["utility_loss"], metrics[title]["reward_gap"]
-        _draw_point(ax, (gap, gap_sd), (loss, loss_sd), summary.policies[title], markers[title])
+        points[title] = _draw_point(ax, (gap, gap_sd), (loss, loss_sd), summary.policies[title], markers[title])
         tops.append(loss + (loss_sd or 0.0))
         rights.append(gap + (gap_sd or 0.0))
     # Leave space at the top for the list of outliers.
@@ -79,17 +85,20 @@ def _draw_trade_off(ax: Axes, summary: WorldSummary, markers: dict[str, Any], to
     ax.set_ylim(-0.03 * top, top)
     ax.set_xlabel("reward gap")
     ax.set_ylabel("utility loss")
+    return points
 
 
-def _draw_point(ax: Axes, x: Spread, y: Spread, policy: PolicySummary, marker: dict[str, Any]) -> None:
+def _draw_point(ax: Axes, x: Spread, y: Spread, policy: PolicySummary, marker: dict[str, Any]) -> Any:
     """Draw a policy, filled if it is on or near the front."""
-    face = "white" if policy.front == "off" else marker["color"]
+    face = ax.get_facecolor() if policy.front == "off" else marker["color"]
     bars: dict[str, Any] = {"xerr": x[1] or 0.0, "yerr": y[1] or 0.0}
-    ax.errorbar(x[0], y[0], **bars, linestyle="", elinewidth=0.7, markersize=5, mfc=face, **marker)
+    return ax.errorbar(x[0], y[0], **bars, linestyle="", elinewidth=0.7, markersize=5, mfc=face, **marker)
 
 
 def _annotate(ax: Axes, text: str, point: tuple[float, float], va: str) -> None:
-    ax.annotate(text, point, fontsize=6.5, color="0.3", va=va, xytext=(3, 0), textcoords="offset points")
+    ax.annotate(
+        text, point, fontsize="small", color=plot_style.GREY, va=va, xytext=(3, 0), textcoords="offset points"
+    )
 
 
 def _draw_frontier(ax: Axes, summary: WorldSummary, right: float) -> None:
@@ -99,8 +108,8 @@ def _draw_frontier(ax: Axes, summary: WorldSummary, right: float) -> None:
     gaps, losses = (list(values) for values in zip(*summary.frontier, strict=True))
     # Beyond the last tolerance the loss stays the same.
     line = [*gaps, max(right, gaps[-1])], [*losses, losses[-1]]
-    ax.plot(*line, color="black", linewidth=1.4, zorder=1)
-    ax.fill_between(*line, -1.0, color="0.9", zorder=0, linewidth=0)
+    ax.plot(*line, color=plot_style.ink(), linewidth=1.4, zorder=1)
+    ax.fill_between(*line, -1.0, color=plot_style.GREY, alpha=0.2, zorder=0, linewidth=0)
     _annotate(ax, "oracle", (gaps[0], losses[0]), va="bottom")
 
 
@@ -111,7 +120,7 @@ def _list_outliers(ax: Axes, outliers: dict[str, Any], top: float, right: float)
         for title, values in outliers.items()
     )
     text = "\n".join(["", *lines])  # the first line is taken by the label of the tolerance
-    ax.text(right, top, text, fontsize=6, ha="right", va="top", color="0.3")
+    ax.text(right, top, text, fontsize="small", ha="right", va="top", color=plot_style.GREY)
 
 
 def _set_policy_axis(ax: Axes, titles: Sequence[str], labelled: bool) -> None:
@@ -122,7 +131,8 @@ def _set_policy_axis(ax: Axes, titles: Sequence[str], labelled: bool) -> None:
         ax.axhline(row, color="0.92", linewidth=0.6, zorder=0)
 
 
-def _draw_worst_off(ax: Axes, summary: WorldSummary, markers: dict[str, Any]) -> None:
+def _draw_worst_off(ax: Axes, summary: WorldSummary) -> None:
+    markers = _policy_markers(summary)
     for row, (title, policy) in enumerate(summary.policies.items()):
         _draw_point(ax, policy.metrics["worst_off_reward"], (row, None), policy, markers[title])
     if summary.oracle:

@@ -21,13 +21,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from fairbandits.compare.subgroups import Floats, Group, SubgroupMeans, reward_gap
+from fairbandits.views.short_repr import ShortRepr
 
 #: The number of tolerances at which the frontier is computed.
 FRONTIER_POINTS = 25
 
 
-@dataclass(frozen=True)
-class Optimum:
+@dataclass(frozen=True, repr=False)
+class Optimum(ShortRepr):
     """The rewards of the oracle.
 
     Attributes

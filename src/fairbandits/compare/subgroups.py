@@ -15,19 +15,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairbandits.compare.suite import PART_TITLES
-from fairbandits.fairness.groups import DEFAULT_ATTRIBUTE
+from fairbandits.fairness import metrics, notebook
 from fairbandits.simulate import Trace
+from fairbandits.views.short_repr import ShortRepr
 
 Floats = NDArray[np.float64]
 #: An attribute and one of its values.
 Group = tuple[str, Any]
 
-#: The smallest share of rounds for a group to be assessed; the means of smaller groups are mostly noise.
-MIN_SHARE = 1 / 80
 
-
-@dataclass(frozen=True, eq=False)
-class SubgroupMeans:
+@dataclass(frozen=True, eq=False, repr=False)
+class SubgroupMeans(ShortRepr):
     """The number of rounds and the mean rewards of each subgroup.
 
     Attributes
@@ -98,8 +96,11 @@ def assessed_groups(seeds: Sequence[SubgroupMeans]) -> dict[Group, float]:
     for means in seeds:
         for group, count in means.rounds_by_group().items():
             rounds[group] = rounds.get(group, 0.0) + count / len(seeds)
-    enough = MIN_SHARE * sum(means.count.sum() for means in seeds) / len(seeds)
-    return {group: rounds[group] for group in sorted(rounds, key=str) if rounds[group] >= enough}
+    by_attribute: dict[str, dict[Group, float]] = {}
+    for group, n in rounds.items():
+        by_attribute.setdefault(group[0], {})[group] = n
+    assessed = {group for peers in by_attribute.values() for group in metrics.assessed_groups(peers)}
+    return {group: rounds[group] for group in sorted(assessed, key=str)}
 
 
 def reward_gap(means: Mapping[Group, float]) -> float:
@@ -124,5 +125,4 @@ def group_label(group: Group) -> str:
     >>> group_label(("sex", "female")), group_label(("group", "female"))
     ('sex female', 'female')
     """
-    attribute, value = group
-    return str(value) if attribute == DEFAULT_ATTRIBUTE else f"{attribute} {value}"
+    return notebook.group_label(*group)

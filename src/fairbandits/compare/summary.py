@@ -13,6 +13,7 @@ from fairbandits.compare.policy_specs import BASELINE
 from fairbandits.compare.subgroups import Group, SubgroupMeans, assessed_groups, group_label, reward_gap
 from fairbandits.compare.suite import LAST_FIFTH, SuiteWorld
 from fairbandits.report.number_formats import mean_and_sd
+from fairbandits.views.short_repr import ShortRepr
 
 #: A policy is near the front if no policy dominates it by more than this, in loss or in gap.
 NEAR = 0.002
@@ -25,8 +26,8 @@ Seeds = Sequence[Mapping[Fraction, SubgroupMeans]]
 Spread = tuple[float, float | None]
 
 
-@dataclass(frozen=True)
-class PolicySummary:
+@dataclass(frozen=True, repr=False)
+class PolicySummary(ShortRepr):
     """The results of a policy in a world.
 
     Attributes
@@ -46,8 +47,8 @@ class PolicySummary:
     worst_off_note: str
 
 
-@dataclass(frozen=True)
-class WorldSummary:
+@dataclass(frozen=True, repr=False)
+class WorldSummary(ShortRepr):
     """The results of all policies in a world.
 
     Attributes
@@ -78,6 +79,11 @@ class WorldSummary:
     oracle: dict[Group, float] | None
     oracle_reward: float | None
     frontier: list[tuple[float, float]]
+
+    def _repr_html_(self) -> str:
+        from fairbandits.compare.notebook import world_html  # noqa: PLC0415 - imports this module
+
+        return world_html(self)
 
 
 def summarise_world(world: SuiteWorld, runs: Mapping[str, Seeds], tolerance: float) -> WorldSummary:
@@ -124,7 +130,7 @@ def _metric_values(
             "utility_loss": means.overall_mean(means.best - means.mean),
             "reward_gap": reward_gap(rewards),
             "late_gap": reward_gap(late.group_means(late.mean, groups)),
-            "worst_off_reward": min(rewards.values(), default=means.overall_mean(means.mean)),
+            "worst_off_reward": min(rewards.values(), default=float("nan")),
             "reward": means.overall_mean(means.mean),
         }
         if oracle is not None:

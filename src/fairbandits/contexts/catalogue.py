@@ -14,10 +14,13 @@ from scipy import sparse
 from fairbandits.arms import ArmId, as_arms
 from fairbandits.categorical import Categorical
 from fairbandits.contexts.matches import Matches, SharedParts
+from fairbandits.contexts.named_matrix import as_named_matrix
+from fairbandits.contexts.notebook import arms_html
 from fairbandits.contexts.offer import Offer
 from fairbandits.models.kernels.layouts import SplitRows
 from fairbandits.models.kernels.split_rows import count_unusable
 from fairbandits.models.rows import DenseRows, SparseRows, as_floats, checked_csr, refuse_unusable
+from fairbandits.views.text import counted
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -37,12 +40,12 @@ class Catalogue:
 
     Parameters
     ----------
-    features : array-like or scipy sparse, shape (n_arms, n_arm_features)
+    features : array-like, data frame or scipy sparse, shape (n_arms, n_arm_features)
         The features of each arm.
     n_user_features : int
         Number of features of a user.
     arms : sequence of str or int, optional
-        The ids of the arms; 0..n-1 by default.
+        The ids of the arms; by default those in the index of `features`, or 0..n-1.
     matches : mapping of str to sequence, optional
         For each way to match, by name, the value of every arm, such as the sex of each video's speaker.
 
@@ -71,6 +74,9 @@ class Catalogue:
         arms: Sequence[ArmId] | None = None,
         matches: Mapping[str, Sequence[Any]] | None = None,
     ) -> None:
+        named = as_named_matrix(features, "features")
+        if named is not None:
+            features, arms = named.values, named.arms_or(arms, "features")
         matrix = _as_csr(features)
         n_arms, n_features = matrix.shape
         if not n_arms:
@@ -97,7 +103,13 @@ class Catalogue:
         return len(self.arms)
 
     def __repr__(self) -> str:
-        return f"<Catalogue of {len(self)} arm(s) with contexts {self.width} wide>"
+        return f"<Catalogue of {counted(len(self), 'arm')} with contexts {self.width} wide>"
+
+    def _repr_html_(self) -> str:
+        n_matches = len(self._matches)
+        n_arm_features = self.width - self.n_user_features - n_matches
+        values = {"user features": self.n_user_features, "arm features": n_arm_features, "matches": n_matches}
+        return arms_html("Catalogue", self.arms, values)
 
     def offer(
         self, user: Any, matching: Mapping[str, Any] | None = None, arms: Sequence[ArmId] | None = None
@@ -178,7 +190,7 @@ class Catalogue:
             ids = as_arms(arms)
             if not ids:
                 raise ValueError("arms must have at least one arm, got none")
-            places = self._places(ids)
+            places = self.places(ids)
             which, bounds = which.take(places, axis=1), bounds.take(places, axis=0)
         parts = SplitRows(starts, columns, values, found, which, bounds, self._columns, self._values)
         rows = SparseRows(n_users, len(ids), self.width, parts)
@@ -193,7 +205,8 @@ class Catalogue:
     def _place(self) -> dict[ArmId, int]:
         return {arm: place for place, arm in enumerate(self.arms)}
 
-    def _places(self, ids: Sequence[ArmId]) -> Ints:
+    def places(self, ids: Sequence[ArmId]) -> Ints:
+        """Return the indices of arms in the catalogue."""
         try:
             return np.array([self._place[arm] for arm in ids], np.int64)
         except KeyError:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from types import NoneType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,8 +12,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from fairbandits.categorical import Categorical
-from fairbandits.fairness.groups import is_missing
 from fairbandits.jit import helper, kernel
+from fairbandits.labels import as_label, is_listed, is_missing, labels_of
 from fairbandits.models.kernels.layouts import FIRST_SHARED, N_SHARED, PATTERN, ZERO
 from fairbandits.models.kernels.split_rows import LARGEST
 
@@ -21,6 +22,8 @@ Ints = NDArray[np.int64]
 
 # The code of a user who matches no arm, and of an arm that no user matches.
 _USER_WITHOUT, _ARM_WITHOUT = -1, -2
+# Types of values that need no conversion to labels.
+_LABELS = frozenset({str, int, NoneType})
 
 
 class SharedParts(NamedTuple):
@@ -71,11 +74,10 @@ class Matches:
         for way, (name, given) in enumerate(values.items()):
             of_arms = _as_list(f"matches[{name!r}]", given, n_arms, "arm")
             codes = self._codes[name] = {}
-            _coded(f"matches[{name!r}]", of_arms, codes, _ARM_WITHOUT)  # raises for unhashable values
             for value in of_arms:
-                if not is_missing(value):
+                if value is not None:
                     codes.setdefault(value, len(codes))
-            self._of_arm[way] = _coded(f"matches[{name!r}]", of_arms, codes, _ARM_WITHOUT)
+            self._of_arm[way] = [codes.get(value, _ARM_WITHOUT) for value in of_arms]
         self._first_column = first_column
         # Combinations of values are numbered as users show them.
         self._combinations: dict[tuple[int, ...], int] = {}
@@ -101,10 +103,9 @@ class Matches:
     def combination(self, matching: Mapping[str, Any] | None) -> int:
         """Return the number of one user's combination of values."""
         given = self._checked(matching)
-        try:
-            key = tuple([codes.get(given.get(name), _USER_WITHOUT) for name, codes in self._codes.items()])
-        except TypeError:
-            raise ValueError(f"matching must have strings or numbers as values, got {matching!r}") from None
+        if not _LABELS.issuperset(map(type, given.values())):
+            given = {name: _value(name, value) for name, value in given.items()}
+        key = tuple([codes.get(given.get(name), _USER_WITHOUT) for name, codes in self._codes.items()])
         return self._number_of(key)
 
     def combinations(self, matching: Mapping[str, Sequence[Any]] | None, n_users: int) -> Ints:
@@ -116,7 +117,7 @@ class Matches:
         for name, codes in self._codes.items():
             if name in given:
                 values = _as_list(f"matching[{name!r}]", given[name], n_users, "user")
-                codes_of_users.append(_coded(f"matching[{name!r}]", values, codes, _USER_WITHOUT))
+                codes_of_users.append([codes.get(value, _USER_WITHOUT) for value in values])
             else:
                 codes_of_users.append([_USER_WITHOUT] * n_users)
         return np.array([self._number_of(key) for key in zip(*codes_of_users, strict=True)], np.int64)
@@ -189,17 +190,16 @@ class Matches:
 
 
 def _as_list(name: str, values: Any, n: int, whose: str) -> list[Any]:
-    listed = [] if isinstance(values, str) or not isinstance(values, Iterable) else list(values)
+    listed = labels_of(values, name) if is_listed(values) else []
     if len(listed) != n:
         raise ValueError(f"{name} must have one value for each of {n} {whose}(s), got {values!r}")
     return listed
 
 
-def _coded(name: str, values: list[Any], codes: dict[Any, int], unknown: int) -> list[int]:
-    try:
-        return [codes.get(value, unknown) for value in values]
-    except TypeError:
-        raise ValueError(f"{name} must have strings or numbers as values, got {values!r}") from None
+def _value(name: str, value: Any) -> Any:
+    if is_missing(value):
+        return None
+    return as_label(value, f"matching[{name!r}] must be a string or an integer", ", and give None for no match")
 
 
 @kernel()

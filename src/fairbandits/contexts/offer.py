@@ -10,7 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairbandits.arms import ArmId
+from fairbandits.contexts.notebook import arms_html
 from fairbandits.models import Rows
+from fairbandits.views.text import counted
 
 
 @dataclass(slots=True, eq=False)
@@ -31,8 +33,13 @@ class Offer:
     rows: Rows
 
     def __repr__(self) -> str:
-        users = "1 user" if self.rows.n_users == 1 else f"{self.rows.n_users:,} users"
-        return f"<Offer of {len(self.arms):,} arm(s), {self.rows.width} features, to {users}>"
+        return f"<Offer of {counted(len(self.arms), 'arm')}, {self.rows.width} features, to {self._users()}>"
+
+    def _repr_html_(self) -> str:
+        return arms_html(f"Offer to {self._users()}", self.arms, {"features": self.rows.width})
+
+    def _users(self) -> str:
+        return counted(self.rows.n_users, "user")
 
     @property
     def shape(self) -> tuple[int, int]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from fairbandits.fairness.groups import GroupValue
+from fairbandits.views.text import shorten_name
 
 
 class Gap(float):
@@ -57,6 +58,11 @@ class Gap(float):
         fields = ", ".join(f"{name}={_short(getattr(self, name))}" for name in self._FIELDS)
         return f"Gap({_short(float(self))}, {fields})"
 
+    def _repr_html_(self) -> str:
+        from fairbandits.fairness.notebook import gap_html  # noqa: PLC0415 - imports this class
+
+        return gap_html(self)
+
 
 @dataclass(frozen=True, slots=True)
 class GroupSummary:
@@ -75,6 +81,11 @@ class GroupSummary:
         rewards = f"{self.count:,} reward{'' if self.count == 1 else 's'}"
         interval = f"{self.confidence:.0%} CI {self.low:.3f} to {self.high:.3f}"
         return f"{self.attribute} {self.group}: mean {self.mean:.3f} ({interval}), {rewards}"
+
+    def _repr_html_(self) -> str:
+        from fairbandits.fairness.notebook import summary_html  # noqa: PLC0415 - imports this class
+
+        return summary_html(self)
 
 
 Extremes = tuple[GroupSummary, GroupSummary, list[GroupSummary]]
@@ -143,4 +154,6 @@ def _divide(part: float, whole: float) -> float:
 
 
 def _short(value: Any) -> str:
-    return f"{value:.6g}" if isinstance(value, float) else repr(value)
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    return repr(shorten_name(value, 40) if isinstance(value, str) else value)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,8 +14,14 @@ from fairbandits.categorical import Categorical
 from fairbandits.fairness.gaps import Gap, GroupSummary, extremes, gap_between, lowest_ratio, no_gap, widest_gap
 from fairbandits.fairness.groups import Group, GroupKey, GroupValue, as_group
 from fairbandits.fairness.moments import Moments, add_reward
+from fairbandits.fairness.notebook import groups_html, plot_groups
+from fairbandits.locks import SharedLock, hold
 from fairbandits.parameters import LARGEST
 from fairbandits.statistics.confidence_sequence import confidence_radius
+from fairbandits.views.text import counted
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 Floats = NDArray[np.float64]
 
@@ -27,8 +33,9 @@ class GroupRewards:
     Users of unknown group are left out.
 
     Gaps come with anytime-valid confidence intervals (`fairbandits.statistics.confidence_sequence`), simultaneous
-    over the groups that are compared. They cost about a millisecond. The attributes below are plain arrays, and
-    cost nothing.
+    over the groups that are compared. They take several times as long as a choice. The attributes below are plain
+    arrays and cost nothing, `mean_of` costs as much as an attribute, and `gap(confidence=None)` has no interval.
+    While other threads learn, the entries of the arrays may be of different moments.
 
     Parameters
     ----------
@@ -36,6 +43,9 @@ class GroupRewards:
         The lowest and the highest possible reward. A group without rewards has the lowest as its mean.
     arms : ArmIndex, optional
         The numbers of the arms, where a policy keeps them.
+    lock : SharedLock, optional
+        The lock of the policy that the record belongs to; by default one of its own. Threads may add to a record
+        and read it; whoever calls `record`, `record_slate` or `record_many` holds the lock.
 
     Attributes
     ----------
@@ -59,7 +69,13 @@ class GroupRewards:
     group male: mean 0.900 (95% CI 0.000 to 1.000), 1 reward
     """
 
-    def __init__(self, reward_range: tuple[float, float] = (0.0, 1.0), arms: ArmIndex | None = None) -> None:
+    def __init__(
+        self,
+        reward_range: tuple[float, float] = (0.0, 1.0),
+        arms: ArmIndex | None = None,
+        lock: SharedLock | None = None,
+    ) -> None:
+        self._lock = SharedLock() if lock is None else lock
         self.reward_range = as_range(reward_range)
         self._arms = ArmIndex() if arms is None else arms
         self._number: dict[str, dict[GroupValue, int]] = {}
@@ -85,8 +101,9 @@ class GroupRewards:
 
     def add(self, reward: float, group: Group, arm: ArmId | None = None) -> None:
         """Record one reward."""
-        value, key = as_reward(reward, self.reward_range), as_group(group)
-        self.record(value, key, -1 if arm is None else self._arms.claim(as_arm(arm)))
+        with self._lock:
+            value, key = as_reward(reward, self.reward_range), as_group(group)
+            self.record(value, key, -1 if arm is None else self._arms.claim(as_arm(arm)))
 
     def record(self, reward: float, key: GroupKey, arm: int) -> None:
         """Record one reward that has been checked, by the number of its arm; -1 stands for no arm."""
@@ -135,12 +152,14 @@ class GroupRewards:
 
         Intervals start anew as well: each period between two restarts may fail with its own 5%.
         """
-        self._before = self._before + self.counts
-        self._totals.clear(...)
+        with self._lock:
+            self._before = self._before + self.counts
+            self._totals.clear(...)
 
     def forget_arm(self, arm: int) -> None:
         """Drop what an arm gave each group; the groups' totals stay."""
-        self._by_arm.clear((slice(None), arm))
+        with self._lock:
+            self._by_arm.clear((slice(None), arm))
 
     def merge(self, other: GroupRewards) -> None:
         """Add another record."""
@@ -149,34 +168,58 @@ class GroupRewards:
                 f"records must have the same reward_range to merge, got {self.reward_range} and "
                 f"{other.reward_range}"
             )
-        theirs = np.fromiter(other._arms.rows.values(), np.int64, len(other._arms))
-        ours = np.fromiter((self._arms.claim(arm) for arm in other._arms.rows), np.int64, len(other._arms))
-        self._add_arms(1 + int(ours.max(initial=-1)))
-        for row, (attribute, value) in enumerate(other._names):
-            number = self._claim(attribute, value)
-            self._totals.merge_cell(number, 0, *other._totals.cell(row, 0))
-            self._by_arm.merge_row(number, ours, *other._by_arm.row(row, theirs))
-            self._before[number] += other._before[row]
+        with hold(self._lock, other._lock):
+            theirs = np.fromiter(other._arms.rows.values(), np.int64, len(other._arms))
+            ours = np.fromiter((self._arms.claim(arm) for arm in other._arms.rows), np.int64, len(other._arms))
+            self._add_arms(1 + int(ours.max(initial=-1)))
+            for row, (attribute, value) in enumerate(other._names):
+                number = self._claim(attribute, value)
+                self._totals.merge_cell(number, 0, *other._totals.cell(row, 0))
+                self._by_arm.merge_row(number, ours, *other._by_arm.row(row, theirs))
+                self._before[number] += other._before[row]
 
     # -- reading ---------------------------------------------------------------------------------------
 
     @property
     def attributes(self) -> dict[str, tuple[GroupValue, ...]]:
         """The groups seen so far, by attribute, in the order of their first reward."""
-        return {attribute: tuple(values) for attribute, values in self._number.items()}
+        with self._lock:
+            return {attribute: tuple(values) for attribute, values in self._number.items()}
 
     def summaries(self, attribute: str | None = None, confidence: float = 0.95) -> list[GroupSummary]:
         """Return every group's count, mean, variance and confidence interval; the intervals are simultaneous."""
-        numbers = self._numbers(attribute)
-        radius = self._radius(self._totals, numbers, 0, confidence)
+        with self._lock:
+            named = [(self._names[number], self._totals.cell(number, 0)) for number in self._numbers(attribute)]
+        # Intervals take long, and other threads can learn meanwhile.
+        radius = self._radius([cell for _, cell in named], confidence)
         low, high = self.reward_range
         summaries = []
-        for number, r in zip(numbers, radius, strict=True):
-            count, mean, m2 = self._totals.cell(number, 0)
+        for (name, (count, mean, m2)), r in zip(named, radius, strict=True):
             variance = m2 / (count - 1.0) if count > 1.0 else math.nan
             bounds = (max(low, mean - float(r)), min(high, mean + float(r))) if count else (low, high)
-            summaries.append(GroupSummary(*self._names[number], int(count), mean, variance, *bounds, confidence))
+            summaries.append(GroupSummary(*name, int(count), mean, variance, *bounds, confidence))
         return summaries
+
+    def __repr__(self) -> str:
+        n_groups, n_attributes = len(self._names), len(self._number)
+        return f"<GroupRewards: {counted(n_groups, 'group')}, {counted(n_attributes, 'attribute')}>"
+
+    def _repr_html_(self) -> str:
+        return groups_html(self)
+
+    def plot(self, ax: Axes | None = None, *, attribute: str | None = None, confidence: float = 0.95) -> Axes:
+        """Plot the mean reward of each group with its confidence interval, and the gap; return the axes.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, optional
+            The axes to draw on; by default those of a new figure.
+        attribute : str, optional
+            The attribute whose groups to plot; by default all.
+        confidence : float
+            The confidence level of the intervals, which are anytime-valid.
+        """
+        return plot_groups(self, ax, attribute, confidence)
 
     def __str__(self) -> str:
         """Return one line per group, the worst-off group of each attribute first."""
@@ -188,7 +231,22 @@ class GroupRewards:
         served = [s for s in self.summaries(attribute, confidence) if s.count]
         return min(served, key=lambda s: s.mean, default=None)
 
-    def gap(self, attribute: str | None = None, confidence: float = 0.95) -> Gap:
+    def mean_of(self, attribute: str, value: GroupValue) -> float:
+        """Return the mean reward of a group, its entry of `means`; cheap enough for every round.
+
+        A group without rewards has the lowest possible one as its mean.
+
+        Examples
+        --------
+        >>> groups = GroupRewards()
+        >>> groups.add(0.5, {"sex": "female"})
+        >>> groups.mean_of("sex", "female"), groups.mean_of("sex", "male")
+        (0.5, 0.0)
+        """
+        number = self._number.get(attribute, {}).get(value)
+        return self.reward_range[0] if number is None else self.means.item(number)
+
+    def gap(self, attribute: str | None = None, confidence: float | None = 0.95) -> Gap:
         """Return the reward gap: the highest mean reward of a group minus the lowest.
 
         This is the difference in mean reward, i.e. demographic parity of rewards.
@@ -197,10 +255,47 @@ class GroupRewards:
         ----------
         attribute : str, optional
             The attribute whose groups to compare; by default the one with the widest gap.
-        confidence : float
-            The confidence level of the interval, which is anytime-valid.
+        confidence : float or None
+            The confidence level of the interval, which is anytime-valid. None computes no interval, which is much
+            faster; `low`, `high` and `confidence` of the gap are then NaN.
+
+        Examples
+        --------
+        >>> groups = GroupRewards()
+        >>> groups.add(0.5, "female")
+        >>> groups.add(0.75, "male")
+        >>> groups.gap(confidence=None)
+        Gap(0.25, low=nan, high=nan, confidence=nan, attribute='group', advantaged='male', disadvantaged='female')
         """
+        if confidence is None:
+            return self._gap_alone(attribute)
         return widest_gap(extremes(self.summaries(attribute, confidence)), self._span, confidence)
+
+    def _gap_alone(self, attribute: str | None) -> Gap:
+        """Return the widest gap without its interval."""
+        if attribute is not None:
+            self._numbers(attribute)  # raises for an unknown one
+        means, counts = self.means.tolist(), self.counts.tolist()
+        widest = -1.0
+        extreme: tuple[str, GroupValue | None, GroupValue | None] = ("", None, None)
+        for name, numbers in self._number.items():
+            served = [(means[n], -n, value) for value, n in numbers.items() if counts[n]]
+            if len(served) < 2 or attribute not in {None, name}:
+                continue
+            # Of groups with equal means the first is the highest and the last the lowest, as in `extremes`.
+            best, worst = max(served), min(served)
+            if best[0] - worst[0] > widest:
+                widest, extreme = best[0] - worst[0], (name, best[2], worst[2])
+        found, advantaged, disadvantaged = extreme
+        return Gap(
+            max(widest, 0.0),
+            low=math.nan,
+            high=math.nan,
+            confidence=math.nan,
+            attribute=found,
+            advantaged=advantaged,
+            disadvantaged=disadvantaged,
+        )
 
     def ratio(self, attribute: str | None = None, confidence: float = 0.95) -> Gap:
         """Return the lowest mean reward of a group divided by the highest; 1 is equal."""
@@ -215,59 +310,66 @@ class GroupRewards:
         lowest possible reward, as in the paper; the interval then shows that nothing is known. The interval is for
         this one arm: of a hundred arms, five may be wrong.
         """
-        if arm not in self._arms:
-            raise ValueError(f"arm must be one of the {len(self._arms)} arms with rewards, got {arm!r}")
-        low, high = self.reward_range
-        found = extremes(self.summaries(attribute, confidence))
-        if not found:
-            return no_gap(0.0, low - high, high - low, confidence)
-        best, worst, _ = max(found, key=lambda pair: pair[0].mean - pair[1].mean)
-        at = self._arms.rows[arm]
-        # Any two groups of the attribute might have been the extremes, so all of them count.
-        numbers = self._numbers(best.attribute)
-        radius = dict(zip(numbers, self._radius(self._by_arm, numbers, at, confidence).tolist(), strict=True))
-        pair = [self._number[s.attribute][s.group] for s in (best, worst)]
-        (n_best, mean_best, _), (n_worst, mean_worst, _) = (self._by_arm.cell(n, at) for n in pair)
-        bias = mean_best - mean_worst
-        reach = sum(radius[n] for n in pair) if n_best and n_worst else 2.0 * (high - low)
-        return gap_between(bias, max(low - high, bias - reach), min(high - low, bias + reach), best, worst)
+        with self._lock:
+            if arm not in self._arms:
+                raise ValueError(f"arm must be one of the {len(self._arms)} arms with rewards, got {arm!r}")
+            low, high = self.reward_range
+            found = extremes(self.summaries(attribute, confidence))
+            if not found:
+                return no_gap(0.0, low - high, high - low, confidence)
+            best, worst, _ = max(found, key=lambda pair: pair[0].mean - pair[1].mean)
+            at = self._arms.rows[arm]
+            # Any two groups of the attribute might have been the extremes, so all of them count.
+            numbers = self._numbers(best.attribute)
+            cells = {number: self._by_arm.cell(number, at) for number in numbers}
+            radius = dict(zip(cells, self._radius(list(cells.values()), confidence).tolist(), strict=True))
+            pair = [self._number[s.attribute][s.group] for s in (best, worst)]
+            (n_best, mean_best, _), (n_worst, mean_worst, _) = (cells[number] for number in pair)
+            bias = mean_best - mean_worst
+            reach = sum(radius[n] for n in pair) if n_best and n_worst else 2.0 * (high - low)
+            return gap_between(bias, max(low - high, bias - reach), min(high - low, bias + reach), best, worst)
 
     def rounds_of(self, attribute: str, value: GroupValue) -> float:
         """Return the number of rewards of a group, restarts or not."""
-        number = self._number.get(attribute, {}).get(value)
-        return 0.0 if number is None else float(self._before[number] + self.counts[number])
+        with self._lock:
+            number = self._number.get(attribute, {}).get(value)
+            return 0.0 if number is None else float(self._before[number] + self.counts[number])
 
     def numbers_of(self, key: GroupKey) -> list[int]:
         """Return the numbers of those of a user's groups that have received a reward."""
-        found = (self._number.get(attribute, {}).get(value) for attribute, value in key)
-        return [number for number in found if number is not None]
+        with self._lock:
+            found = (self._number.get(attribute, {}).get(value) for attribute, value in key)
+            return [number for number in found if number is not None]
 
     # -- state -----------------------------------------------------------------------------------------
 
     def to_json(self) -> list[list[Any]]:
         """Return the names of the groups."""
-        return [list(name) for name in self._names]
+        with self._lock:
+            return [list(name) for name in self._names]
 
     def arrays(self) -> dict[str, Floats]:
         """Return the numbers as arrays."""
-        tables = {
-            f"{name}.{part}": array
-            for name, table in (("totals", self._totals), ("by_arm", self._by_arm))
-            for part, array in table.arrays().items()
-        }
-        return {"before": self._before, **tables}
+        with self._lock:
+            tables = {
+                f"{name}.{part}": array
+                for name, table in (("totals", self._totals), ("by_arm", self._by_arm))
+                for part, array in table.arrays().items()
+            }
+            return {"before": self._before, **tables}
 
     def restore(self, names: list[list[Any]], arrays: dict[str, Any]) -> None:
         """Restore what `to_json` and `arrays` returned."""
-        for attribute, value in names:
-            self._claim(attribute, value)
-        for table, name, n_arms in ((self._totals, "totals", 1), (self._by_arm, "by_arm", self._arms.n_rows)):
-            parts = {part: arrays[f"{name}.{part}"] for part in Moments.PARTS}
-            table.restore(parts, len(self._names), n_arms)
-        if arrays["before"].shape != self._before.shape:
-            raise ValueError(f"before of the group rewards has shape {arrays['before'].shape}")
-        self._before = np.array(arrays["before"], float)
-        self._collect()
+        with self._lock:
+            for attribute, value in names:
+                self._claim(attribute, value)
+            for table, name, n_arms in ((self._totals, "totals", 1), (self._by_arm, "by_arm", self._arms.n_rows)):
+                parts = {part: arrays[f"{name}.{part}"] for part in Moments.PARTS}
+                table.restore(parts, len(self._names), n_arms)
+            if arrays["before"].shape != self._before.shape:
+                raise ValueError(f"before of the group rewards has shape {arrays['before'].shape}")
+            self._before = np.array(arrays["before"], float)
+            self._collect()
 
     @property
     def _span(self) -> float:
@@ -299,18 +401,15 @@ class GroupRewards:
             raise ValueError(f"attribute must be one of {list(self._number)}, got {attribute!r}")
         return list(self._number[attribute].values())
 
-    def _radius(self, table: Moments, numbers: list[int], arm: int, confidence: float) -> Floats:
+    def _radius(self, cells: Sequence[tuple[float, float, float]], confidence: float) -> Floats:
         """Return the half-widths of simultaneous confidence intervals for several cells.
 
         The k-th group to appear gets 1 / (k (k + 1)) of the error probability: that sums to at most the whole
         however many groups there will be, and no interval changes when another group appears.
         """
-        return np.array(
-            [
-                confidence_radius(count, m2, 1.0 - (1.0 - confidence) / (k * (k + 1)), self._span)
-                for k, (count, _, m2) in enumerate((table.cell(number, arm) for number in numbers), start=1)
-            ]
-        )
+        listed = np.array(cells).reshape(-1, 3)
+        k = np.arange(1, len(listed) + 1)
+        return confidence_radius(listed[:, 0], listed[:, 2], 1.0 - (1.0 - confidence) / (k * (k + 1)), self._span)
 
 
 def as_range(reward_range: Any, name: str = "reward_range") -> tuple[float, float]:

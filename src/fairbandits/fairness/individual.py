@@ -11,6 +11,8 @@ from fairbandits.fairness.gaps import Gap, no_gap
 from fairbandits.fairness.group_rewards import as_range
 from fairbandits.fairness.moments import Moments
 from fairbandits.statistics.confidence_sequence import confidence_radius
+from fairbandits.views import html
+from fairbandits.views.text import counted
 
 Floats = NDArray[np.float64]
 
@@ -111,12 +113,18 @@ class IndividualGaps:
         # The mean of the step: exact where the gaps in it are equal, as those of users without a gap are.
         return float(self._sums[step] / self._counts[step])
 
+    def __repr__(self) -> str:
+        return f"<IndividualGaps of {counted(self.count, 'user')}>"
+
+    def _repr_html_(self) -> str:
+        return html.card("Individual gaps", str(self))
+
     def __str__(self) -> str:
         if not self.count:
             return "no users yet"
         mean = self.mean()
         return (
-            f"{self.count:,} user{'' if self.count == 1 else 's'}: "
+            f"{counted(self.count, 'user')}: "
             f"mean gap {mean:.3f} ({mean.confidence:.0%} CI {mean.low:.3f} to {mean.high:.3f}), "
             f"median {self.quantile(0.5):.3f}, 90th percentile {self.quantile(0.9):.3f}, "
             f"largest {self.largest:.3f}"

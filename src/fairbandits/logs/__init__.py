@@ -2,7 +2,6 @@
 
 from fairbandits.categorical import Categorical, Label
 from fairbandits.logs.chunk import Chunk
-from fairbandits.logs.encoder import ContextEncoder
 from fairbandits.logs.errors import LogError
 from fairbandits.logs.fingerprint import Fingerprint
 from fairbandits.logs.fitting import FitResult, fit
@@ -16,7 +15,6 @@ __all__ = [
     "ArmTable",
     "Categorical",
     "Chunk",
-    "ContextEncoder",
     "Fingerprint",
     "FitResult",
     "Label",

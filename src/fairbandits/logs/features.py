@@ -6,23 +6,71 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from fairbandits.categorical import Categorical
-from fairbandits.logs.chunk import Floats
+from fairbandits.contexts import TableEncoder
+from fairbandits.contexts.column_encoders import CATEGORY, DATE, MissingValueError, RawColumn
+from fairbandits.contexts.column_encoders import NUMBER as NUMBERS
+from fairbandits.contexts.table_encoder import Features
+from fairbandits.contexts.table_statistics import STATISTICS, TableStatistics
 from fairbandits.logs.column_kinds import BOOLEAN, NULL, NUMBER, OTHER, TEXT, TIME
-from fairbandits.logs.encoder import ContextEncoder, Features
 from fairbandits.logs.errors import Location
 from fairbandits.logs.fragments import BATCH_ROWS, LogFragment
 from fairbandits.logs.labels import LabelEncoder
-from fairbandits.logs.validation import as_floats
+from fairbandits.logs.validation import as_floats, as_times
+
+Floats = NDArray[np.float64]
+
+# How columns of a log are encoded, by their kind; all others are numbers.
+_ENCODED_AS = {TEXT: CATEGORY, NULL: CATEGORY, TIME: DATE}
+# How columns are read for it; numbers as `number_kind` has them.
+_READ_AS = {CATEGORY: TEXT, DATE: TIME}
 
 
-class FeatureReader:
-    """Converts columns to features, and keeps the codes of categories consistent from one batch to the next.
+class ColumnReader:
+    """Reads columns of features from batches, and keeps the codes of categories consistent between them.
 
     Parameters
     ----------
-    encoder : ContextEncoder
+    encoded_as : mapping of str to str
+        The columns to read, and how each is encoded.
+    kinds : mapping
+        The kinds of all columns.
+
+    Attributes
+    ----------
+    kinds : dict
+        The columns to request from a fragment, and the kind to read each as.
+    """
+
+    def __init__(self, encoded_as: Mapping[str, str], kinds: Mapping[str, str]) -> None:
+        self._encoded_as = encoded_as
+        self.kinds = {
+            column: _READ_AS.get(kind) or number_kind(kinds[column]) for column, kind in encoded_as.items()
+        }
+        self._labels = {
+            column: LabelEncoder(column, is_text=True) for column, kind in encoded_as.items() if kind == CATEGORY
+        }
+
+    def read(self, columns: Mapping[str, Any], location: Location) -> dict[str, RawColumn]:
+        """Return the columns of a batch: categories as codes, numbers and dates in seconds as floats."""
+        found: dict[str, RawColumn] = {}
+        for name, kind in self._encoded_as.items():
+            if kind == CATEGORY:
+                found[name] = self._labels[name].encode(columns[name], location)
+            elif kind == DATE:
+                found[name] = _seconds(as_times(columns[name], name, location, is_date=True))
+            else:
+                found[name] = as_floats(columns[name], name, location)
+        return found
+
+
+class FeatureReader:
+    """Encodes the users of batches.
+
+    Parameters
+    ----------
+    encoder : TableEncoder
         The encoder.
     kinds : mapping
         The kinds of all columns.
@@ -33,40 +81,43 @@ class FeatureReader:
         The columns to request from a fragment, and the kind to read each as.
     """
 
-    def __init__(self, encoder: ContextEncoder, kinds: Mapping[str, str]) -> None:
+    def __init__(self, encoder: TableEncoder, kinds: Mapping[str, str]) -> None:
         self._encoder = encoder
-        self.kinds = {c: TEXT if c in encoder.categories else number_kind(kinds[c]) for c in encoder.columns}
-        self._labels = {column: LabelEncoder(column, is_text=True) for column in encoder.categories}
+        self._reader = ColumnReader({each.name: each.kind for each, _ in encoder.used}, kinds)
+        self.kinds = self._reader.kinds
 
     def read(self, columns: Mapping[str, Any], location: Location, n_rows: int) -> Features:
         """Return the features of the rows of a batch."""
-        found: dict[str, Categorical | Floats] = {}
-        for name in self._encoder.columns:
-            if name in self._labels:
-                found[name] = self._labels[name].encode(columns[name], location)
-                continue
-            numbers = found[name] = as_floats(columns[name], name, location)
-            if (missing := np.flatnonzero(np.isnan(numbers))).size:
-                raise location.error("numeric feature must not be empty; fill it in", name, missing[0])
-        return self._encoder.assemble(n_rows, found)
+        try:
+            return self._encoder.encode_columns(n_rows, self._reader.read(columns, location))
+        except MissingValueError as error:
+            raise location.error("numeric feature must not be empty; fill it in", error.name, error.row) from None
 
 
-def fit_encoder(
+def survey_features(
     fragments: Sequence[LogFragment], columns: Sequence[str], kinds: Mapping[str, str]
-) -> ContextEncoder:
-    """Return the encoder of some columns; all fragments are read for the categories of text columns."""
+) -> TableStatistics:
+    """Read some columns of all fragments, and return what an encoder needs to know of them."""
     for column in columns:
-        if kinds[column] in (TIME, OTHER):
+        if kinds[column] == OTHER:
             location = Location(fragments[0].file)
-            raise location.error(f"feature must be numbers or text, got {kinds[column]}", column)
-    labels = {column: LabelEncoder(column, is_text=True) for column in columns if kinds[column] in (TEXT, NULL)}
-    for fragment in fragments if labels else ():
-        for location, batch in fragment.batches(dict.fromkeys(labels, TEXT), BATCH_ROWS):
-            for name, array in zip(batch.schema.names, batch.columns, strict=True):
-                labels[name].encode(array, location)
-    return ContextEncoder(
-        tuple(columns), {name: tuple(sorted(map(str, encoder.labels))) for name, encoder in labels.items()}
-    )
+            raise location.error(f"feature must be numbers, text or dates, got {kinds[column]}", column)
+    encoded_as = {column: _ENCODED_AS.get(kinds[column], NUMBERS) for column in columns}
+    statistics = TableStatistics({column: STATISTICS[kind]() for column, kind in encoded_as.items()})
+    reader = ColumnReader(encoded_as, kinds)
+    for fragment in fragments if columns else ():
+        for location, batch in fragment.batches(reader.kinds, BATCH_ROWS):
+            found = dict(zip(batch.schema.names, batch.columns, strict=True))
+            statistics.add(reader.read(found, location))
+    return statistics
+
+
+def _seconds(times: NDArray[Any]) -> Floats:
+    if times.dtype.kind != "M":
+        return np.asarray(times, np.float64)
+    seconds: Floats = times.astype("datetime64[us]").astype(np.float64) / 1e6
+    seconds[np.isnat(times)] = np.nan
+    return seconds
 
 
 def number_kind(kind: str) -> str:

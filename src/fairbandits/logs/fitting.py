@@ -13,12 +13,14 @@ from numpy.typing import NDArray
 
 from fairbandits.categorical import Categorical
 from fairbandits.cluster import Cluster, connect, map_reduce
+from fairbandits.contexts import ContextEncoder, TableEncoder
+from fairbandits.contexts.context_encoder import encoder_in
 from fairbandits.logs.chunk import Chunk
-from fairbandits.logs.encoder import ContextEncoder
 from fairbandits.logs.errors import LogError
 from fairbandits.logs.log import Log
 from fairbandits.logs.offers import ArmTable, OfferBuilder
 from fairbandits.policies import Policy, SufficientStatistics
+from fairbandits.recommender import Recommender
 
 # The contexts of the chosen arms, the arms, their rewards, the users' groups.
 LoggedRows = tuple[Any, Categorical, NDArray[np.float64], Mapping[str, Categorical]]
@@ -31,12 +33,15 @@ class FitResult:
     Attributes
     ----------
     policy : Policy
-        The policy. Its `metadata` hold the encoders of users and arms; see `ContextEncoder.of`.
+        The policy. Its `metadata` hold the encoders of users and arms.
+    recommender : Recommender
+        The policy with these encoders and the arms, which decides for users given as rows.
     learned, skipped : int
         The number of decisions learned, and of those skipped because their reward is missing.
     """
 
     policy: Policy
+    recommender: Recommender
     learned: int
     skipped: int
 
@@ -72,13 +77,13 @@ def fit(log: Log, policy: Policy, *, table: ArmTable | None = None, cluster: Clu
     if cluster is not None and not policy.is_additive:
         raise ValueError(f"the order of rewards matters to {policy!r}; fit it without a cluster")
     before = policy.rounds_learned
-    known = ContextEncoder.of(policy) if before else None
-    if known is not None:
-        _check_compatible(log, policy, known, table)
+    fitted = encoder_in(policy.metadata) if before else None
+    known = None if fitted is None else _check_compatible(log, fitted, table)
     with connect(cluster) as client:
         split = cache(log.split)  # counting the rows of CSV files takes as long as reading them
         # A policy fitted before keeps its features; categories that are new since have none.
-        encoder = map_reduce(split, Log.encoder, or_, client) if known is None else known
+        known = known or log.given_encoder
+        encoder = map_reduce(split, Log.feature_statistics, or_, client).encoder() if known is None else known
         learner = _LogLearner(policy, None if table is None else OfferBuilder(table.arms, encoder.width, table))
         log = log.with_encoder(encoder)
         if policy.is_additive:
@@ -90,7 +95,9 @@ def fit(log: Log, policy: Policy, *, table: ArmTable | None = None, cluster: Clu
     if not learned:
         raise LogError(f"{log.name}: no row has a reward, so there is nothing to learn")
     policy.metadata |= fit_metadata(log, encoder, table)
-    return FitResult(policy, learned, skipped)
+    arms = ArmTable.without_features(policy.arms_learned) if table is None else table
+    recommender = Recommender.from_parts(policy, arms.catalogue(encoder), log.roles.groups)
+    return FitResult(policy, recommender, learned, skipped)
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,7 +107,7 @@ class _LogLearner:
     policy: Policy
     offers: OfferBuilder | None
 
-    def summarise(self, log: Log, encoder: ContextEncoder) -> tuple[SufficientStatistics, int]:
+    def summarise(self, log: Log, encoder: TableEncoder) -> tuple[SufficientStatistics, int]:
         """Return the sufficient statistics of a log, and the number of decisions without a reward."""
         statistics = SufficientStatistics(self.policy)
         return statistics, self._pass_rows(log.with_encoder(encoder), statistics.add)
@@ -155,26 +162,27 @@ def _merge(
     return one[0] + two[0], one[1] + two[1]
 
 
-def _check_compatible(log: Log, policy: Policy, known: ContextEncoder, table: ArmTable | None) -> None:
-    """Raise if the features of a log differ from those that a policy was fitted with."""
-    if log.roles.contexts != known.columns:
+def _check_compatible(log: Log, fitted: ContextEncoder, table: ArmTable | None) -> TableEncoder:
+    """Return the encoder of users that a policy was fitted with; raise if the features of a log differ."""
+    users = fitted.users
+    if not isinstance(users, TableEncoder):
+        raise LogError(f"{log.name}: the policy encodes users with a custom transformer; use its Recommender")
+    if log.roles.contexts != users.columns:
         raise LogError(
-            f"{log.name}: contexts must be {', '.join(known.columns) or 'none'} as the policy was fitted with, in "
+            f"{log.name}: contexts must be {', '.join(users.columns) or 'none'} as the policy was fitted with, in "
             f"this order, got {', '.join(log.roles.contexts) or 'none'}; set contexts=[...]"
         )
-    if _catalogue(table) != policy.metadata.get("catalogue"):
+    if _context_encoder(users, table) != fitted:
         raise LogError(
             f"{log.name}: the policy was fitted with another catalogue of arms, or without one; use the same"
         )
+    return users
 
 
-def _catalogue(table: ArmTable | None) -> dict[str, Any] | None:
-    return None if table is None else {**table.encoder.to_dict(), "matches": list(table.matches)}
+def _context_encoder(users: TableEncoder, table: ArmTable | None) -> ContextEncoder:
+    return ContextEncoder(users) if table is None else table.context_encoder(users)
 
 
-def fit_metadata(log: Log, encoder: ContextEncoder, table: ArmTable | None) -> dict[str, Any]:
+def fit_metadata(log: Log, encoder: TableEncoder, table: ArmTable | None) -> dict[str, Any]:
     """Return the metadata of a fitted policy: how its contexts are encoded."""
-    metadata: dict[str, Any] = {"roles": log.roles.to_dict(), "encoder": encoder.to_dict()}
-    if table is not None:
-        metadata["catalogue"] = _catalogue(table)
-    return metadata
+    return {"roles": log.roles.to_dict(), "encoder": _context_encoder(encoder, table).to_dict()}

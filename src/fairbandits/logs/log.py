@@ -7,11 +7,12 @@ from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any, Literal, Self
 
+from fairbandits.contexts import TableEncoder
+from fairbandits.contexts.table_statistics import TableStatistics
 from fairbandits.logs.chunk import Chunk
 from fairbandits.logs.duplicates import Rows, find_duplicates
-from fairbandits.logs.encoder import ContextEncoder
 from fairbandits.logs.errors import LogError, after_hint, suggest
-from fairbandits.logs.features import fit_encoder
+from fairbandits.logs.features import survey_features
 from fairbandits.logs.fingerprint import Fingerprint, hash_files, hash_values
 from fairbandits.logs.fragments import BATCH_ROWS, LogFragment, count_rows, read_batches, split_fragments
 from fairbandits.logs.label_kinds import settle_label_kinds
@@ -39,7 +40,7 @@ class Log:
         The rows.
     kinds : mapping of str to str
         The columns in order, with the kind of each.
-    given_encoder : ContextEncoder or None
+    given_encoder : TableEncoder or None
         The encoder set by `with_encoder`.
     dropped : array of int or None
         The numbers of the rows that are skipped because they repeat a decision, in order; None if all are kept.
@@ -64,7 +65,7 @@ class Log:
     guessed: Mapping[str, Any]
     fragments: Sequence[LogFragment]
     kinds: Mapping[str, str]
-    given_encoder: ContextEncoder | None = None
+    given_encoder: TableEncoder | None = None
     dropped: Rows | None = None
     is_copy: bool = False
     spool: Any = None
@@ -187,15 +188,19 @@ class Log:
             digest = hash_files(self.fragments)
         return Fingerprint(digest, count_rows(self.fragments))
 
-    def encoder(self) -> ContextEncoder:
-        """Return the encoder of the users' features; if they include text, the log is read once for it."""
+    def encoder(self) -> TableEncoder:
+        """Return the encoder of the users' features; the log is read once to find it."""
         return self._encoder if self.given_encoder is None else self.given_encoder
 
     @cached_property
-    def _encoder(self) -> ContextEncoder:
-        return fit_encoder(self.fragments, self.roles.contexts, self.kinds)
+    def _encoder(self) -> TableEncoder:
+        return self.feature_statistics().encoder()
 
-    def with_encoder(self, encoder: ContextEncoder) -> Log:
+    def feature_statistics(self) -> TableStatistics:
+        """Return what an encoder needs to know of the users' features; those of parts of a log add up."""
+        return survey_features(self.fragments, self.roles.contexts, self.kinds)
+
+    def with_encoder(self, encoder: TableEncoder) -> Log:
         """Return the same log with another encoder, such as that of a policy fitted to another log."""
         for column in encoder.columns:
             if column not in self.kinds:

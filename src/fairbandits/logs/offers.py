@@ -11,11 +11,11 @@ from scipy import sparse
 
 from fairbandits.arms import ArmId, as_arms
 from fairbandits.categorical import Categorical
-from fairbandits.contexts import Catalogue, Offer
+from fairbandits.contexts import Catalogue, ContextEncoder, ItemCatalogue, Offer, TableEncoder
+from fairbandits.contexts.table_encoder import Features
 from fairbandits.logs.column_kinds import INTEGER, TEXT
-from fairbandits.logs.encoder import ContextEncoder, Features
 from fairbandits.logs.errors import Location, LogError
-from fairbandits.logs.features import FeatureReader, fit_encoder
+from fairbandits.logs.features import FeatureReader, survey_features
 from fairbandits.logs.fragments import BATCH_ROWS, LogSource
 from fairbandits.logs.label_kinds import settle_label_kinds
 from fairbandits.logs.labels import LabelEncoder
@@ -36,7 +36,7 @@ class ArmTable:
         The arm ids.
     features : array or scipy sparse, shape (n_arms, n_features)
         The features.
-    encoder : ContextEncoder
+    encoder : TableEncoder
         The encoder of the feature columns.
     matches : mapping of str to sequence
         By user attribute, the value of each arm; a user with the same value matches the arm.
@@ -44,14 +44,41 @@ class ArmTable:
 
     arms: Sequence[ArmId]
     features: Features
-    encoder: ContextEncoder
+    encoder: TableEncoder
     matches: Mapping[str, Sequence[Any]] = field(default_factory=dict)
 
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The names of the features that an arm adds to a context."""
-        own = self.encoder.features if self.encoder.columns else ()
-        return (*own, *(f"{_MATCH}{name}" for name in self.matches))
+    @classmethod
+    def without_features(cls, arms: Sequence[ArmId]) -> ArmTable:
+        """Return a table of arms that are known by their ids alone."""
+        return cls(arms, np.zeros((len(arms), 0)), TableEncoder())
+
+    @classmethod
+    def from_catalogue(cls, catalogue: ItemCatalogue, log: Log) -> ArmTable:
+        """Return the items of a catalogue as the arms of a log."""
+        encoder = catalogue.encoder
+        for name, (of_user, _) in encoder.matches.items():
+            if of_user not in log.roles.groups:
+                raise LogError(
+                    f"{log.name}: {of_user!r} must be a group column, because arms match users by it ({name})"
+                )
+        if not isinstance(encoder.items, TableEncoder):
+            raise LogError(f"{log.name}: items must be encoded column by column, got a custom transformer")
+        features, matched = catalogue.encoded()
+        matches = {
+            of_user: [_as_kind(text, log.kinds[of_user]) for text in texts]
+            for (of_user, _), texts in zip(encoder.matches.values(), matched.values(), strict=True)
+        }
+        return cls(catalogue.ids, features, encoder.items, matches)
+
+    def context_encoder(self, users: TableEncoder) -> ContextEncoder:
+        """Return the encoder of users and arms together."""
+        return ContextEncoder(users, self.encoder, {name: (name, f"{_MATCH}{name}") for name in self.matches})
+
+    def catalogue(self, users: TableEncoder) -> ItemCatalogue:
+        """Return the arms as a catalogue for users that an encoder encodes."""
+        catalogue = ItemCatalogue(self.context_encoder(users))
+        catalogue.set_encoded(self.arms, self.features, list(self.matches.values()))
+        return catalogue
 
 
 def read_arms(source: Any, log: Log) -> ArmTable:
@@ -80,14 +107,14 @@ def read_arms(source: Any, log: Log) -> ArmTable:
     as_text = [column for column, other in compared.items() if log.kinds[other] == TEXT]
     found = replace(found, kinds=settle_label_kinds(found.fragments, found.kinds, list(compared), as_text))
     others = [column for column in found.kinds if column != id_column and column not in matched]
-    encoder = fit_encoder(found.fragments, others, found.kinds)
+    encoder = survey_features(found.fragments, others, found.kinds).encoder(has_constant=False)
     values, features = _read_table(found, (id_column, *matched), encoder)
     matches = {attribute: values[column] for column, attribute in matched.items()}
     return ArmTable(_arm_ids(found.name, values[id_column]), features, encoder, matches)
 
 
 def _read_table(
-    source: LogSource, label_columns: Sequence[str], encoder: ContextEncoder
+    source: LogSource, label_columns: Sequence[str], encoder: TableEncoder
 ) -> tuple[dict[str, list[Any]], Features]:
     """Read a whole table: the labels of some columns, and the features."""
     reader = FeatureReader(encoder, source.kinds)
@@ -102,8 +129,7 @@ def _read_table(
                 coded = label_encoder.encode(columns[column], location)
                 labels = [*coded.labels, None]  # the last entry is for missing labels, whose code is -1
                 values[column] += [labels[code] for code in coded.codes.tolist()]
-            own = reader.read(columns, location, len(batch)) if encoder.columns else np.zeros((len(batch), 0))
-            rows.append(sparse.csr_array(own))
+            rows.append(sparse.csr_array(reader.read(columns, location, len(batch))))
     return values, sparse.csr_array(sparse.vstack(rows))
 
 
@@ -130,7 +156,7 @@ class OfferBuilder:
 
     def __init__(self, arms: Sequence[ArmId], width: int, table: ArmTable | None = None) -> None:
         if table is None:
-            table = ArmTable(arms, np.zeros((len(arms), 0)), ContextEncoder())
+            table = ArmTable.without_features(arms)
         self._catalogue = Catalogue(table.features, width, table.arms, table.matches)
         self._attributes = tuple(table.matches)
 
@@ -147,6 +173,11 @@ class OfferBuilder:
     def contexts(self, contexts: Features, arms: Categorical, groups: Mapping[str, Categorical]) -> Features:
         """Return the contexts of the arms that many users were shown, one arm each."""
         return self._catalogue.contexts(contexts, arms, {name: groups[name] for name in self._attributes})
+
+
+def _as_kind(text: str | None, kind: str) -> str | int | None:
+    """Return a category as the groups of a log are read."""
+    return int(text) if text is not None and kind == INTEGER else text
 
 
 def _arm_ids(name: str, ids: list[Any]) -> tuple[ArmId, ...]:

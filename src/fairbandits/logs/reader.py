@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairbandits.categorical import Categorical
+from fairbandits.contexts import TableEncoder
 from fairbandits.logs.byte_kernels import Keys
 from fairbandits.logs.chunk import Chunk, Floats
 from fairbandits.logs.column_kinds import BOOLEAN, ID, INTEGER, NULL, NUMBER, OTHER, TEXT, TIME
-from fairbandits.logs.encoder import ContextEncoder
 from fairbandits.logs.errors import Location
 from fairbandits.logs.features import FeatureReader, number_kind
 from fairbandits.logs.id_keys import as_keys
@@ -44,7 +44,7 @@ class ChunkReader:
     columns : collection of str, optional
         The columns to read in addition to arm and reward; by default all that have a role but the decision
         and the position.
-    encoder : ContextEncoder, optional
+    encoder : TableEncoder, optional
         The encoder of the contexts; if omitted, they are not read.
     unchanged : collection of str
         The columns to read as they are.
@@ -60,7 +60,7 @@ class ChunkReader:
         roles: Roles,
         kinds: Mapping[str, str],
         columns: Collection[str] | None,
-        encoder: ContextEncoder | None,
+        encoder: TableEncoder | None,
         unchanged: Collection[str] = (),
     ) -> None:
         def is_wanted(column: str | None) -> bool:

@@ -11,15 +11,16 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from fairbandits.models.kernels import split_rows
-from fairbandits.models.kernels.layouts import Floats, Ints, SplitRows
+from fairbandits.models.kernels.layouts import FIRST_ARM, Floats, Ints, SplitRows
 from fairbandits.models.kernels.triangles import is_inside
+from fairbandits.views.short_repr import ShortRepr
 
 # Gathering costs about twice a straight read, so rows that are half full are read straight.
 _FULL_FROM = 0.5
 
 
-@dataclass(slots=True, eq=False)
-class Row:
+@dataclass(slots=True, eq=False, repr=False)
+class Row(ShortRepr):
     """One context, in the layout of its round.
 
     Attributes
@@ -64,8 +65,8 @@ class Row:
         return cls(split_rows.single_row(columns, values, n_shared), 0, 0, width)
 
 
-@dataclass(slots=True, eq=False)
-class _Rows:
+@dataclass(slots=True, eq=False, repr=False)
+class _Rows(ShortRepr):
     """The contexts of a round, user after user, one row per arm.
 
     They may share memory with the caller's arrays; what `row` returns does not.
@@ -79,6 +80,10 @@ class _Rows:
         """Return one row."""
         raise NotImplementedError
 
+    def select(self, users: Ints, arms: Ints) -> _Rows:
+        """Return the rows of some users, and of some arms of each."""
+        raise NotImplementedError
+
     def times(self, vectors: Floats) -> Floats:
         """Multiply each user's rows with that user's vector, a column of `vectors`: (n_users, n_arms)."""
         return np.array(
@@ -89,7 +94,7 @@ class _Rows:
         )
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class SparseRows(_Rows):
     """Rows without their zeros, split into a part that a user's arms share and a part specific to each arm."""
 
@@ -102,6 +107,18 @@ class SparseRows(_Rows):
     def picked(self, arms: Ints) -> tuple[SparseRows, Ints]:
         """Return rows that hold those of the picked arms, and their places: these rows themselves."""
         return self, arms
+
+    def select(self, users: Ints, arms: Ints) -> SparseRows:
+        """Return the rows of some users, and of some arms of each; a part may then be shared by fewer arms."""
+        parts = self.parts
+        own = parts.users[users]
+        first = own[:, FIRST_ARM]
+        # Users of a catalogue have the same arm parts, others have their own.
+        is_common = bool((first == first[0]).all())
+        places = first[0] + arms if is_common else (first[:, None] + arms).ravel()
+        own[:, FIRST_ARM] = 0 if is_common else np.arange(len(users)) * len(arms)
+        changed = parts._replace(users=own, which=parts.which.take(arms, axis=1), bounds=parts.bounds[places])
+        return SparseRows(len(users), len(arms), self.width, changed)
 
     def toarray(self) -> Floats:
         """Return the rows as a matrix, users first."""
@@ -121,7 +138,7 @@ class SparseRows(_Rows):
         return SparseRows(self.n_users, self.n_arms, self.width, changed)
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class DenseRows(_Rows):
     """Rows with too few zeros to be worth skipping: a matrix."""
 
@@ -135,6 +152,11 @@ class DenseRows(_Rows):
     def toarray(self) -> Floats:
         """Return the rows as a matrix, which may be the caller's."""
         return self.matrix
+
+    def select(self, users: Ints, arms: Ints) -> DenseRows:
+        """Return a copy of the rows of some users, and of some arms of each."""
+        chosen = self.matrix[(users[:, None] * self.n_arms + arms).ravel()]
+        return DenseRows(len(users), len(arms), self.width, chosen)
 
     def picked(self, arms: Ints) -> tuple[DenseRows, Ints]:
         """Copy out the rows of the picked arms, one per user, because the matrix is the caller's."""
@@ -214,7 +236,7 @@ def stack_rows(many: Any, width: int | None = None) -> Rows:
     if len(shapes) > 1:
         raise ValueError(
             f"contexts of all users must have one shape, got {sorted(shapes)}; "
-            "call choose once per user where the arms on offer differ"
+            "give all arms to every user, and name those of each user by eligible"
         )
     if any(sparse.issparse(one) for one in many):
         return as_rows(sparse.vstack(many, format="csr"), width, len(many))

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from fairbandits.logs.encoder import Features
+from fairbandits.contexts.table_encoder import Features
 from fairbandits.models import NormalEquations, RidgeRegressions, as_rows
 from fairbandits.models.kernels.cholesky import unpacked
 

@@ -11,7 +11,7 @@ from fairbandits.cluster import Cluster
 from fairbandits.logs.log import as_log
 from fairbandits.logs.offers import ArmTable
 from fairbandits.ope.candidates.candidate import as_candidates
-from fairbandits.ope.candidates.own_policies import PolicyCandidate, own_candidates
+from fairbandits.ope.candidates.own_policies import PolicyCandidate, known_items, own_candidates
 from fairbandits.ope.checks import diagnostics
 from fairbandits.ope.evaluation_setup import EvaluationSettings, EvaluationSetup
 from fairbandits.ope.log_passes import LogPasses, open_passes
@@ -62,7 +62,8 @@ def evaluate(
           regressor with the arm among its features (the arm with the highest prediction is chosen);
         - a policy of obp, a learner of Coba or a bandit of MABWiser, which get the encoded features.
     table : ArmTable, optional
-        The features of the arms; see `read_arms`. If omitted, the context of every arm is the user's.
+        The features of the arms; see `read_arms`. If omitted, those of the recommenders among the policies; else
+        the context of every arm is the user's.
     train : float, optional
         The share of the log, its earliest part, that trains untrained policies; all policies are evaluated on the
         rest. By default one half if there are untrained policies, otherwise 0.
@@ -97,7 +98,7 @@ def evaluate(
         A folder for the sums of finished parts of the log, from which an interrupted evaluation resumes when it is
         started again; they are removed at the end. Remove them if the code of a function to evaluate changes.
     progress : bool
-        Whether to show progress bars on a terminal.
+        Whether to show progress bars, on a terminal or in a notebook.
 
     Returns
     -------
@@ -132,6 +133,7 @@ def evaluate(
     )
     settings.check(opened)
     own = own_candidates(candidates)
+    table = known_items(own, opened) if table is None else table
     if learning and len(own) < len(candidates):
         raise ValueError("learning needs policies of this library, which can learn, got others")
     if sequential and (learning or cluster is not None):

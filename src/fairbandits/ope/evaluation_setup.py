@@ -9,9 +9,9 @@ from operator import or_
 
 import numpy as np
 
+from fairbandits.contexts import TableEncoder
 from fairbandits.fairness.group_rewards import as_range
 from fairbandits.logs.chunk import Chunk
-from fairbandits.logs.encoder import ContextEncoder
 from fairbandits.logs.log import Log
 from fairbandits.logs.offers import ArmTable, OfferBuilder
 from fairbandits.ope.candidates.candidate import Candidate
@@ -122,8 +122,8 @@ class EvaluationSetup:
             each.knows_all_arms or each.needs_contexts for each in candidates
         )
         # The log's own encoder comes first; policies fitted to other logs may have other categories.
-        self.encoders: list[ContextEncoder] = [
-            passes.run("features", Log.encoder, or_) if self.needs_contexts else ContextEncoder()
+        self.encoders: list[TableEncoder] = [
+            _find_encoder(passes) if self.needs_contexts else TableEncoder(has_constant=True)
         ]
         for candidate in candidates:
             candidate.prepare(self)
@@ -191,3 +191,8 @@ class EvaluationSetup:
                 self.log.roles.reward,
                 outside[0],
             )
+
+
+def _find_encoder(passes: LogPasses) -> TableEncoder:
+    given = passes.log.given_encoder
+    return passes.run("features", Log.feature_statistics, or_).encoder() if given is None else given

@@ -33,7 +33,7 @@ class LogPasses:
     checkpoint : Checkpoint or None
         Where the sums of finished parts are stored.
     progress : bool
-        Whether to show progress bars on a terminal.
+        Whether to show progress bars, on a terminal or in a notebook.
     """
 
     log: Log
@@ -100,7 +100,7 @@ def open_passes(
     folder : path or None
         The folder for the sums of finished parts.
     progress : bool
-        Whether to show progress bars on a terminal.
+        Whether to show progress bars, on a terminal or in a notebook.
     inputs : object
         Everything else that the sums depend on; it can be pickled.
     """

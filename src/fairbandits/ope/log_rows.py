@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, hstack, vstack
 
+from fairbandits.contexts.table_encoder import Features
 from fairbandits.logs.byte_kernels import Keys
 from fairbandits.logs.chunk import Chunk
-from fairbandits.logs.encoder import Features
 from fairbandits.ope.group_index import GroupIndex
 from fairbandits.ope.log_survey import LogSurvey
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fairbandits.logs.encoder import Features
+from fairbandits.contexts.table_encoder import Features
 from fairbandits.ope import estimators
 from fairbandits.ope.candidates.candidate import ArmProbabilities
 from fairbandits.ope.checks import drift_check

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
-from fairbandits.logs.encoder import Features
+from fairbandits.contexts.table_encoder import Features
 from fairbandits.logs.log import Log
 from fairbandits.ope.cross_fitting import assign_folds, rows_by_value
 from fairbandits.ope.log_passes import LogPasses

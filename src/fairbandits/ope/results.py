@@ -6,13 +6,17 @@ import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from fairbandits.categorical import Label
 from fairbandits.ope.group_index import OVERALL, GroupIndex
 from fairbandits.ope.value_estimate import ValueEstimate
 from fairbandits.report.number_formats import nan_to_none
 from fairbandits.report.page import write_report
+from fairbandits.views.short_repr import ShortRepr
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 S = TypeVar("S")
 T = TypeVar("T")
@@ -80,8 +84,8 @@ class BoundedValue:
 Estimate = ValueEstimate | BoundedValue
 
 
-@dataclass(frozen=True)
-class GroupedValue(Generic[T]):
+@dataclass(frozen=True, repr=False)
+class GroupedValue(ShortRepr, Generic[T]):
     """A quantity overall and for each group, named as in Fairlearn's MetricFrame.
 
     Attributes
@@ -121,8 +125,8 @@ class GroupedValue(Generic[T]):
         return {"overall": convert(self.overall), "by_group": by_group}
 
 
-@dataclass(frozen=True)
-class PolicyGap:
+@dataclass(frozen=True, repr=False)
+class PolicyGap(ShortRepr):
     """The gap between two groups under a policy.
 
     Attributes
@@ -151,8 +155,8 @@ class PolicyGap:
         return names | self.estimate.to_dict() | {"confidence": self.estimate.confidence}
 
 
-@dataclass(frozen=True)
-class PolicyDifference:
+@dataclass(frozen=True, repr=False)
+class PolicyDifference(ShortRepr):
     """The difference between the values of two policies, from paired terms.
 
     Attributes
@@ -173,8 +177,8 @@ class PolicyDifference:
         return names | self.estimate.to_dict() | {"confidence": self.estimate.confidence}
 
 
-@dataclass(frozen=True)
-class EstimatorResult:
+@dataclass(frozen=True, repr=False)
+class EstimatorResult(ShortRepr):
     """The results of one estimator for one policy.
 
     Attributes
@@ -219,8 +223,8 @@ class EstimatorResult:
         }
 
 
-@dataclass(frozen=True)
-class PolicyEvaluation:
+@dataclass(frozen=True, repr=False)
+class PolicyEvaluation(ShortRepr):
     """The results for one policy.
 
     Attributes
@@ -274,8 +278,8 @@ class PolicyEvaluation:
         }
 
 
-@dataclass(frozen=True)
-class Evaluation:
+@dataclass(frozen=True, repr=False)
+class Evaluation(ShortRepr):
     """The results of an off-policy evaluation.
 
     Attributes
@@ -353,6 +357,25 @@ class Evaluation:
 
     def __getitem__(self, title: str) -> PolicyEvaluation:
         return find_policy(self.policies, title)
+
+    def _repr_html_(self) -> str:
+        from fairbandits.ope.report.notebook import evaluation_html  # noqa: PLC0415 - imports this class
+
+        return evaluation_html(self)
+
+    def plot(self, ax: Axes | None = None, *, attribute: str | None = None) -> Axes:
+        """Plot the mean reward of the log and of each policy with its confidence interval; return the axes.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, optional
+            The axes to draw on; by default those of a new figure.
+        attribute : str, optional
+            The attribute whose groups are plotted as well; by default none.
+        """
+        from fairbandits.ope.report.notebook import plot_evaluation  # noqa: PLC0415 - imports this class
+
+        return plot_evaluation(self, ax, attribute)
 
     def write(self, folder: str | Path) -> Path:
         """Write `evaluation.html` and `evaluation.json` into a folder, atomically; return the path of the page."""

@@ -12,6 +12,8 @@ from fairbandits.paper import theory
 from fairbandits.paper.tables import Table
 from fairbandits.report import figure_style
 from fairbandits.simulate import Trace
+from fairbandits.views import plot_style
+from fairbandits.views.line_plots import draw_running_mean
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -68,7 +70,7 @@ def gamma_trade_off(table: Table, data_source: str) -> Figure:
         ax = axes[0, 0]
         for number, metric in enumerate(("utility_loss", "reward_gap")):
             entries = [row[metric] for row in table.values()]
-            colour, style = figure_style.LINE_STYLES[number]
+            colour, style = plot_style.LINE_STYLES[number]
             marker: dict[str, Any] = {"color": colour, "marker": "os"[number], "markersize": 4}
             label = metric.replace("_", " ")
             means, sds = [entry.mean for entry in entries], [entry.sd or 0.0 for entry in entries]
@@ -93,7 +95,7 @@ def regret_and_bound(traces: Mapping[float, Sequence[Trace]]) -> Figure:
         ax = axes[0, 0]
         rounds = len(next(iter(traces.values()))[0])
         at = np.unique(np.geomspace(1, rounds, 60).astype(np.int64))
-        for (gamma, of_gamma), (colour, style) in zip(traces.items(), figure_style.LINE_STYLES, strict=False):
+        for (gamma, of_gamma), (colour, style) in zip(traces.items(), plot_style.LINE_STYLES, strict=False):
             regret = np.array([theory.cumulative_regret(trace) for trace in of_gamma])[:, at - 1]
             mean, low, high = regret.mean(axis=0), regret.min(axis=0), regret.max(axis=0)
             ax.plot(at, mean, color=colour, linestyle=style, label=f"regret, gamma {gamma:g}")
@@ -123,12 +125,8 @@ def _draw_part(ax: Axes, curves: Sequence[Mapping[Any, Floats]], styles: Mapping
         if not of_seeds:
             continue
         rounds, mean, sd = _mean_and_sd(of_seeds)
-        ax.plot(rounds, mean, color=colour, linestyle=style, label=str(name))
-        ax.fill_between(rounds, mean - sd, mean + sd, color=colour, alpha=0.18, linewidth=0)
-        # The first means vary widely, and would compress the scale of the rest.
-        settled = slice(len(mean) // 10, None)
-        low = min(low, float((mean - sd)[settled].min()))
-        high = max(high, float((mean + sd)[settled].max()))
+        bounds = draw_running_mean(ax, rounds, mean, sd, color=colour, linestyle=style, label=str(name))
+        low, high = min(low, bounds[0]), max(high, bounds[1])
     length = max((len(curve) for of_seed in curves for curve in of_seed.values()), default=1)
     ax.set_xlim(0, length)
     ax.margins(x=0)
@@ -139,7 +137,7 @@ def _styles(panels: Mapping[str, Sequence[Trace]], attribute: str | None) -> dic
     """Return the line style of each group, the same in every panel and part."""
     traces = [trace for traces in panels.values() for trace in traces]
     names = {name for trace in traces for part in trace.parts for name in trace.running_means(part, attribute)}
-    return {name: figure_style.line_style(index) for index, name in enumerate(sorted(names, key=str))}
+    return {name: plot_style.line_style(index) for index, name in enumerate(sorted(names, key=str))}
 
 
 def _mean_and_sd(curves: Sequence[Floats]) -> tuple[NDArray[np.int64], Floats, Floats]:

@@ -29,12 +29,14 @@ from fairbandits.report import figure_style
 from fairbandits.report.data_source import check_same_source, load_and_describe_data
 from fairbandits.simulate import Run, Trace, simulate_many
 from fairbandits.validation import check_integer
+from fairbandits.views import plot_style
+from fairbandits.views.short_repr import ShortRepr
 
 Traces = dict[ExperimentSetting, list[Trace]]
 
 
-@dataclass(frozen=True)
-class ReproductionResults:
+@dataclass(frozen=True, repr=False)
+class ReproductionResults(ShortRepr):
     """The results of a reproduction, and the folder they were written to.
 
     Attributes
@@ -88,11 +90,11 @@ def reproduce(
     quick : bool
         Whether to run a tenth of the rounds only, to check that everything works.
     progress : bool
-        Whether to show a progress bar on a terminal.
+        Whether to show a progress bar, on a terminal or in a notebook.
     """
     experiments = as_experiments(only)
     check_integer("seeds", seeds, 1)
-    figure_style.require_matplotlib()
+    plot_style.require_matplotlib()
     length = QUICK_LENGTH if quick else PAPER_LENGTH
     data, description = load_and_describe_data(data)
     source = description["source"]

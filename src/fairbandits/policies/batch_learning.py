@@ -14,6 +14,7 @@ from fairbandits.categorical import Categorical
 from fairbandits.fairness import GroupKey, GroupRewards, as_group
 from fairbandits.models import NormalEquations, Rows, as_rows
 from fairbandits.models.rows import check_width
+from fairbandits.policies.logged_decisions import LoggedDecisions, as_logged, check_one_per_context
 from fairbandits.policies.persistence import check_same_parameters
 
 if TYPE_CHECKING:
@@ -76,7 +77,7 @@ class SufficientStatistics:
         at = arms.recoded({arm: self.arms.claim(as_arm(arm)) for _, arm in arms.first_rows()})
         slots_in_equations = self._slots_in_equations(rows.width)
         if slots_in_equations is not None:
-            self._equations_for(rows.width).add(rows, slots_in_equations(at), rewards)
+            self._equations_for(rows.width).add(rows, slots_in_equations(at), self.policy._scale.to_unit(rewards))
         self.groups.record_many(rewards, groups, at)
         self.rounds += len(rewards)
         self.width = rows.width
@@ -111,7 +112,7 @@ class SufficientStatistics:
     def _slots_in_equations(self, width: int) -> Callable[[Ints], Ints] | None:
         """Return which slots of the equations rows of arms belong to; None for a policy without a model."""
         if self._model is None:
-            self._model = self.policy._builder.build(width, 1.0, (0.0, 1.0))
+            self._model = self.policy._builder.build(width, 1.0)
         return getattr(self._model, "slots_in_equations", None)
 
 
@@ -134,20 +135,25 @@ def learn_statistics(policy: Policy, statistics: SufficientStatistics) -> None:
     policy.rounds_learned += statistics.rounds
 
 
-def learn_logged(
-    policy: Policy, contexts: Any, arms: Categorical, rewards: Floats, groups: Mapping[str, Categorical]
-) -> None:
+def learn_logged(policy: Policy, contexts: Any, arms: Any, rewards: Any, groups: Any) -> None:
     """Learn logged decisions in their order; see `Policy.learn_logged`."""
+    logged = as_logged(policy, contexts, arms, rewards, groups)
     if policy.is_additive:
         statistics = SufficientStatistics(policy)
-        statistics.add(contexts, arms, rewards, groups)
+        statistics.add(logged.contexts, logged.arms, logged.rewards, logged.groups)
         learn_statistics(policy, statistics)
-        return
-    rows = as_logged_rows(policy, contexts, rewards)
-    ids = [as_arm(arm) for arm in arms.labels]
-    for i, (code, reward, key) in enumerate(
-        zip(arms.codes, rewards, _group_keys(groups, len(rewards)), strict=True)
-    ):
+    else:
+        _learn_in_order(policy, logged)
+    if logged.names is not None:
+        policy._feature_names = logged.names
+
+
+def _learn_in_order(policy: Policy, logged: LoggedDecisions) -> None:
+    rewards = logged.rewards
+    rows = as_logged_rows(policy, logged.contexts, rewards)
+    ids = [as_arm(arm) for arm in logged.arms.labels]
+    keys = _group_keys(logged.groups, len(rewards))
+    for i, (code, reward, key) in enumerate(zip(logged.arms.codes, rewards, keys, strict=True)):
         arm = policy._update(ids[code], rows.row(i, 0), float(reward))
         policy.groups.record(float(reward), key, arm)
         policy.rounds_learned += 1
@@ -156,16 +162,15 @@ def learn_logged(
 def as_logged_rows(policy: Policy, contexts: Any, rewards: Floats) -> Rows:
     """Check contexts and rewards of logged decisions, and transform the contexts as the policy does."""
     low, high = policy.reward_range
-    outside = ~((rewards >= low) & (rewards <= high))
-    if outside.any():
+    outside = np.flatnonzero(~((rewards >= low) & (rewards <= high)))
+    if outside.size:
+        row = int(outside[0])
+        remedy = "rescale it, or declare its range: reward_range=(lowest, highest)"
         raise ValueError(
-            f"reward must lie in [{low:g}, {high:g}], got {rewards[outside][0]!r}; "
-            "rescale it, or declare its range: reward_range=(lowest, highest)"
+            f"reward must lie in [{low:g}, {high:g}], got {rewards[row].item()!r} in row {row}; "
+            f"{'leave out decisions without a reward' if np.isnan(rewards[row]) else remedy}"
         )
-    if len(rewards) != np.shape(contexts)[0]:
-        raise ValueError(
-            f"rewards must be one per context, got {len(rewards)} for {np.shape(contexts)[0]} context(s)"
-        )
+    check_one_per_context("rewards", len(rewards), contexts)
     return policy.transform(as_rows(contexts, policy._expected_width(), len(rewards)))
 
 

@@ -13,8 +13,10 @@ from fairbandits.arms import ArmId
 from fairbandits.fairness import GroupKey
 from fairbandits.models import Rows
 from fairbandits.models.kernels.split_rows import copy_rows
+from fairbandits.policies.notebook import decisions_html
 from fairbandits.policies.picker import Pick
-from fairbandits.policies.records import Decision, Scores
+from fairbandits.policies.records import Decision, Scores, Slate
+from fairbandits.views.text import counted
 
 
 class Decisions(Sequence[Decision]):
@@ -43,7 +45,7 @@ class Decisions(Sequence[Decision]):
         groups: tuple[GroupKey, ...],
         offered: Sequence[ArmId],
         policy: str,
-        first: int,
+        numbers: Sequence[int],
     ) -> None:
         self.indices: NDArray[np.int64] = np.array([index for index, _ in picks], np.int64)
         self.probability = [probability for _, probability in picks]
@@ -53,7 +55,7 @@ class Decisions(Sequence[Decision]):
         self._rows, self._places = held
         self._groups = groups
         self._policy = policy
-        self._first = first
+        self._numbers = numbers
 
     @property
     def picked(self) -> list[ArmId]:
@@ -90,8 +92,36 @@ class Decisions(Sequence[Decision]):
             index,
             self._rows.row(user, int(self._places[user])).alone(),
             self._policy,
-            self._first + user,
+            self._numbers[user],
         )
 
     def __repr__(self) -> str:
-        return f"<{len(self)} decisions of {self._policy}>"
+        return f"<{counted(len(self), 'decision')} of {self._policy}>"
+
+    def _repr_html_(self) -> str:
+        return decisions_html(self)
+
+
+def slate_of(
+    rows: Rows,
+    scores: Scores,
+    user: int,
+    key: GroupKey,
+    ids: Sequence[ArmId],
+    pick: tuple[Sequence[int], float | None],
+    policy: str,
+    number: int,
+) -> Slate:
+    """Return the slate of one user, given the contexts and scores of a round and the picked indices."""
+    indices, probability = pick
+    return Slate(
+        tuple(ids[index] for index in indices),
+        probability,
+        key,
+        scores,
+        ids,
+        tuple(indices),
+        tuple(rows.row(user, index).alone() for index in indices),
+        policy,
+        number,
+    )

@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairbandits.arms import ArmIndex
-from fairbandits.fairness import GroupRewards
 from fairbandits.models import FeatureMapError
 from fairbandits.policies.ledger import Ledger
 from fairbandits.policies.serialisation import (
@@ -29,7 +28,9 @@ if TYPE_CHECKING:
     from fairbandits.policies.policy import Policy
 
 FORMAT = "fairbandits-policy"
-VERSION = 4
+VERSION = 5
+# Versions that can still be read.
+_OLDER = ("3", "4")
 
 AnyPolicy = TypeVar("AnyPolicy", bound="Policy")
 
@@ -89,15 +90,27 @@ class PolicyState:
             raise PolicyFileError(f"{name}: a safetensors file, but not a saved fairbandits policy")
         text = metadata.get("header", "")
         version = metadata.get("version")
-        if version not in {str(VERSION), "3"}:
+        if version not in {str(VERSION), *_OLDER}:
             raise PolicyFileError(
-                f"{name}: policy file must have format version 3 or {VERSION}, got {version!r}; load it with the "
-                "fairbandits that saved it"
+                f"{name}: policy file must have format version {', '.join(_OLDER)} or {VERSION}, got {version!r}; "
+                "load it with the fairbandits that saved it"
             )
         if metadata.get("sha256") != _hash(text, arrays):
             raise PolicyFileError(f"{name}: its checksum does not match its content; restore the file from a copy")
         state = cls(json.loads(text), arrays)
+        if version in _OLDER:
+            _check_scale(state, version, name)
         return _upgraded(state) if version == "3" else state
+
+
+def _check_scale(state: PolicyState, version: str, name: str) -> None:
+    """Refuse a policy whose model learned rewards that were not scaled to [0, 1], as it did until version 4."""
+    given = params_from_dict({"range": state.header["params"].get("reward_range", [0.0, 1.0])})["range"]
+    if tuple(given) != (0.0, 1.0):
+        raise PolicyFileError(
+            f"{name}: reward_range must be (0, 1) in a policy file of version {version}, got {tuple(given)}, "
+            f"because version {VERSION} scales rewards; learn again from the log"
+        )
 
 
 # Prefixes of arrays in files of version 3; the most specific first.
@@ -121,12 +134,12 @@ def _upgraded_name(name: str) -> str:
     return name
 
 
-def write(path: str | os.PathLike[str], state: PolicyState) -> None:
+def write(path: str | os.PathLike[str], content: bytes) -> None:
     """Write a policy file atomically."""
     target = Path(path)
     if not target.parent.is_dir():
         raise PolicyFileError(f"{path}: its folder must exist; create it first")
-    atomic_write(target, state.to_bytes())
+    atomic_write(target, content)
 
 
 def read(path: str | os.PathLike[str]) -> PolicyState:
@@ -159,7 +172,7 @@ def kind_of(cls: type) -> str:
 def state_of(policy: Policy) -> PolicyState:
     """Return the state of a policy; its arrays are not copies."""
     records = policy.records()
-    header = {
+    header: dict[str, Any] = {
         "class": kind_of(type(policy)),
         "params": params_to_dict(policy.get_params(deep=False)),
         "rng": rng_to_dict(policy._rng),
@@ -169,8 +182,10 @@ def state_of(policy: Policy) -> PolicyState:
         "records": {name: record.to_json() for name, record in records.items()},
         "width": None if policy._model is None else policy._model.width,
         "rounds_learned": policy.rounds_learned,
-        "metadata": policy.metadata,
+        "metadata": dict(policy.metadata),
     }
+    if policy._feature_names is not None:
+        header["feature_names"] = list(policy._feature_names)
     parts: dict[str, dict[str, NDArray[Any]]] = {"groups": {**policy.groups.arrays()}}
     parts["ledger"] = {**policy._ledger.arrays()}
     parts |= {f"records.{name}": {**record.arrays()} for name, record in records.items()}
@@ -187,13 +202,16 @@ def restore(policy: Policy, state: PolicyState) -> None:
     header, arrays = state.header, state.arrays
     policy._rng = rng_from_dict(header["rng"])
     policy._arms = ArmIndex.from_json(header["arms"])
+    # Two policies may be loaded from one file: each numbers its decisions in a session of its own.
     policy._ledger = Ledger.restored(header["ledger"], with_prefix(arrays, "ledger."))
-    policy.groups = GroupRewards(policy.reward_range, policy._arms)
+    policy.groups = policy._new_record(policy.reward_range, policy._arms)
     policy.groups.restore(header["groups"], with_prefix(arrays, "groups."))
     for name, record in policy.records().items():
         record.restore(header["records"][name], with_prefix(arrays, f"records.{name}."))
     policy.rounds_learned = int(header["rounds_learned"])
     policy.metadata = dict(header["metadata"])
+    names = header.get("feature_names")
+    policy._feature_names = None if names is None else tuple(map(str, names))
     if header["width"] is not None:
         model = policy._model_for(int(header["width"]))
         stored = with_prefix(arrays, "model.")
@@ -221,8 +239,6 @@ def policy_from(state: PolicyState, cls: type[AnyPolicy], name: str, feature_map
         raise PolicyFileError(f"{name}: {error}") from None
     except (KeyError, TypeError, ValueError, IndexError, AttributeError, ArithmeticError) as error:
         raise PolicyFileError(f"{name}: its parts do not fit together ({error!r}); save it again") from None
-    # Two policies may be loaded from one file: each numbers its decisions in an account of its own.
-    policy._ledger.open_account()
     return policy
 
 
@@ -234,6 +250,9 @@ def check_mergeable(policy: Policy, other: Policy) -> None:
         raise ValueError(
             f"policies must have contexts of the same width to merge, got {widths[0]} and {widths[1]}"
         )
+    names = [each._feature_names for each in (policy, other) if each._feature_names is not None]
+    if len(set(names)) > 1:
+        raise ValueError("policies must have learned contexts with the same columns to merge, got different names")
     for what in ("encoder", "catalogue"):
         ours, theirs = policy.metadata.get(what), other.metadata.get(what)
         if None not in (ours, theirs) and ours != theirs:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, fields, make_dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,14 +15,19 @@ from fairbandits.arms import ArmId, as_arm
 from fairbandits.fairness import GroupKey, as_group
 from fairbandits.fairness.group_rewards import as_reward
 from fairbandits.models.rows import Row, checked_entries
+from fairbandits.policies import notebook
+from fairbandits.views.text import counted, shorten_name
 
 Floats = NDArray[np.float64]
+
+# The most arms of a slate that its repr names.
+_MAX_NAMED = 5
 
 #: What `learn` takes: a number; for a slate also one for each of its arms, None for an arm nobody looked at.
 Reward = float | Sequence[float | None] | NDArray[np.float64]
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class Scores:
     """The scores of the arms on offer, by part: `total = mean + exploration + fairness`.
 
@@ -48,6 +53,10 @@ class Scores:
     fairness: Floats
     total: Floats
 
+    def __repr__(self) -> str:
+        users = f"{counted(len(self.total), 'user')}, " if self.total.ndim > 1 else ""
+        return f"<Scores of {users}{counted(self.total.shape[-1], 'arm')}>"
+
     def user(self, i: int) -> Scores:
         """Return the scores of one user, copied if there are many, so that they can be kept alone."""
         own = Scores(self.mean[i], self.width[i], self.exploration[i], self.fairness[i], self.total[i])
@@ -67,8 +76,23 @@ class Scores:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Scores:
-        """Return the scores of which `to_dict` returned the lists."""
-        return cls(*(np.array(values[part], np.float64) for part in Scores.__slots__))
+        """Return the scores of which `to_dict` returned the lists, or single numbers for a single arm."""
+        return cls(*(np.atleast_1d(np.array(values[part], np.float64)) for part in Scores.__slots__))
+
+
+class OtherArms(NamedTuple):
+    """What the compact form of a decision states of the arms that it leaves out.
+
+    Attributes
+    ----------
+    n_arms : int
+        The number of arms that were on offer.
+    regret : float
+        How much more the best of them were predicted to give than the picked ones.
+    """
+
+    n_arms: int
+    regret: float
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -96,6 +120,9 @@ class Decision:
         The policy that decided.
     number : int
         The number of the decision among those of the policy, from 0.
+    others : OtherArms or None
+        For a decision from its compact form, in which `arms` and `scores` have the picked arm alone; otherwise
+        None.
     """
 
     arm: ArmId
@@ -107,6 +134,17 @@ class Decision:
     row: Row
     policy: str
     number: int
+    others: OtherArms | None = None
+
+    @property
+    def n_arms(self) -> int:
+        """The number of arms that were on offer."""
+        return len(self.arms) if self.others is None else self.others.n_arms
+
+    @property
+    def regret(self) -> float:
+        """How much more the best arm was predicted to give than the picked one."""
+        return _regret(self.scores.mean, (self.index,)) if self.others is None else self.others.regret
 
     @property
     def context(self) -> Floats:
@@ -118,8 +156,14 @@ class Decision:
         """The score of the picked arm."""
         return float(self.scores.total[self.index])
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self, *, all_scores: bool = False) -> dict[str, Any]:
         """Return the decision as JSON values, to store it until the reward comes.
+
+        Parameters
+        ----------
+        all_scores : bool
+            Whether to include all arms on offer with their scores, as an audit may need them. The compact form has
+            those of the picked arm alone, which is all that learning needs.
 
         Examples
         --------
@@ -129,13 +173,17 @@ class Decision:
         >>> stored = json.dumps(policy.choose([[1.0, 0.0], [0.0, 1.0]], group="female").to_dict())
         >>> policy.learn(Decision.from_dict(json.loads(stored)), reward=0.8)
         """
+        if all_scores and self.others is None:
+            scores = self.scores.to_dict()
+            offered: dict[str, Any] = {"scores": scores, "arms": list(self.arms), "index": self.index}
+        else:
+            own = {part: getattr(self.scores, part).item(self.index) for part in Scores.__slots__}
+            offered = {"scores": own, "n_arms": self.n_arms, "regret": self.regret}
         return {
             "arm": self.arm,
             "probability": self.probability,
             "group": dict(self.group),
-            "scores": self.scores.to_dict(),
-            "arms": list(self.arms),
-            "index": self.index,
+            **offered,
             **_row_to_dict(self.row),
             "policy": self.policy,
             "number": self.number,
@@ -143,18 +191,21 @@ class Decision:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Decision:
-        """Return the decision of which `to_dict` returned the values."""
+        """Return the decision of which `to_dict` returned the values, in either form."""
         try:
+            others = _others_from_dict(values)
+            arm = as_arm(values["arm"])
             return cls(
-                as_arm(values["arm"]),
+                arm,
                 values["probability"],
                 as_group(values["group"]),
                 Scores.from_dict(values["scores"]),
-                tuple(values["arms"]),
-                int(values["index"]),
+                tuple(values["arms"]) if others is None else (arm,),
+                int(values["index"]) if others is None else 0,
                 _row_from_dict(values),
                 str(values["policy"]),
                 int(values["number"]),
+                others,
             )
         except (KeyError, TypeError, ValueError) as error:
             raise ValueError(f"values must be those that Decision.to_dict returned, got {error!r}") from None
@@ -163,7 +214,10 @@ class Decision:
         parts = ", ".join(
             f"{name}={getattr(self.scores, name)[self.index]:.4g}" for name in ("mean", "exploration", "fairness")
         )
-        return f"Decision(number={self.number}, arm={self.arm!r}, probability={self.probability}, {parts})"
+        return f"Decision(number={self.number}, arm={_short(self.arm)}, probability={self.probability}, {parts})"
+
+    def _repr_html_(self) -> str:
+        return notebook.decision_html(self)
 
 
 #: A decision that is being written. Initialising a frozen class takes three times as long, and every round makes
@@ -196,6 +250,8 @@ class Slate:
         The policy that decided.
     number : int
         The number of the decision among those of the policy, from 0: a slate is one decision.
+    others : OtherArms or None
+        For a slate from its compact form, in which `arms` and `scores` have the picked arms alone; otherwise None.
 
     Examples
     --------
@@ -216,19 +272,40 @@ class Slate:
     rows: tuple[Row, ...]
     policy: str
     number: int
+    others: OtherArms | None = None
 
     def __len__(self) -> int:
         return len(self.picked)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the slate as JSON values, to store it until the rewards come."""
+    @property
+    def n_arms(self) -> int:
+        """The number of arms that were on offer."""
+        return len(self.arms) if self.others is None else self.others.n_arms
+
+    @property
+    def regret(self) -> float:
+        """How much more the best arms were predicted to give than the picked ones, on average."""
+        return _regret(self.scores.mean, self.indices) if self.others is None else self.others.regret
+
+    def to_dict(self, *, all_scores: bool = False) -> dict[str, Any]:
+        """Return the slate as JSON values, to store it until the rewards come.
+
+        Parameters
+        ----------
+        all_scores : bool
+            Whether to include all arms on offer with their scores; see `Decision.to_dict`.
+        """
+        if all_scores and self.others is None:
+            scores = self.scores.to_dict()
+            offered: dict[str, Any] = {"scores": scores, "arms": list(self.arms), "indices": list(self.indices)}
+        else:
+            own = self.scores.at(np.array(self.indices, np.int64)).to_dict()
+            offered = {"scores": own, "n_arms": self.n_arms, "regret": self.regret}
         return {
             "picked": list(self.picked),
             "probability": self.probability,
             "group": dict(self.group),
-            "scores": self.scores.to_dict(),
-            "arms": list(self.arms),
-            "indices": list(self.indices),
+            **offered,
             "rows": [_row_to_dict(row) for row in self.rows],
             "policy": self.policy,
             "number": self.number,
@@ -236,10 +313,11 @@ class Slate:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Slate:
-        """Return the slate of which `to_dict` returned the values."""
+        """Return the slate of which `to_dict` returned the values, in either form."""
         try:
+            others = _others_from_dict(values)
             picked = tuple(as_arm(arm) for arm in values["picked"])
-            indices = tuple(int(index) for index in values["indices"])
+            indices = tuple(range(len(picked)) if others else (int(index) for index in values["indices"]))
             rows = tuple(_row_from_dict(row) for row in values["rows"])
             if not 0 < len(picked) == len(indices) == len(rows):
                 raise ValueError(f"{len(picked)} arms, {len(indices)} indices, {len(rows)} contexts")
@@ -251,17 +329,36 @@ class Slate:
                 values["probability"],
                 as_group(values["group"]),
                 Scores.from_dict(values["scores"]),
-                tuple(values["arms"]),
+                tuple(values["arms"]) if others is None else picked,
                 indices,
                 rows,
                 str(values["policy"]),
                 int(values["number"]),
+                others,
             )
         except (KeyError, TypeError, ValueError) as error:
             raise ValueError(f"values must be those that Slate.to_dict returned, got {error!r}") from None
 
     def __repr__(self) -> str:
-        return f"Slate(number={self.number}, picked={list(self.picked)}, probability={self.probability})"
+        picked = [*map(_short, self.picked[:_MAX_NAMED]), *(["..."] if len(self) > _MAX_NAMED else [])]
+        return f"Slate(number={self.number}, picked=[{', '.join(picked)}], probability={self.probability})"
+
+    def _repr_html_(self) -> str:
+        return notebook.slate_html(self)
+
+
+def _short(arm: ArmId) -> str:
+    return repr(shorten_name(arm) if isinstance(arm, str) else arm)
+
+
+def _regret(mean: Floats, picked: tuple[int, ...]) -> float:
+    """Return how much more the best arms were predicted to give than the picked ones, on average."""
+    best = np.sort(mean)[-len(picked) :]
+    return max(0.0, float(best.mean() - mean[list(picked)].mean()))
+
+
+def _others_from_dict(values: Mapping[str, Any]) -> OtherArms | None:
+    return None if "arms" in values else OtherArms(int(values["n_arms"]), float(values["regret"]))
 
 
 def _row_to_dict(row: Row) -> dict[str, Any]:

@@ -10,26 +10,19 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fairbandits.views.plot_style import require_matplotlib
+
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 WIDTH = 3.5  # inches: one column of a paper
-# Colour and dashes of each line. The palette of Okabe and Ito is safe for colour-blind readers.
-LINE_STYLES: tuple[tuple[str, Any], ...] = (
-    ("#0072B2", "-"),
-    ("#D55E00", (0, (4, 1.5))),
-    ("#009E73", (0, (1, 1))),
-    ("#CC79A7", (0, (5, 1, 1, 1))),
-    ("#56B4E9", (0, (8, 2))),
-    ("#000000", (0, (3, 1, 1, 1, 1, 1))),
-)
-# Dashes of further lines, which reuse the colours in new combinations.
-_EXTRA_DASHES: tuple[Any, ...] = ((0, (10, 1, 2, 1)), (0, (2, 3)), (0, (6, 1, 1, 1, 1, 1, 1, 1)))
-# The text colour of the page. as_svg replaces it by a CSS variable, for dark screens.
-INK = "#1c1e21"
+#: The width of a figure that a page shows beside another; pages scale it up, so that labels are as large as text.
+PAGE_WIDTH = 3.3
+# The colours of text on light and dark screens; as_svg replaces matplotlib's black by a CSS variable.
+_BLACK, _INK, _DARK_INK = "#000000", "#1c1e21", "#e7e9ec"
 # overflow:visible, because the reader's font may be wider than the one measured here.
 _SVG_STYLE = (
-    f":root{{--ink:{INK}}}@media(prefers-color-scheme:dark){{:root{{--ink:#e7e9ec}}}}"
+    f":root{{--ink:{_INK}}}@media(prefers-color-scheme:dark){{:root{{--ink:{_DARK_INK}}}}}"
     "svg{overflow:visible}text{fill:var(--ink)}"
 )
 # Characters that XML forbids; names in a log may contain them.
@@ -46,16 +39,9 @@ _STYLE: Any = {  # the type of the keys differs between versions of matplotlib
     "axes.spines.top": False,
     "axes.spines.right": False,
     "pdf.fonttype": 42,
+    "text.color": "black",  # as_svg recognises it
     "text.parse_math": False,  # names come from logs and may contain dollar signs
 }
-
-
-def require_matplotlib() -> None:
-    """Raise ImportError if matplotlib is missing; call this before a long computation."""
-    try:
-        import matplotlib as mpl  # noqa: F401, PLC0415 - an extra
-    except ImportError:
-        raise ImportError("figures need matplotlib: pip install 'fairbandits[plot]'") from None
 
 
 def save_figure(figure: Figure, folder: Path, name: str) -> Path:
@@ -82,17 +68,9 @@ def as_svg(figure: Figure) -> str:
         warnings.filterwarnings("ignore", "Glyph .* missing from font")
         figure.savefig(file, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
     svg = _NOT_XML.sub("\N{REPLACEMENT CHARACTER}", file.getvalue().decode())
-    svg = svg[svg.index("<svg") :].replace(INK, "var(--ink)").replace("#000000", "var(--ink)")
+    svg = svg[svg.index("<svg") :].replace(_BLACK, "var(--ink)")
     tag, content = svg.split(">", 1)
     return f"{tag}><style>{_SVG_STYLE}</style>{content}"
-
-
-def line_style(index: int) -> tuple[str, Any]:
-    """Return the colour and the dashes of the line with this index."""
-    if index < len(LINE_STYLES):
-        return LINE_STYLES[index]
-    cycle, position = divmod(index, len(LINE_STYLES))
-    return LINE_STYLES[position][0], _EXTRA_DASHES[(cycle + position) % len(_EXTRA_DASHES)]
 
 
 def style_context() -> Any:

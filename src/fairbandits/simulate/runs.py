@@ -152,7 +152,7 @@ def simulate_many(
         The folder where traces are cached. A cached run is not simulated again, so that interrupted work
         resumes where it stopped.
     progress : bool
-        Whether to show a progress bar on a terminal.
+        Whether to show a progress bar, on a terminal or in a notebook.
 
     Returns
     -------

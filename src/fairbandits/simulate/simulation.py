@@ -53,7 +53,7 @@ def simulate(
         learns the reward of each arm of the slate. The trace then records means over the slate, with the k best
         and the k worst arms as reference.
     progress : bool
-        Whether to show a progress bar on a terminal.
+        Whether to show a progress bar, on a terminal or in a notebook.
 
     Examples
     --------

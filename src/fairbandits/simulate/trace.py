@@ -17,16 +17,19 @@ from numpy.typing import NDArray
 
 from fairbandits.fairness import metrics
 from fairbandits.fairness.groups import DEFAULT_ATTRIBUTE
+from fairbandits.simulate.notebook import plot_trace, trace_html
+from fairbandits.views.text import counted, join_names, shorten_name
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.axes import Axes
 
 Floats = NDArray[np.float64]
 
 _FLOATS = ("reward", "expected", "best", "worst", "probability")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Trace:
     """A simulated run, as arrays with one entry per round.
 
@@ -61,8 +64,8 @@ class Trace:
     >>> trace = simulate(LinUCB(random_state=0), LinearWorld(rounds=200))
     >>> len(trace), trace.parts
     (200, ('test',))
-    >>> sorted(trace.metrics())[:3]
-    ['cmr_a', 'cmr_b', 'regret_a']
+    >>> list(trace.metrics())[:2]
+    ['utility_loss', 'reward_gap']
     """
 
     reward: Floats
@@ -77,6 +80,27 @@ class Trace:
 
     def __len__(self) -> int:
         return len(self.reward)
+
+    def __repr__(self) -> str:
+        attributes = join_names([shorten_name(name) for name in self.group], 3) if self.group else "none"
+        return f"<Trace of {counted(len(self), 'round')}: {', '.join(self.parts)}; attributes: {attributes}>"
+
+    def _repr_html_(self) -> str:
+        return trace_html(self)
+
+    def plot(self, ax: Axes | None = None, *, attribute: str | None = None) -> Axes:
+        """Plot the cumulative mean reward of each group over the rounds, part by part; return the axes.
+
+        As in `running_means`, these are true mean rewards, and start at the first round of each part.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, optional
+            The axes to draw on; by default those of a new figure.
+        attribute : str, optional
+            The attribute that defines the groups; by default the first one.
+        """
+        return plot_trace(self, ax, attribute)
 
     @property
     def parts(self) -> tuple[str, ...]:
@@ -99,7 +123,7 @@ class Trace:
         return replace(self, group=group, **columns)
 
     def running_means(self, part: str, attribute: str | None = None) -> dict[Any, Floats]:
-        """Return the cumulative mean reward of each group after each round of a part.
+        """Return the cumulative mean reward of each group after each round of a part, from true mean rewards.
 
         Parameters
         ----------
@@ -109,12 +133,14 @@ class Trace:
             The attribute that defines the groups; by default the first one.
         """
         rounds = self.in_part(part)
-        groups = rounds._groups(attribute)
-        names = metrics.group_means(rounds.reward, groups)
-        return {name: metrics.cumulative_mean(rounds.reward, groups == name) for name in names}
+        groups = rounds.groups_by(attribute)
+        names = metrics.group_rounds(groups)
+        return {name: metrics.cumulative_mean(rounds.expected, groups == name) for name in names}
 
     def metrics(self, part: str = "test") -> dict[str, float]:
         """Compute the metrics of the paper's tables for one part, and each group's regret.
+
+        All but one are computed from the true mean rewards of the chosen arms, as in every other output.
 
         Returns
         -------
@@ -122,20 +148,26 @@ class Trace:
             `utility_loss`, `reward_gap`, `worst_off_reward`, and for each group `cmr_<group>`, its cumulative
             mean reward, and `regret_<group>`, its mean regret. If attributes are named, groups are written
             `<attribute>_<group>`, each attribute has a `reward_gap_<attribute>`, and `reward_gap` is the largest
-            of these.
+            of these. `observed_reward_gap` is the same as `reward_gap` from the rewards that the policy saw, with
+            their noise. Groups with hardly any rounds count neither for gaps nor for `worst_off_reward` (see
+            `fairbandits.fairness.metrics.assessed_groups`).
         """
         rounds = self.in_part(part)
-        values = {"utility_loss": metrics.utility_loss(rounds.best, rounds.reward)}
-        gaps = {name: metrics.reward_gap(rounds.reward, groups) for name, groups in rounds.group.items()}
-        values["reward_gap"] = max(gaps.values(), default=0.0)
-        lowest = [metrics.worst_off_reward(rounds.reward, groups) for groups in rounds.group.values()]
-        # NaN is the mean of an attribute whose values are all unknown.
-        values["worst_off_reward"] = min((mean for mean in lowest if not np.isnan(mean)), default=float("nan"))
+        gaps = {name: metrics.reward_gap(rounds.expected, groups) for name, groups in rounds.group.items()}
+        observed = [metrics.reward_gap(rounds.reward, groups) for groups in rounds.group.values()]
+        lowest = [metrics.worst_off_reward(rounds.expected, groups) for groups in rounds.group.values()]
+        values = {
+            "utility_loss": metrics.utility_loss(rounds.best, rounds.expected),
+            "reward_gap": max(gaps.values(), default=0.0),
+            "observed_reward_gap": max(observed, default=0.0),
+            # NaN is the mean of an attribute whose values are all unknown.
+            "worst_off_reward": min((mean for mean in lowest if not np.isnan(mean)), default=float("nan")),
+        }
         for attribute, groups in rounds.group.items():
             prefix = "" if attribute == DEFAULT_ATTRIBUTE else f"{attribute}_"
             if prefix:
                 values[f"reward_gap_{attribute}"] = gaps[attribute]
-            means = metrics.group_means(rounds.reward, groups)
+            means = metrics.group_means(rounds.expected, groups)
             values |= {f"cmr_{prefix}{name}": mean for name, mean in means.items()}
             regrets = metrics.group_regret(rounds.best, rounds.expected, groups)
             values |= {f"regret_{prefix}{name}": regret for name, regret in regrets.items()}
@@ -197,7 +229,8 @@ class Trace:
         groups = {f"group {attribute}": values for attribute, values in self.group.items()}
         return {"arm": self.arm, "part": self.part, **groups}
 
-    def _groups(self, attribute: str | None) -> NDArray[Any]:
+    def groups_by(self, attribute: str | None = None) -> NDArray[Any]:
+        """Return the group of each round's user by an attribute; by default the first one."""
         name = next(iter(self.group), None) if attribute is None else attribute
         if name is None:
             raise ValueError("the trace has no groups; the visits of the world must have a group")

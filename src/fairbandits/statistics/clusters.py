@@ -16,13 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairbandits.jit import kernel
+from fairbandits.views.short_repr import ShortRepr
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 
-@dataclass(frozen=True, eq=False)
-class ClusterMeans:
+@dataclass(frozen=True, eq=False, repr=False)
+class ClusterMeans(ShortRepr):
     """Means of groups whose rows come in clusters (users), in units of the reward range.
 
     Attributes

@@ -19,6 +19,7 @@ the sum is at most `1/4 + m2 + min(m2, ln n)` for rewards in [0, 1].
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -32,7 +33,7 @@ _TIGHTEST_AT = 20.0
 _MOST_STEPS = 50
 
 
-def confidence_radius(count: Any, m2: Any, confidence: float = 0.95, reward_range: float = 1.0) -> Floats:
+def confidence_radius(count: Any, m2: Any, confidence: Any = 0.95, reward_range: float = 1.0) -> Floats:
     """Return the half-width of an anytime-valid confidence interval for a mean.
 
     Parameters
@@ -41,8 +42,8 @@ def confidence_radius(count: Any, m2: Any, confidence: float = 0.95, reward_rang
         Number of rewards.
     m2 : array-like
         Sum of their squared deviations from their mean.
-    confidence : float
-        The confidence level, for all times at once.
+    confidence : float, or array-like
+        The confidence level, for all times at once; one for all, or one for each.
     reward_range : float
         Highest minus lowest possible reward.
 
@@ -57,7 +58,8 @@ def confidence_radius(count: Any, m2: Any, confidence: float = 0.95, reward_rang
     >>> confidence_radius(count, 0.03 * count).round(3)
     array([0.691, 0.022, 0.002])
     """
-    if not 0.0 < confidence < 1.0:
+    levels = np.asarray(confidence)
+    if not ((levels > 0.0) & (levels < 1.0)).all():
         raise ValueError(f"confidence must be a number above 0 and below 1, got {confidence!r}")
     n, squares = np.broadcast_arrays(np.asarray(count, float), np.asarray(m2, float) / reward_range**2)
     seen = n > 0
@@ -65,11 +67,12 @@ def confidence_radius(count: Any, m2: Any, confidence: float = 0.95, reward_rang
     variance = 0.25 + squares + np.minimum(squares, np.log(n_seen))
     radius = np.full(n.shape, float(reward_range))
     # Each tail gets half of the error probability.
-    radius[seen] = np.minimum(bernstein_boundary(variance, (1.0 - confidence) / 2.0) / n_seen, 1.0) * reward_range
+    error = (1.0 - levels[seen]) / 2.0 if levels.ndim else (1.0 - confidence) / 2.0
+    radius[seen] = np.minimum(bernstein_boundary(variance, error) / n_seen, 1.0) * reward_range
     return radius
 
 
-def bernstein_boundary(variance: Floats, error: float) -> Floats:
+def bernstein_boundary(variance: Floats, error: float | Floats) -> Floats:
     """Return the sum of deviations that no process of this variance exceeds, but with probability `error`.
 
     It is where the mixture supermartingale reaches 1 / error. The deviations must be at least -1, and the variance
@@ -78,27 +81,44 @@ def bernstein_boundary(variance: Floats, error: float) -> Floats:
     The logarithm of the mixture is convex and increasing in the sum, so that Newton's steps come down to the
     root from the right, whatever they start from.
     """
+    rho, prior, log_error = _mixtures(error)
     s = 1.0 + np.sqrt(variance)
     for _ in range(_MOST_STEPS):
-        value, slope = _log_mixture(s, variance, error)
-        step = (value + math.log(error)) / slope
+        value, slope = _log_mixture(s, variance, rho, prior)
+        step = (value + log_error) / slope
         s = s - step
         if np.all(np.abs(step) <= 1e-12 * s):
             break
     return s
 
 
-def _log_mixture(s: Floats, v: Floats, error: float) -> tuple[Floats, Floats]:
+def _log_mixture(s: Floats, v: Floats, rho: Any, prior: Any) -> tuple[Floats, Floats]:
     """Return the logarithm of the gamma-exponential mixture for rewards in [0, 1] (c = 1), and its slope."""
     # Imported where it is used: it is only needed when somebody asks for an interval.
     from scipy.special import gammainc, gammaln  # noqa: PLC0415
 
-    tail = 2.0 * math.log(1.0 / error)
-    rho = _TIGHTEST_AT / (tail + math.log1p(tail))
     shape, rate = v + rho, s + v + rho
     mass = gammainc(shape, rate)
     log_gamma, log_rate = gammaln(shape), np.log(rate)
-    prior = rho * math.log(rho) - gammaln(rho) - math.log(gammainc(rho, rho))
     value = prior + log_gamma + np.log(mass) - shape * log_rate + s + v
     slope = 1.0 - shape / rate + np.exp((shape - 1.0) * log_rate - rate - log_gamma) / mass
     return value, slope
+
+
+def _mixtures(error: float | Floats) -> tuple[Any, Any, Any]:
+    """Return what `_mixture` returns, for one error probability or for each of many."""
+    if not isinstance(error, np.ndarray):
+        return _mixture(error)
+    rho, prior, log_error = np.array([_mixture(each) for each in error.tolist()]).reshape(-1, 3).T
+    return rho, prior, log_error
+
+
+@lru_cache(maxsize=256)
+def _mixture(error: float) -> tuple[float, float, float]:
+    """Return the mixture's parameter, the logarithm of its normalising constant, and that of the error."""
+    from scipy.special import gammainc, gammaln  # noqa: PLC0415
+
+    tail = 2.0 * math.log(1.0 / error)
+    rho = _TIGHTEST_AT / (tail + math.log1p(tail))
+    constant = rho * math.log(rho) - gammaln(rho) - math.log(gammainc(rho, rho))
+    return rho, float(constant), math.log(error)

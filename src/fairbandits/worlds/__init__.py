@@ -9,6 +9,7 @@ from fairbandits.worlds.datasets.loading import (
 )
 from fairbandits.worlds.datasets.tables import DataError, DataMissingError
 from fairbandits.worlds.features import PAPER_NAIVE_COLUMNS
+from fairbandits.worlds.sample_tables import SampleTables
 from fairbandits.worlds.students import StudentsAndVideos
 from fairbandits.worlds.synthetic import LinearWorld
 from fairbandits.worlds.world import TwinWorld, Visit, World
@@ -18,6 +19,7 @@ __all__ = [
     "DataError",
     "DataMissingError",
     "LinearWorld",
+    "SampleTables",
     "StudentsAndVideos",
     "TwinWorld",
     "Visit",

@@ -10,7 +10,7 @@ import pytest
 
 from fairbandits.audit import audit
 from fairbandits.audit.report import serialisation
-from fairbandits.audit.report.group_styles import group_styles
+from fairbandits.views.group_styles import group_styles
 from tests.audit import logs
 from tests.browser import violations
 

@@ -100,7 +100,7 @@ def test_the_saved_policy_knows_its_shares(result, tmp_path):
     assert set(mixture["arms"]) == set(ARMS)
     for shares in mixture["groups"].values():
         assert sum(shares.values()) == pytest.approx(1.0)
-    probabilities = policy.probabilities(np.ones((1, 3, 1)), [{"sex": "female"}], [*ARMS])
+    probabilities = policy.probabilities(np.ones((1, 3, 2)), [{"sex": "female"}], [*ARMS])
     assert probabilities.tolist() == [[0.0, 1.0, 0.0]]
     plain = json.loads((tmp_path / "learning.json").read_text())
     assert plain["version"] == 1

@@ -11,7 +11,8 @@ from fairbandits.audit.intervals import IntervalEstimate
 from fairbandits.audit.report.group_phrases import describe_groups
 from fairbandits.audit.report.sections import Section, between
 from fairbandits.audit.results import Comparison
-from fairbandits.report.phrases import capitalise, counted, join_names, percent
+from fairbandits.report.phrases import capitalise
+from fairbandits.views.text import counted, join_names, percent
 
 _MAX_NAMES = 6
 # From this share of rewards that are not comparable on, a sentence warns.

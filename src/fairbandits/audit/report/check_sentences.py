@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from fairbandits.audit.log_checks import LogChecks
-from fairbandits.report.phrases import join_names
+from fairbandits.views.text import join_names
 
 _MAX_VARIANTS = 5
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from fairbandits.audit.intervals import IntervalEstimate
 from fairbandits.audit.report.group_phrases import describe_groups
 from fairbandits.audit.results import GapAnalysis, GroupResult
-from fairbandits.report.phrases import confidence_percent, join_names, percent
+from fairbandits.views.text import confidence_percent, join_names, percent
 
 Number = Callable[[float], str]
 

@@ -9,7 +9,7 @@ from fairbandits.audit.exposure import Exposure, GroupExposure
 from fairbandits.audit.report.group_phrases import describe_groups
 from fairbandits.audit.report.sections import Section, between, list_groups, ratio_text
 from fairbandits.audit.results import Comparison
-from fairbandits.report.phrases import confidence_percent, number_formatter, percent
+from fairbandits.views.text import confidence_percent, number_formatter, percent
 
 _METHOD = (
     "Larger groups are shown more arms by chance, so groups are compared at the same number of decisions: half "

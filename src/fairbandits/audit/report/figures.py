@@ -7,12 +7,16 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from fairbandits.audit.intervals import IntervalEstimate
-from fairbandits.audit.report.group_styles import GroupStyle, Labels
-from fairbandits.audit.results import Decomposition, GapAnalysis, GroupResult
+from fairbandits.audit.results import Decomposition, GapAnalysis
 from fairbandits.report import figure_style
-from fairbandits.report.interval_plots import GREY, WIDTH, add_grid, draw_interval, label_rows, shorten_name
+from fairbandits.views import plot_style
+from fairbandits.views.group_styles import GroupStyle, Labels
+from fairbandits.views.interval_plots import add_grid, draw_interval, extremes_of, label_rows
+from fairbandits.views.plot_style import GREY
+from fairbandits.views.text import shorten_name
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 Styles = Mapping[Labels, GroupStyle]
@@ -24,22 +28,30 @@ _EXPOSURE, _WITHIN_ARM = "#7570B3", "#E69F00"
 
 def mean_rewards(analysis: GapAnalysis, styles: Styles, tolerance: float | None) -> Figure:
     """Plot the mean reward of each group with its confidence interval."""
-    groups, n_omitted = extreme_groups(analysis.groups)
+    n_shown = len(extremes_of(analysis.groups, _MAX_GROUPS))
     with figure_style.style_context():
-        figure = figure_style.new_figure(WIDTH, 0.85 + 0.26 * len(groups))
-        axes = figure.subplots()
-        for y, group in enumerate(groups):
-            style = styles[group.labels]
-            draw_interval(axes, y, group.mean, group.low, group.high, colour=style.colour, marker=style.marker)
-        if tolerance is not None:
-            worst = analysis.disadvantaged.mean
-            sign = 1.0 if analysis.advantaged.mean >= worst else -1.0
-            axes.axvspan(worst, worst + sign * tolerance, color=GREY, alpha=0.18, linewidth=0)
-        label_rows(axes, [shorten_name(group.name) for group in groups])
-        remark = f"\n{n_omitted:,} groups in between are not shown" if n_omitted else ""
-        axes.set_xlabel(f"mean reward per decision{remark}")
-        add_grid(axes)
+        figure = figure_style.new_figure(figure_style.PAGE_WIDTH, 0.85 + 0.26 * n_shown)
+        draw_mean_rewards(figure.subplots(), analysis, styles, tolerance, _MAX_GROUPS)
     return figure
+
+
+def draw_mean_rewards(
+    ax: Axes, analysis: GapAnalysis, styles: Styles, tolerance: float | None, max_groups: int
+) -> None:
+    """Draw the mean reward of each group, of many those at either end."""
+    groups = extremes_of(analysis.groups, max_groups)
+    for y, group in enumerate(groups):
+        style = styles[group.labels]
+        draw_interval(ax, y, group.mean, group.low, group.high, colour=style.colour, marker=style.marker)
+    if tolerance is not None:
+        worst = analysis.disadvantaged.mean
+        sign = 1.0 if analysis.advantaged.mean >= worst else -1.0
+        ax.axvspan(worst, worst + sign * tolerance, color=GREY, alpha=0.18, linewidth=0)
+    label_rows(ax, [shorten_name(group.name) for group in groups])
+    n_omitted = len(analysis.groups) - len(groups)
+    remark = f"\n{n_omitted:,} groups in between are not shown" if n_omitted else ""
+    ax.set_xlabel(f"mean reward per decision{remark}")
+    add_grid(ax)
 
 
 def arm_contributions(analysis: GapAnalysis) -> Figure:
@@ -51,7 +63,7 @@ def arm_contributions(analysis: GapAnalysis) -> Figure:
         bars += [(shorten_name(str(p.arm)), p.exposure_effect, p.within_arm_effect, p.total) for p in parts.arms]
     has_intervals = not math.isnan(parts.exposure_effect.low)
     with figure_style.style_context():
-        figure = figure_style.new_figure(WIDTH, 0.95 + 0.2 * len(bars))
+        figure = figure_style.new_figure(figure_style.PAGE_WIDTH, 0.95 + 0.2 * len(bars))
         axes = figure.subplots()
         handles: dict[str, Any] = {}
         for y, (_, exposure, within_arm, both) in enumerate(bars):
@@ -69,9 +81,9 @@ def arm_contributions(analysis: GapAnalysis) -> Figure:
                 linewidth=0,
             )
             if has_intervals:
-                axes.hlines(y, both.low, both.high, color=figure_style.INK, linewidth=0.9)
-                handles["sum"] = axes.plot([both.value], [y], "D", color=figure_style.INK, markersize=2.6)[0]
-        axes.axvline(0.0, color=figure_style.INK, linewidth=0.6)
+                axes.hlines(y, both.low, both.high, color=plot_style.ink(), linewidth=0.9)
+                handles["sum"] = axes.plot([both.value], [y], "D", color=plot_style.ink(), markersize=2.6)[0]
+        axes.axvline(0.0, color=plot_style.ink(), linewidth=0.6)
         label_rows(axes, [name for name, *_ in bars])
         if len(bars) > 1:
             axes.axhline(0.5, color=GREY, linewidth=0.5, linestyle=":")
@@ -88,20 +100,12 @@ def effects(parts: Decomposition) -> Figure:
         "within-arm effect": (parts.within_arm_effect, _WITHIN_ARM),
     }
     with figure_style.style_context():
-        figure = figure_style.new_figure(WIDTH, 1.15)
+        figure = figure_style.new_figure(figure_style.PAGE_WIDTH, 1.15)
         axes = figure.subplots()
         for y, (effect, colour) in enumerate(rows.values()):
             draw_interval(axes, y, effect.value, effect.low, effect.high, colour=colour, marker="D")
-        axes.axvline(0.0, color=figure_style.INK, linewidth=0.6)
+        axes.axvline(0.0, color=plot_style.ink(), linewidth=0.6)
         label_rows(axes, list(rows))
         axes.set_xlabel("part of the gap")
         add_grid(axes)
     return figure
-
-
-def extreme_groups(groups: tuple[GroupResult, ...]) -> tuple[tuple[GroupResult, ...], int]:
-    """Return the groups to show, of many those at either end, and the number of groups omitted."""
-    if len(groups) <= _MAX_GROUPS:
-        return groups, 0
-    half = _MAX_GROUPS // 2
-    return (*groups[:half], *groups[-half:]), len(groups) - 2 * half

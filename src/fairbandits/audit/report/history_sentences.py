@@ -8,7 +8,8 @@ from fairbandits.audit.report.gap_changes import GapChange, absent_groups, gap_c
 from fairbandits.audit.report.group_phrases import describe_groups
 from fairbandits.audit.report.time_phrases import during, window_end, window_span, window_start
 from fairbandits.audit.results import GapAnalysis, GroupResult, History
-from fairbandits.report.phrases import join_names, makes_chance_unlikely
+from fairbandits.report.phrases import makes_chance_unlikely
+from fairbandits.views.text import join_names
 
 Number = Callable[[float], str]
 

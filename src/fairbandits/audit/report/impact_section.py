@@ -8,7 +8,7 @@ from fairbandits.audit.audit import Audit
 from fairbandits.audit.impact_ratios import FOUR_FIFTHS, ImpactRatio, ImpactRatios
 from fairbandits.audit.report.sections import Section, between, list_groups, ratio_text
 from fairbandits.audit.results import Comparison
-from fairbandits.report.phrases import percent
+from fairbandits.views.text import percent
 
 _SCREENING = (
     "The four-fifths rule is a screening rule: a ratio below 0.8 calls for a closer look and is not a finding of "

@@ -6,7 +6,7 @@ from dataclasses import asdict
 
 from fairbandits.audit.audit import Audit
 from fairbandits.audit.report.provenance import provenance
-from fairbandits.report.phrases import confidence_percent
+from fairbandits.views.text import confidence_percent
 
 
 def describe_log(audit: Audit) -> str:

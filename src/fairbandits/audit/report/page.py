@@ -19,7 +19,7 @@ from fairbandits.audit.results import Comparison, GapAnalysis
 from fairbandits.audit.verdict import FAIR, UNFAIR
 from fairbandits.report import elements
 from fairbandits.report.page import html_table, render_page
-from fairbandits.report.phrases import percent
+from fairbandits.views.text import percent
 
 
 def audit_page(audit: Audit) -> str:

@@ -7,10 +7,10 @@ import math
 from fairbandits.audit.audit import Audit
 from fairbandits.audit.report import figures, time_figures
 from fairbandits.audit.report.figures import Styles
-from fairbandits.audit.report.group_styles import group_styles
 from fairbandits.audit.results import Comparison, GapAnalysis, History, Timeline
 from fairbandits.report.figure_style import as_svg
 from fairbandits.report.page import svg_figure
+from fairbandits.views.group_styles import group_styles
 
 _MAX_NAMED = 20
 
@@ -46,12 +46,12 @@ def _windows(audit: Audit, analysis: GapAnalysis, history: History, styles: Styl
     recent = "The grey band is the most recent window."
     return [
         svg_figure(
-            as_svg(time_figures.window_means(analysis, history, styles)),
+            as_svg(time_figures.on_page(time_figures.window_means, analysis, history, styles)),
             f"Mean reward of each group in each of {history.windows.n} windows of time, with its {interval}.",
             f"Mean reward of each group in each window of time, with its {interval} (bar). {recent}",
         ),
         svg_figure(
-            as_svg(time_figures.window_gaps(history, styles, audit.settings.tolerance)),
+            as_svg(time_figures.on_page(time_figures.window_gaps, history, styles, audit.settings.tolerance)),
             f"Gap in each of {history.windows.n} windows of time, with its {interval}. {change}",
             f"Gap in each window of time with its {interval} (bar), in the colour of the disadvantaged group. "
             f"{recent}",
@@ -64,7 +64,7 @@ def _cumulative(audit: Audit, analysis: GapAnalysis, timeline: Timeline, styles:
     if analysis.is_detectable:
         caption += " The dashed line marks since when the gap has been detectable."
     return svg_figure(
-        as_svg(time_figures.cumulative_means(analysis, timeline, styles)),
+        as_svg(time_figures.on_page(time_figures.cumulative_means, analysis, timeline, styles)),
         f"Cumulative mean reward of each group over time. {audit.sentences.history(analysis) or ''}",
         caption,
     )

@@ -11,7 +11,7 @@ from fairbandits.audit.intervals import IntervalEstimate
 from fairbandits.audit.results import GroupResult
 from fairbandits.report import elements
 from fairbandits.report.page import html_table
-from fairbandits.report.phrases import join_names, number_formatter
+from fairbandits.views.text import join_names, number_formatter
 
 _MAX_NAMES = 6
 

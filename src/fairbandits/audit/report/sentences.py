@@ -13,16 +13,9 @@ from fairbandits.audit.report.time_phrases import since
 from fairbandits.audit.report.verdict_sentences import VerdictSentences
 from fairbandits.audit.results import Comparison, GapAnalysis, GroupResult
 from fairbandits.audit.settings import AuditSettings
-from fairbandits.report.phrases import (
-    capitalise,
-    confidence_label,
-    decimals,
-    join_names,
-    makes_chance_unlikely,
-    number_formatter,
-    percent,
-)
+from fairbandits.report.phrases import capitalise, makes_chance_unlikely
 from fairbandits.statistics.fixed_sample import MIN_SUCCESSES, MIN_USERS
+from fairbandits.views.text import confidence_label, decimals, join_names, number_formatter, percent
 
 _MAX_NAMES = 6
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fairbandits.audit.audit import Audit
 from fairbandits.audit.results import Comparison, GroupResult
-from fairbandits.report.phrases import percent
+from fairbandits.views.text import percent
 
 Row = tuple[str, list[str]]
 

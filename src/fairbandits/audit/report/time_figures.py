@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,94 +12,95 @@ from fairbandits.audit.report.figures import Styles
 from fairbandits.audit.results import GapAnalysis, GroupResult, History, Timeline
 from fairbandits.audit.time_blocks import TimeBlocks
 from fairbandits.report import figure_style
-from fairbandits.report.interval_plots import GREY, WIDTH, add_grid, shorten_name
+from fairbandits.views import plot_style
+from fairbandits.views.interval_plots import add_grid
+from fairbandits.views.plot_style import GREY
+from fairbandits.views.text import shorten_name
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+#: The entries of a legend.
+Legend = dict[str, Any]
 
 # Of more groups, only those at the ends are drawn over time.
 _MAX_LINES = 6
 _HEIGHT = 2.2
 
 
-def window_means(analysis: GapAnalysis, history: History, styles: Styles) -> Figure:
-    """Plot the mean reward of each group in each window, with confidence intervals."""
+def on_page(draw: Callable[..., Legend], *arguments: Any) -> Figure:
+    """Return a figure for the page, with what one of the functions below draws."""
+    with figure_style.style_context():
+        figure = figure_style.new_figure(figure_style.PAGE_WIDTH, _HEIGHT)
+        figure_style.add_legend(figure, draw(figure.subplots(), *arguments), fits=True)
+    return figure
+
+
+def window_means(ax: Axes, analysis: GapAnalysis, history: History, styles: Styles) -> Legend:
+    """Draw the mean reward of each group in each window, with confidence intervals."""
     groups = _drawn(analysis)
     centres, widths = _positions(history)
-    with figure_style.style_context():
-        figure = figure_style.new_figure(WIDTH, _HEIGHT)
-        axes = figure.subplots()
-        lines: dict[str, Any] = {}
-        for place, group in enumerate(groups):
-            i = [each.labels for each in history.groups].index(group.labels)
-            style = styles[group.labels]
-            # Side by side, so that intervals do not hide each other.
-            x = centres + widths * 0.6 * ((place + 0.5) / len(groups) - 0.5)
-            means = history.means
-            _draw_bars(axes, x, means.low[:, i], means.high[:, i], style.colour)
-            [line] = axes.plot(x, means.mean[:, i], color=style.colour, linestyle=style.dashes, linewidth=0.6)
-            line.set(marker=style.marker, markersize=3.5)
-            lines[shorten_name(group.name)] = line
-        _mark_recent(axes, history)
-        axes.set_ylabel("mean reward in the window")
-        _label_time(axes, history.windows.blocks.unit)
-        add_grid(axes, "y")
-        figure_style.add_legend(figure, lines, fits=True)
-    return figure
+    lines: Legend = {}
+    for place, group in enumerate(groups):
+        i = [each.labels for each in history.groups].index(group.labels)
+        style = styles[group.labels]
+        # Side by side, so that intervals do not hide each other.
+        x = centres + widths * 0.6 * ((place + 0.5) / len(groups) - 0.5)
+        means = history.means
+        _draw_bars(ax, x, means.low[:, i], means.high[:, i], style.colour)
+        [line] = ax.plot(x, means.mean[:, i], color=style.colour, linestyle=style.dashes, linewidth=0.6)
+        line.set(marker=style.marker, markersize=3.5)
+        lines[shorten_name(group.name)] = line
+    _mark_recent(ax, history)
+    ax.set_ylabel("mean reward in the window")
+    _label_time(ax, history.windows.blocks.unit)
+    add_grid(ax, "y")
+    return lines
 
 
-def window_gaps(history: History, styles: Styles, tolerance: float | None) -> Figure:
-    """Plot the gap in each window with its confidence interval, in the colour of the disadvantaged group."""
+def window_gaps(ax: Axes, history: History, styles: Styles, tolerance: float | None) -> Legend:
+    """Draw the gap in each window with its confidence interval, in the colour of the disadvantaged group."""
     centres, _ = _positions(history)
-    with figure_style.style_context():
-        figure = figure_style.new_figure(WIDTH, _HEIGHT)
-        axes = figure.subplots()
-        lines: dict[str, Any] = {}
-        for x, window in zip(centres, history.gaps, strict=True):
-            if window.disadvantaged is None:
-                continue
-            style, gap = styles[window.disadvantaged.labels], window.gap
-            _draw_bars(axes, x, gap.low, gap.high, style.colour)
-            name = f"{shorten_name(window.disadvantaged.name)} is worse off"
-            [point] = axes.plot([x], [gap.value], style.marker, color=style.colour, markersize=4.5)
-            lines.setdefault(name, point)
-        if tolerance is not None:
-            lines["tolerance"] = axes.axhline(
-                tolerance, color=figure_style.INK, linewidth=0.8, linestyle=(0, (2, 2))
-            )
-        axes.set_ylim(bottom=0.0)
-        _mark_recent(axes, history)
-        axes.set_ylabel("gap in the window")
-        _label_time(axes, history.windows.blocks.unit)
-        add_grid(axes, "y")
-        figure_style.add_legend(figure, lines, fits=True)
-    return figure
+    lines: Legend = {}
+    for x, window in zip(centres, history.gaps, strict=True):
+        if window.disadvantaged is None:
+            continue
+        style, gap = styles[window.disadvantaged.labels], window.gap
+        _draw_bars(ax, x, gap.low, gap.high, style.colour)
+        name = f"{shorten_name(window.disadvantaged.name)} is worse off"
+        [point] = ax.plot([x], [gap.value], style.marker, color=style.colour, markersize=4.5)
+        lines.setdefault(name, point)
+    if tolerance is not None:
+        dashes: Any = (0, (2, 2))
+        lines["tolerance"] = ax.axhline(tolerance, color=plot_style.ink(), linewidth=0.8, linestyle=dashes)
+    ax.set_ylim(bottom=0.0)
+    _mark_recent(ax, history)
+    ax.set_ylabel("gap in the window")
+    _label_time(ax, history.windows.blocks.unit)
+    add_grid(ax, "y")
+    return lines
 
 
-def cumulative_means(analysis: GapAnalysis, timeline: Timeline, styles: Styles) -> Figure:
-    """Plot the cumulative mean reward of each group over time, with confidence bands."""
+def cumulative_means(ax: Axes, analysis: GapAnalysis, timeline: Timeline, styles: Styles) -> Legend:
+    """Draw the cumulative mean reward of each group over time, with confidence bands."""
     ends = _edges(timeline.blocks, range(1, timeline.blocks.n + 1))
     groups = _drawn(analysis)
     numbers = {group.labels: i for i, group in enumerate(timeline.groups)}
-    with figure_style.style_context():
-        figure = figure_style.new_figure(WIDTH, _HEIGHT)
-        axes = figure.subplots()
-        lines: dict[str, Any] = {}
-        for group in groups:
-            i, style = numbers[group.labels], styles[group.labels]
-            [line] = axes.plot(ends, timeline.means.mean[:, i], color=style.colour, linestyle=style.dashes)
-            low, high = timeline.means.low[:, i], timeline.means.high[:, i]
-            axes.fill_between(ends, low, high, color=style.colour, alpha=0.15, linewidth=0)
-            lines[shorten_name(group.name)] = line
-        _set_value_range(axes, timeline, groups)
-        if timeline.since is not None and analysis.is_detectable:
-            axes.axvline(ends[timeline.since], color=figure_style.INK, linewidth=0.8, linestyle=(0, (2, 2)))
-        axes.set_ylabel("cumulative mean reward")
-        _label_time(axes, timeline.blocks.unit)
-        add_grid(axes, "both")
-        figure_style.add_legend(figure, lines, fits=True)
-    return figure
+    lines: Legend = {}
+    for group in groups:
+        i, style = numbers[group.labels], styles[group.labels]
+        [line] = ax.plot(ends, timeline.means.mean[:, i], color=style.colour, linestyle=style.dashes)
+        low, high = timeline.means.low[:, i], timeline.means.high[:, i]
+        ax.fill_between(ends, low, high, color=style.colour, alpha=0.15, linewidth=0)
+        lines[shorten_name(group.name)] = line
+    _set_value_range(ax, timeline, groups)
+    if timeline.since is not None and analysis.is_detectable:
+        ax.axvline(ends[timeline.since], color=plot_style.ink(), linewidth=0.8, linestyle=(0, (2, 2)))
+    ax.set_ylabel("cumulative mean reward")
+    _label_time(ax, timeline.blocks.unit)
+    add_grid(ax, "both")
+    return lines
 
 
 def _drawn(analysis: GapAnalysis) -> tuple[GroupResult, ...]:

@@ -9,7 +9,8 @@ from fairbandits.audit.report.suppression import Suppression
 from fairbandits.audit.results import Comparison
 from fairbandits.audit.settings import AuditSettings
 from fairbandits.audit.verdict import FAIR, UNFAIR, obstacles
-from fairbandits.report.phrases import capitalise, confidence_percent, join_names, percent
+from fairbandits.report.phrases import capitalise
+from fairbandits.views.text import confidence_percent, join_names, percent
 
 _MAX_NAMES = 6
 _MAX_DECIMALS = 15

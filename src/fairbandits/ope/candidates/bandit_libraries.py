@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fairbandits.logs.encoder import Features
+from fairbandits.contexts.table_encoder import as_dense
 from fairbandits.ope.candidates.candidate import ArmProbabilities, Candidate
-from fairbandits.ope.candidates.foreign_policies import chosen_arms, probabilities_by_arm
+from fairbandits.ope.candidates.foreign_policies import chosen_arms, probabilities_by_arm, unscaled_features
 from fairbandits.ope.log_rows import LogRows
 
 if TYPE_CHECKING:
@@ -22,7 +22,21 @@ Floats = NDArray[np.float64]
 _DRAWS = 50
 
 
-class ObpCandidate(Candidate):
+class MatrixCandidate(Candidate):
+    """A policy that takes a matrix of contexts, in which numbers are as they are in the log."""
+
+    needs_contexts = True
+
+    def prepare(self, setup: EvaluationSetup) -> None:
+        """Ask for numbers as they are."""
+        self.encoder = setup.encoders[0].unscaled()
+
+    def contexts(self, rows: LogRows, setup: EvaluationSetup) -> Floats:
+        """Return the matrix of contexts."""
+        return as_dense(unscaled_features(self, rows, setup))
+
+
+class ObpCandidate(MatrixCandidate):
     """A policy of Open Bandit Pipeline, which numbers arms from 0 and takes a matrix of contexts.
 
     Parameters
@@ -33,8 +47,6 @@ class ObpCandidate(Candidate):
         An offline learner with `predict`, or a context-free policy with `compute_batch_action_dist`.
     """
 
-    needs_contexts = True
-
     def __init__(self, title: str, policy: Any) -> None:
         super().__init__(title)
         self._policy = policy
@@ -44,7 +56,7 @@ class ObpCandidate(Candidate):
     def probabilities(self, rows: LogRows, setup: EvaluationSetup) -> ArmProbabilities:
         """Return its distribution over actions."""
         if hasattr(self._policy, "predict"):
-            distribution = self._policy.predict(_dense(rows.contexts[0]))
+            distribution = self._policy.predict(self.contexts(rows, setup))
         else:
             distribution = self._policy.compute_batch_action_dist(n_rounds=len(rows))
         arms = range(self._policy.n_actions)
@@ -53,7 +65,7 @@ class ObpCandidate(Candidate):
         )
 
 
-class CobaCandidate(Candidate):
+class CobaCandidate(MatrixCandidate):
     """A learner of Coba, which is asked for the probability of each arm, row by row.
 
     Parameters
@@ -64,8 +76,6 @@ class CobaCandidate(Candidate):
         The learner; it does not learn during the evaluation.
     """
 
-    needs_contexts = True
-
     def __init__(self, title: str, learner: Any) -> None:
         super().__init__(title)
         self._learner = learner
@@ -73,12 +83,12 @@ class CobaCandidate(Candidate):
     def probabilities(self, rows: LogRows, setup: EvaluationSetup) -> ArmProbabilities:
         """Return the learner's scores."""
         arms = list(setup.survey.arms)
-        contexts = [tuple(row) for row in _dense(rows.contexts[0]).tolist()]
+        contexts = [tuple(row) for row in self.contexts(rows, setup).tolist()]
         matrix = np.array([[self._learner.score(context, arms, arm) for arm in arms] for context in contexts])
         return ArmProbabilities.from_matrix(probabilities_by_arm(matrix, arms, rows, setup, self.title), rows)
 
 
-class MabWiserCandidate(Candidate):
+class MabWiserCandidate(MatrixCandidate):
     """A bandit of MABWiser, which predicts an arm for each row.
 
     MABWiser has no probabilities. Those of bandits that choose at random are estimated, without bias, by the
@@ -92,8 +102,6 @@ class MabWiserCandidate(Candidate):
         The bandit, fitted; it does not learn during the evaluation.
     """
 
-    needs_contexts = True
-
     def __init__(self, title: str, mab: Any) -> None:
         super().__init__(title)
         self._mab = copy.deepcopy(mab)  # predictions draw from its random generator
@@ -101,7 +109,7 @@ class MabWiserCandidate(Candidate):
 
     def probabilities(self, rows: LogRows, setup: EvaluationSetup) -> ArmProbabilities:
         """Predict arms."""
-        contexts = _dense(rows.contexts[0])
+        contexts = self.contexts(rows, setup)
         total = np.zeros((len(rows), len(setup.survey.arms)))
         for _ in range(self._draws):
             predicted = self._mab.predict(contexts)
@@ -114,7 +122,3 @@ def _is_deterministic(mab: Any) -> bool:
     is_fixed = type(policy).__name__ in {"LinUCB", "UCB1"} or getattr(policy, "epsilon", None) == 0
     # The learning policies of neighbourhoods choose at random where there are no neighbours.
     return is_fixed and getattr(mab, "neighborhood_policy", None) is None
-
-
-def _dense(contexts: Features) -> Floats:
-    return contexts if isinstance(contexts, np.ndarray) else contexts.toarray()

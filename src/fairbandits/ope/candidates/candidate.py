@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fairbandits.logs.encoder import ContextEncoder
+from fairbandits.contexts import TableEncoder
 from fairbandits.ope.log_rows import LogRows
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ class Candidate(ABC):
         Whether it gives the probabilities of all arms, not only those of the logged ones.
     needs_contexts : bool
         Whether it needs the encoded features of users.
-    encoder : ContextEncoder or None
+    encoder : TableEncoder or None
         The encoder of these features; None for the log's own.
     columns : tuple of str
         The columns of the log that it needs unchanged, in `LogRows.columns`.
@@ -64,7 +64,7 @@ class Candidate(ABC):
 
     knows_all_arms = True
     needs_contexts = False
-    encoder: ContextEncoder | None = None
+    encoder: TableEncoder | None = None
     columns: tuple[str, ...] = ()
 
     def __init__(self, title: str) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairbandits.arms import ArmId
+from fairbandits.contexts.table_encoder import Features
 from fairbandits.ope.candidates.candidate import ArmProbabilities, Candidate
 from fairbandits.ope.candidates.probability_columns import check_columns, check_totals
 from fairbandits.ope.log_rows import LogRows
@@ -88,7 +89,8 @@ class ClassifierCandidate(Candidate):
 
     def probabilities(self, rows: LogRows, setup: EvaluationSetup) -> ArmProbabilities:
         """Predict the class of each row."""
-        predicted = self._model.predict(_inputs(rows, self.columns))
+        inputs = _frame(rows, self.columns) if self.columns else unscaled_features(self, rows, setup)
+        predicted = self._model.predict(inputs)
         return ArmProbabilities.from_matrix(chosen_arms(predicted, rows, setup, self.title), rows)
 
 
@@ -195,16 +197,20 @@ def _feature_names(model: Any) -> tuple[str, ...]:
 
 def _check_inputs(candidate: Candidate, model: Any, setup: EvaluationSetup) -> None:
     check_columns(candidate, setup)
-    width, expected = setup.encoders[0].width, getattr(model, "n_features_in_", None)
-    if candidate.needs_contexts and expected is not None and expected != width:
+    if not candidate.needs_contexts:
+        return
+    candidate.encoder = setup.encoders[0].unscaled()
+    width, expected = candidate.encoder.width, getattr(model, "n_features_in_", None)
+    if expected is not None and expected != width:
         raise ValueError(
             f"{candidate.title}: it was fitted to {expected:,} features without names, but the log has {width:,}; "
             "fit it to a data frame, so that its features are found by name"
         )
 
 
-def _inputs(rows: LogRows, columns: tuple[str, ...]) -> Any:
-    return _frame(rows, columns) if columns else rows.contexts[0]
+def unscaled_features(candidate: Candidate, rows: LogRows, setup: EvaluationSetup) -> Features:
+    """Return the features of users as a matrix from elsewhere has them: numbers as they are."""
+    return rows.contexts[setup.offers(candidate)[1]]
 
 
 def _frame(rows: LogRows, columns: tuple[str, ...]) -> Any:

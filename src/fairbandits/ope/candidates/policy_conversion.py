@@ -18,7 +18,8 @@ from fairbandits.ope.candidates.foreign_policies import (
 )
 from fairbandits.ope.candidates.own_policies import PolicyCandidate
 from fairbandits.ope.candidates.probability_columns import ProbabilityColumn, ProbabilityColumns
-from fairbandits.policies import Policy
+from fairbandits.policies import Policy, persistence
+from fairbandits.recommender import Recommender, has_items
 
 _COLUMN, _COLUMNS = "column:", "columns:"
 
@@ -48,7 +49,9 @@ def as_candidate(policy: Any, seed: int = 0, title: str | None = None) -> Candid
 
 def is_policy(policy: Any) -> bool:
     """Return whether an object is one policy rather than several."""
-    return isinstance(policy, str | Path | Policy | Candidate) or _convert_foreign(policy) is not None
+    return (
+        isinstance(policy, str | Path | Policy | Recommender | Candidate) or _convert_foreign(policy) is not None
+    )
 
 
 def _convert(policy: Any, seed: int) -> Candidate:
@@ -56,26 +59,35 @@ def _convert(policy: Any, seed: int) -> Candidate:
         return policy
     if isinstance(policy, Policy):
         return PolicyCandidate(repr(policy), copy.deepcopy(policy), policy.rounds_learned > 0)
+    if isinstance(policy, Recommender):
+        return PolicyCandidate.of_recommender(repr(policy.policy), Recommender.from_state(policy.state()))
     if isinstance(policy, str | Path):
         return _from_text(policy, seed)
     if (found := _convert_foreign(policy)) is not None:
         return found
     raise ValueError(
-        "policy must be a name, a file, a Policy, a function, a classifier or regressor of scikit-learn, a policy "
-        "of obp, a learner of Coba, a bandit of MABWiser, or a column of probabilities, got "
-        f"{policy!r} of type {type(policy).__name__}"
+        "policy must be a name, a file, a Policy, a Recommender, a function, a classifier or regressor of "
+        "scikit-learn, a policy of obp, a learner of Coba, a bandit of MABWiser, or a column of probabilities, "
+        f"got {policy!r} of type {type(policy).__name__}"
     )
 
 
 def _from_text(policy: str | Path, seed: int) -> Candidate:
     text = str(policy).strip()
     if isinstance(policy, Path) or Path(text).suffix == ".safetensors" or Path(text).is_file():
-        return PolicyCandidate(str(policy), Policy.load(policy), is_trained=True)
+        return _from_file(policy)
     if text.startswith(_COLUMN):
         return ProbabilityColumn(text.removeprefix(_COLUMN))
     if text.startswith(_COLUMNS):
         return ProbabilityColumns(text.removeprefix(_COLUMNS))
     return PolicyCandidate(text, registry.make_policy(text, seed), is_trained=False)
+
+
+def _from_file(path: str | Path) -> PolicyCandidate:
+    state = persistence.read(path)
+    if has_items(state):
+        return PolicyCandidate.of_recommender(str(path), Recommender.from_state(state, str(path)))
+    return PolicyCandidate(str(path), Policy.from_state(state, str(path)), is_trained=True)
 
 
 def _convert_foreign(policy: Any) -> Candidate | None:

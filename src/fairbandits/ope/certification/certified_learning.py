@@ -15,6 +15,7 @@ from fairbandits.ope.group_index import GroupIndex
 from fairbandits.ope.results import BoundedValue
 from fairbandits.policies import Policy
 from fairbandits.report.page import write_report
+from fairbandits.views.short_repr import ShortRepr
 
 #: The version of `learning.json`.
 VERSION = 1
@@ -23,8 +24,8 @@ VERSION = 1
 POLICY_FILE = "policy.safetensors"
 
 
-@dataclass(frozen=True, eq=False)
-class FamilyMember:
+@dataclass(frozen=True, eq=False, repr=False)
+class FamilyMember(ShortRepr):
     """A member of the family, with what both parts of the log tell about it.
 
     Attributes
@@ -52,8 +53,8 @@ class FamilyMember:
         return "certified" if self.test.passes else "not certified"
 
 
-@dataclass(frozen=True, eq=False)
-class CertifiedLearning:
+@dataclass(frozen=True, eq=False, repr=False)
+class CertifiedLearning(ShortRepr):
     """The results of certified learning.
 
     Attributes
@@ -115,6 +116,11 @@ class CertifiedLearning:
             raise ValueError("a policy can be saved only if one other than the logging policy was certified")
         self.policy.metadata["mixture"] = self.certified.mixture.to_dict(self.groups) | {"arms": list(self.arms)}
         self.policy.save(path)
+
+    def _repr_html_(self) -> str:
+        from fairbandits.ope.report.notebook import learning_html  # noqa: PLC0415 - imports this class
+
+        return learning_html(self)
 
     def write(self, folder: str | Path) -> Path:
         """Write `learning.html`, `learning.json` and, if there is one, the policy; return the path of the page."""

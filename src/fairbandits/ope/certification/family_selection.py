@@ -14,6 +14,7 @@ from fairbandits.ope.certification.joint_conditions import JointConditions
 from fairbandits.ope.certification.mixture import Mixture
 from fairbandits.ope.group_index import OVERALL
 from fairbandits.statistics.empirical_likelihood import WeightedUnits
+from fairbandits.views.short_repr import ShortRepr
 
 Floats = NDArray[np.float64]
 
@@ -26,8 +27,8 @@ _MISSED = 0.6
 _MIN_ERROR = 1e-12
 
 
-@dataclass(frozen=True)
-class SelectionEstimates:
+@dataclass(frozen=True, repr=False)
+class SelectionEstimates(ShortRepr):
     """Estimates of a mixture on the selection part.
 
     Attributes

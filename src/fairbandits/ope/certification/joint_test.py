@@ -7,10 +7,11 @@ from typing import Any
 
 from fairbandits.categorical import Label
 from fairbandits.ope.results import BoundedValue, PolicyGap
+from fairbandits.views.short_repr import ShortRepr
 
 
-@dataclass(frozen=True)
-class GroupChange:
+@dataclass(frozen=True, repr=False)
+class GroupChange(ShortRepr):
     """The change for a group, compared with the worst-off group under the logging policy.
 
     Attributes
@@ -34,8 +35,8 @@ class GroupChange:
         return names | self.estimate.to_dict() | {"confidence": self.estimate.confidence}
 
 
-@dataclass(frozen=True)
-class JointTest:
+@dataclass(frozen=True, repr=False)
+class JointTest(ShortRepr):
     """The joint test of a policy on the certification part.
 
     Each bound of an interval has the confidence of the test, one-sided: with 95%, both bounds are those of a 90%

@@ -10,12 +10,13 @@ from numpy.typing import NDArray
 
 from fairbandits.ope.group_index import GroupIndex
 from fairbandits.report.phrases import describe_users
+from fairbandits.views.short_repr import ShortRepr
 
 Floats = NDArray[np.float64]
 
 
-@dataclass(frozen=True, eq=False)
-class Mixture:
+@dataclass(frozen=True, eq=False, repr=False)
+class Mixture(ShortRepr):
     """A policy that serves each user by one of three policies, drawn with probabilities that depend on the group.
 
     Attributes

@@ -15,7 +15,8 @@ from fairbandits.ope.log_summary import LogSummary
 from fairbandits.ope.passes import FirstPass
 from fairbandits.ope.policy_sums import MIN_EFFECTIVE_ROWS, PolicySums
 from fairbandits.ope.results import ESTIMATOR_NAMES, HEADLINES, PolicyEvaluation
-from fairbandits.report.phrases import describe_users, percent
+from fairbandits.report.phrases import describe_users
+from fairbandits.views.text import percent
 
 # Below this effective sample size, intervals cover less than their nominal confidence.
 _FEW_ROWS = 100

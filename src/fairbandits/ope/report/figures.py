@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 from fairbandits.categorical import Label
 from fairbandits.ope.results import Estimate, EstimatorResult, Evaluation
 from fairbandits.report import figure_style
-from fairbandits.report.interval_plots import GREY, WIDTH, add_grid, draw_interval, label_rows
+from fairbandits.views import plot_style
+from fairbandits.views.interval_plots import add_grid, draw_interval, label_rows
+from fairbandits.views.plot_style import GREY
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -26,24 +28,32 @@ def preferred_results(evaluation: Evaluation) -> dict[str, EstimatorResult]:
 
 def values(evaluation: Evaluation, attribute: str | None) -> Figure:
     """Plot the value of the log and of each policy, overall and by group."""
+    with figure_style.style_context():
+        figure = figure_style.new_figure(figure_style.PAGE_WIDTH, 0.9 + values_height(evaluation, attribute))
+        figure_style.add_legend(figure, draw_values(figure.subplots(), evaluation, attribute))
+    return figure
+
+
+def values_height(evaluation: Evaluation, attribute: str | None) -> float:
+    """Return the height of the rows that `draw_values` draws, in inches."""
+    n_groups = 0 if attribute is None else len(_largest_groups(evaluation, attribute))
+    return (0.2 + 0.13 * (1 + n_groups)) * (1 + len(evaluation.policies))
+
+
+def draw_values(ax: Axes, evaluation: Evaluation, attribute: str | None) -> dict[str, Any]:
+    """Draw the value of the log and of each policy; return the entries of the legend."""
     results = preferred_results(evaluation)
     groups: list[Label] = [] if attribute is None else _largest_groups(evaluation, attribute)
-    with figure_style.style_context():
-        figure = figure_style.new_figure(WIDTH, 0.9 + (0.2 + 0.13 * (1 + len(groups))) * len(results))
-        axes = figure.subplots()
-        handles: dict[str, Any] = {}
-        for row, result in enumerate(results.values()):
-            by_group: Mapping[Label, Estimate | None] = (
-                {} if attribute is None else result.value.by_group[attribute]
-            )
-            estimates = [("overall", result.value.overall), *((str(label), by_group[label]) for label in groups)]
-            for number, (name, estimate) in enumerate(estimates):
-                if estimate is not None:
-                    handles[name] = _draw(axes, estimate, row + _offset(number, len(estimates)), number)
-        _label_policies(axes, list(results))
-        axes.set_xlabel("mean reward per decision")
-        figure_style.add_legend(figure, handles)
-    return figure
+    handles: dict[str, Any] = {}
+    for row, result in enumerate(results.values()):
+        by_group: Mapping[Label, Estimate | None] = {} if attribute is None else result.value.by_group[attribute]
+        estimates = [("overall", result.value.overall), *((str(label), by_group[label]) for label in groups)]
+        for number, (name, estimate) in enumerate(estimates):
+            if estimate is not None:
+                handles[name] = _draw(ax, estimate, row + _offset(number, len(estimates)), number)
+    _label_policies(ax, list(results))
+    ax.set_xlabel("mean reward per decision")
+    return handles
 
 
 def gaps(evaluation: Evaluation, attribute: str) -> Figure:
@@ -55,7 +65,7 @@ def gaps(evaluation: Evaluation, attribute: str) -> Figure:
     logged = evaluation.logged.largest_gap(attribute)
     is_pair = logged is not None and len(evaluation.rows.by_group[attribute]) == 2
     with figure_style.style_context():
-        figure = figure_style.new_figure(WIDTH, 0.9 + 0.3 * len(results))
+        figure = figure_style.new_figure(figure_style.PAGE_WIDTH, 0.9 + 0.3 * len(results))
         axes = figure.subplots()
         for row, result in enumerate(results.values()):
             gap = result.largest_gap(attribute)
@@ -64,7 +74,7 @@ def gaps(evaluation: Evaluation, attribute: str) -> Figure:
             if is_pair and gap.first != logged.first:
                 gap = gap.swapped()
             _draw(axes, gap.estimate, row, 0)
-        axes.axvline(0.0, color=figure_style.INK, linewidth=0.6)
+        axes.axvline(0.0, color=plot_style.ink(), linewidth=0.6)
         _label_policies(axes, list(results))
         pair = f"mean reward of {logged.first} minus {logged.second}" if is_pair and logged is not None else ""
         axes.set_xlabel(pair or "largest gap between groups")
@@ -72,7 +82,7 @@ def gaps(evaluation: Evaluation, attribute: str) -> Figure:
 
 
 def _draw(axes: Axes, estimate: Estimate, y: float, number: int) -> Any:
-    colour = figure_style.INK if number == 0 else figure_style.line_style(number - 1)[0]
+    colour = plot_style.ink() if number == 0 else plot_style.line_style(number - 1)[0]
     marker = _MARKERS[number % len(_MARKERS)]
     bounds = estimate.value, estimate.low, estimate.high
     return draw_interval(axes, y, *bounds, colour=colour, marker=marker, size=4.0)

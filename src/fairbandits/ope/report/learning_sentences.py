@@ -7,13 +7,8 @@ from collections.abc import Iterator
 from fairbandits.ope.certification.certified_learning import CertifiedLearning, FamilyMember
 from fairbandits.ope.certification.user_split import PART_NAMES
 from fairbandits.ope.results import Estimate
-from fairbandits.report.phrases import (
-    capitalise,
-    confidence_label,
-    confidence_percent,
-    describe_users,
-    number_formatter,
-)
+from fairbandits.report.phrases import capitalise, describe_users
+from fairbandits.views.text import confidence_label, confidence_percent, number_formatter
 
 #: The columns of the table of the family: first the selection part, then the certification part.
 HEADERS = (

@@ -16,7 +16,8 @@ from fairbandits.ope.results import (
     PolicyEvaluation,
     PolicyGap,
 )
-from fairbandits.report.phrases import confidence_label, describe_users, number_formatter, percent
+from fairbandits.report.phrases import describe_users
+from fairbandits.views.text import confidence_label, number_formatter, percent
 
 # From this share of unsupported rows on, bounds are given instead of an estimate.
 _UNSUPPORTED_SHARE = 0.01

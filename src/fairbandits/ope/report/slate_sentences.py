@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from fairbandits.ope.report.sentences import worst_off
 from fairbandits.ope.results import Estimate, EstimatorResult
 from fairbandits.ope.slates.results import SLATE_ESTIMATOR_NAMES, SlateEvaluation, SlatePolicyEvaluation
-from fairbandits.report.phrases import confidence_label, decimals, describe_users, number_formatter
+from fairbandits.report.phrases import describe_users
+from fairbandits.views.text import confidence_label, decimals, number_formatter
 
 _ASSUMPTIONS = {
     "standard": "It assumes nothing about users.",

@@ -10,6 +10,7 @@ from typing import Any
 from fairbandits.ope.results import EstimatorResult, GroupedValue, find_policy
 from fairbandits.report.number_formats import nan_to_none
 from fairbandits.report.page import write_report
+from fairbandits.views.short_repr import ShortRepr
 
 #: The names of the estimators in reports, that with the weakest assumption about users first.
 SLATE_ESTIMATOR_NAMES: dict[str, str] = {
@@ -21,8 +22,8 @@ SLATE_ESTIMATOR_NAMES: dict[str, str] = {
 MIN_EFFECTIVE_SLATES = 100
 
 
-@dataclass(frozen=True)
-class SlateEstimate:
+@dataclass(frozen=True, repr=False)
+class SlateEstimate(ShortRepr):
     """The results of one estimator for one policy.
 
     Attributes
@@ -53,8 +54,8 @@ class SlateEstimate:
         }
 
 
-@dataclass(frozen=True)
-class SlatePolicyEvaluation:
+@dataclass(frozen=True, repr=False)
+class SlatePolicyEvaluation(ShortRepr):
     """The results for one policy.
 
     Attributes
@@ -93,8 +94,8 @@ class SlatePolicyEvaluation:
         }
 
 
-@dataclass(frozen=True)
-class SlateEvaluation:
+@dataclass(frozen=True, repr=False)
+class SlateEvaluation(ShortRepr):
     """The results of an off-policy evaluation of slates.
 
     Attributes
@@ -132,6 +133,11 @@ class SlateEvaluation:
 
     def __getitem__(self, title: str) -> SlatePolicyEvaluation:
         return find_policy(self.policies, title)
+
+    def _repr_html_(self) -> str:
+        from fairbandits.ope.report.notebook import slates_html  # noqa: PLC0415 - imports this class
+
+        return slates_html(self)
 
     def write(self, folder: str | Path) -> Path:
         """Write `slates.html` and `slates.json` into a folder, atomically; return the path of the page."""

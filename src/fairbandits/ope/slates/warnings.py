@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from fairbandits.ope.slates.headline import SlateHeadline, SlateWeights
 from fairbandits.ope.slates.reading import LoggedSlates
 from fairbandits.ope.slates.results import MIN_EFFECTIVE_SLATES
-from fairbandits.report.phrases import percent
+from fairbandits.views.text import percent
 
 # A mean weight that is so many standard errors away from 1 is not chance.
 _MAX_Z = 4.0

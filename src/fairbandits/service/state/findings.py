@@ -17,9 +17,9 @@ from fairbandits.audit.report.serialisation import comparison_to_dict
 from fairbandits.audit.results import Comparison
 from fairbandits.audit.sequential import compare_sequentially
 from fairbandits.audit.settings import AuditSettings
-from fairbandits.report.phrases import join_names, percent
 from fairbandits.service.config import Config
 from fairbandits.service.state.monitor import Monitor
+from fairbandits.views.text import join_names, percent
 
 #: The confidence with which all intervals of all groups hold together, at all times.
 CONFIDENCE = 0.95

@@ -69,7 +69,7 @@ class ServedRecommender:
             self.catalogue.set(event)
         elif isinstance(event, ArmRetired):
             self.catalogue.retire(event, entry.seq)
-            self.policy.forget_arm(event.arm)
+            self.policy.forget_arm(event.arm, missing_ok=True)  # it may never have been shown
         self.seq = entry.seq
 
     def _learn(self, decided: Decided, reward: float | list[float | None]) -> None:

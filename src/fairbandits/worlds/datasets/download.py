@@ -12,7 +12,8 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from functools import partial
 from pathlib import Path
-from typing import Any
+
+from fairbandits.progress import progress_bar
 
 CONNECT_SECONDS = 10  # the longest wait for an answer: how long an attempt without network takes
 TOTAL_SECONDS = 300  # the longest download
@@ -71,12 +72,10 @@ def _read_member(archive: Path, member: str) -> bytes:
 
 
 class _ProgressBar:
-    """A progress bar for pooch, shown on terminals only; it also ends an abandoned download."""
+    """A progress bar for pooch, shown on terminals and in notebooks; it also ends an abandoned download."""
 
     def __init__(self) -> None:
-        from tqdm import tqdm  # type: ignore[import-untyped]  # noqa: PLC0415 - part of the same extra as pooch
-
-        self._bar: Any = tqdm(unit="B", unit_scale=True, disable=None, leave=False)
+        self._bar = progress_bar(unit="B", unit_scale=True)
         self._deadline = time.monotonic() + TOTAL_SECONDS
         self.total = 0
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from fairbandits.report import figure_style
+from fairbandits.views.plot_style import LINE_STYLES, line_style
 
 _MARKERS = "os^Dv<>PX*"
 # Successive hues are as far apart as possible if the step is the golden ratio.
@@ -39,9 +39,9 @@ def group_styles(groups: Iterable[Labels]) -> dict[Labels, GroupStyle]:
 
 
 def _style(number: int) -> GroupStyle:
-    colour, dashes = figure_style.line_style(number)
-    if number >= len(figure_style.LINE_STYLES):
-        colour = _further_colour(number - len(figure_style.LINE_STYLES))
+    colour, dashes = line_style(number)
+    if number >= len(LINE_STYLES):
+        colour = _further_colour(number - len(LINE_STYLES))
     return GroupStyle(colour, dashes, _MARKERS[number % len(_MARKERS)])
 
 

@@ -1,16 +1,16 @@
-"""Plots of estimates with intervals, one row per name, in the width of a column of a report page."""
+"""Plots of estimates with intervals, one row per name."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from fairbandits.views.plot_style import GREY
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-#: In inches. Pages scale figures up, so that their labels are as large as the text.
-WIDTH = 3.3
-GREY = "#8c949d"
+Row = TypeVar("Row")
 
 
 def draw_interval(
@@ -32,23 +32,25 @@ def draw_interval(
 def label_rows(axes: Axes, names: Sequence[str]) -> None:
     """Label rows 0, 1, 2, ... from top to bottom."""
     axes.set_yticks(range(len(names)), names)
+    for label in axes.get_yticklabels():
+        label.set_parse_math(False)  # a name may contain dollar signs
     axes.set_ylim(len(names) - 0.5, -0.5)
     axes.tick_params(axis="y", length=0)
+
+
+def extremes_of(rows: Sequence[Row], n: int) -> list[Row]:
+    """Return the rows to show: all, or of more than n those at either end.
+
+    Examples
+    --------
+    >>> extremes_of("abcdefg", 4)
+    ['a', 'b', 'f', 'g']
+    """
+    half = n // 2
+    return list(rows) if len(rows) <= n else [*rows[:half], *rows[-half:]]
 
 
 def add_grid(axes: Axes, axis: Any = "x") -> None:
     """Draw a light grid behind the data."""
     axes.grid(axis=axis, color=GREY, alpha=0.25, linewidth=0.5)
     axes.set_axisbelow(True)
-
-
-def shorten_name(name: str, length: int = 24) -> str:
-    """Cut a name in the middle, because names that begin alike may end differently.
-
-    Examples
-    --------
-    >>> shorten_name("a rather long name of group 7")
-    'a rather lo…e of group 7'
-    """
-    half = length // 2
-    return name if len(name) <= length else f"{name[: half - 1].rstrip()}…{name[-half:].lstrip()}"

@@ -1,0 +1,383 @@
+"""Tables in, decisions out: a policy with the encoder of its users and the catalogue of its items."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Self, overload
+
+from fairbandits.arms import ArmId, as_arm, as_arms
+from fairbandits.contexts import ContextEncoder, FrameTable, ItemCatalogue, fit_encoder
+from fairbandits.contexts.tables import as_row, column_label
+from fairbandits.contexts.transformer_encoder import TransformerEncoder
+from fairbandits.fairness import GroupRewards
+from fairbandits.fairness.notebook import group_parts
+from fairbandits.policies import Decision, Policy, PolicyFileError, Slate
+from fairbandits.policies.persistence import PolicyState, read, write
+from fairbandits.policies.records import Reward
+from fairbandits.policies.serialisation import with_prefix
+from fairbandits.views import html
+from fairbandits.views.text import counted
+
+#: Names of the column of ids, where items have no index.
+_ID_COLUMNS = ("item", "arm", "id", "item_id")
+_ITEMS = "items."
+
+User = Any
+Names = Sequence[str]
+
+
+class Recommender:
+    """A policy behind tables: it takes users as rows of a data frame, and decides which item each of them gets.
+
+    The tables show what to expect: the ranges of numbers and dates, the categories of text, where values are
+    missing (`fairbandits.contexts.fit_encoder`). Columns that name rows, such as ids and titles, are left out. A
+    context is the user's features, then the item's, then matches and interactions.
+
+    Parameters
+    ----------
+    policy : Policy
+        The policy, which has learned nothing yet.
+    users : data frame
+        Users such as those to come, one row each: of pandas, polars or any library that narwhals reads.
+    items : data frame
+        The items, one row each. Their ids are the index of a pandas frame, or the column `item_id`.
+    groups : sequence of str
+        The columns of `users` that are sensitive attributes. They are not used as features, unless `features`
+        names them.
+    features : sequence of str, optional
+        The columns of `users` that are features; by default all others.
+    matches : sequence of str, or mapping of str to (user column, item column)
+        What users and items can have in common, such as a language: a feature is 1 where both have the same value.
+        A name alone is that of a column in both tables.
+    interactions : sequence of (user column, item column)
+        Columns whose features are multiplied, for models that all items share.
+    categories : sequence of str
+        Columns of numbers that are categories, such as postal codes.
+    item_id : str, optional
+        The column of `items` with their ids; by default the index, else the column "item", "arm", "id" or
+        "item_id".
+    user_encoder, item_encoder : fitted transformers of scikit-learn, optional
+        Instead of the encoders that the tables suggest, such as a ColumnTransformer.
+
+    Attributes
+    ----------
+    policy : Policy
+        The policy.
+    encoder : ContextEncoder
+        How users and items become contexts.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from fairbandits import EvenLinUCB, Recommender
+    >>> users = pd.DataFrame({"age": [25, 61, None], "sex": ["female", "male", "female"]})
+    >>> items = pd.DataFrame({"genre": ["comedy", "drama"]}, index=["Twelfth Night", "Hamlet"])
+    >>> recommender = Recommender(EvenLinUCB(random_state=0), users, items, groups=["sex"])
+    >>> decision = recommender.choose({"age": 33, "sex": "male"}, eligible=["Hamlet"])
+    >>> decision.arm, decision.group
+    ('Hamlet', (('sex', 'male'),))
+    >>> recommender.learn(decision, 0.8)
+    >>> recommender.feature_names
+    ('constant', 'age', 'age is missing', 'arm-genre=comedy', 'arm-genre=drama')
+    """
+
+    def __init__(
+        self,
+        policy: Policy,
+        users: Any,
+        items: Any,
+        groups: Names = (),
+        *,
+        features: Names | None = None,
+        matches: Names | Mapping[str, tuple[str, str]] = (),
+        interactions: Sequence[tuple[str, str]] = (),
+        categories: Names = (),
+        item_id: str | None = None,
+        user_encoder: Any = None,
+        item_encoder: Any = None,
+    ) -> None:
+        of_users, of_items = FrameTable(users, "users"), FrameTable(items, "items")
+        self.group_columns = _as_names("groups", groups)
+        of_users.require(self.group_columns, "groups")
+        ids, self._item_id = of_items.ids(item_id, _ID_COLUMNS)
+        pairs = _as_matches(matches)
+        for of_user, of_item in (*pairs.values(), *interactions):
+            of_users.require([of_user], "matches and interactions")
+            of_items.require([of_item], "matches and interactions")
+        wanted = _feature_columns(of_users, self.group_columns, features)
+        others = [name for name in of_items.columns if name != self._item_id and not _is_id(name)]
+        encoder = ContextEncoder(
+            fit_encoder(of_users, wanted, categories, has_constant=True)
+            if user_encoder is None
+            else TransformerEncoder(user_encoder, "user_encoder"),
+            fit_encoder(of_items, others, categories)
+            if item_encoder is None
+            else TransformerEncoder(item_encoder, "item_encoder"),
+            pairs,
+            tuple((str(user), str(item)) for user, item in interactions),
+        )
+        self._begin(policy, ItemCatalogue(encoder))
+        self.catalogue.set_table(ids, of_items)
+
+    def _begin(self, policy: Policy, catalogue: ItemCatalogue) -> None:
+        if not isinstance(policy, Policy):
+            raise ValueError(f"policy must be a fairbandits.Policy, got {type(policy).__name__}")
+        self.policy = policy
+        self.catalogue = catalogue
+        self._lock = threading.RLock()
+
+    @classmethod
+    def from_parts(cls, policy: Policy, catalogue: ItemCatalogue, groups: Names = ()) -> Self:
+        """Return a recommender from a policy and a catalogue, where there are no tables to learn encoders from."""
+        recommender = cls.__new__(cls)
+        recommender.group_columns = _as_names("groups", groups)
+        recommender._item_id = None
+        recommender._begin(policy, catalogue)
+        return recommender
+
+    @property
+    def encoder(self) -> ContextEncoder:
+        """How users and items become contexts."""
+        return self.catalogue.encoder
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """The names of the features of contexts."""
+        return self.encoder.features
+
+    @property
+    def items(self) -> tuple[ArmId, ...]:
+        """The ids of the items that can be recommended."""
+        return self.catalogue.ids
+
+    @property
+    def groups(self) -> GroupRewards:
+        """The rewards of each group so far."""
+        return self.policy.groups
+
+    # -- decisions -------------------------------------------------------------------------------------
+
+    @overload
+    def choose(self, user: User, *, eligible: Sequence[ArmId] | None = None, k: None = None) -> Decision: ...
+
+    @overload
+    def choose(self, user: User, *, eligible: Sequence[ArmId] | None = None, k: int) -> Slate: ...
+
+    def choose(
+        self, user: User, *, eligible: Sequence[ArmId] | None = None, k: int | None = None
+    ) -> Decision | Slate:
+        """Choose an item for one user, or k items in an order.
+
+        Parameters
+        ----------
+        user : mapping, row of pandas, or data frame with one row
+            The values of the columns of `users`; None where one is unknown.
+        eligible : sequence of ids, optional
+            The items that this user may get; all by default.
+        k : int, optional
+            The number of items of a slate.
+        """
+        row = as_row(user, "user")
+        with self._lock:
+            offer = self.catalogue.offer([row], eligible)
+        return self.policy.choose(offer, self.group_of(row), k=k)
+
+    def choose_many(
+        self, users: Any, *, eligible: Sequence[Sequence[ArmId] | None] | None = None, k: int | None = None
+    ) -> Any:
+        """Choose an item, or k items in an order, for each of many users, with what is known now.
+
+        Parameters
+        ----------
+        users : data frame, or sequence of mappings
+            One row per user.
+        eligible : sequence of sequences of ids, optional
+            For each user the items that they may get, None for all.
+        k : int, optional
+            The number of items of each user's slate.
+        """
+        many = _as_many(users)
+        with self._lock:
+            offer = self.catalogue.offer(many)
+        return self.policy.choose_many(offer, self._groups_of(many), eligible=eligible, k=k)
+
+    def group_of(self, user: Mapping[str, Any]) -> dict[str, str | int | None]:
+        """Return the groups of a user, by attribute."""
+        return {name: column_label(user.get(name), name) for name in self.group_columns}
+
+    def _groups_of(self, users: FrameTable | Sequence[Mapping[str, Any]]) -> list[dict[str, str | int | None]]:
+        if not isinstance(users, FrameTable):
+            return [self.group_of(user) for user in users]
+        users.require(self.group_columns, "groups")
+        columns = [users.labels(name) for name in self.group_columns]
+        rows = zip(*columns, strict=True) if columns else [()] * len(users)
+        return [dict(zip(self.group_columns, row, strict=True)) for row in rows]
+
+    def learn(self, decision: Decision | Slate, reward: Reward) -> None:
+        """Learn the reward of a decision: at once, or later, in any order; see `Policy.learn`."""
+        self.policy.learn(decision, reward)
+
+    def learn_many(self, decisions: Sequence[Decision | Slate], rewards: Iterable[Reward]) -> None:
+        """Learn the rewards of many decisions; see `Policy.learn_many`."""
+        self.policy.learn_many(decisions, rewards)
+
+    def learn_logged(self, users: Any, items: Sequence[ArmId], rewards: Sequence[float]) -> None:
+        """Learn past decisions, also of others: the user of each, the item that was shown, and its reward."""
+        many = _as_many(users)
+        ids = as_list_of_ids(items)
+        with self._lock:
+            contexts = self.catalogue.contexts(many, ids)
+        self.policy.learn_logged(contexts, ids, rewards, self._groups_of(many))
+
+    # -- items -----------------------------------------------------------------------------------------
+
+    def add_items(self, items: Any) -> None:
+        """Add items, or change those whose ids are known: a data frame with the columns of the first items.
+
+        What was learned of an item stays when it changes.
+        """
+        table = FrameTable(items, "items")
+        ids, _ = table.ids(self._item_id, _ID_COLUMNS)
+        with self._lock:
+            self.catalogue.set_table(ids, table)
+
+    def retire_items(self, items: Sequence[ArmId]) -> None:
+        """Remove items, and what was learned of them; rewards of earlier decisions still count for the groups."""
+        ids = as_arms(items)
+        with self._lock:
+            unknown = [item for item in ids if item not in self.catalogue]
+            if unknown:
+                raise ValueError(f"items must be in the catalogue, got {unknown[:5]}")
+            for item in ids:
+                self.catalogue.retire(item)
+                self.policy.forget_arm(item, missing_ok=True)
+
+    # -- state -----------------------------------------------------------------------------------------
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Save the policy with all that it has learned, the encoder and the items, in one file.
+
+        `Policy.load` reads the same file as a policy.
+        """
+        write(path, self.state().to_bytes())
+
+    def state(self) -> PolicyState:
+        """Return a copy of the whole recommender, which another thread can write."""
+        with self._lock:
+            state = self.policy.state()
+            state.header["metadata"] = {
+                **state.header["metadata"],
+                "encoder": self.encoder.to_dict(),
+                "groups": list(self.group_columns),
+                "items": self.catalogue.to_json() | {"column": self._item_id},
+            }
+            state.arrays.update({f"{_ITEMS}{name}": array for name, array in self.catalogue.arrays().items()})
+        return state
+
+    @classmethod
+    def load(
+        cls,
+        path: str | os.PathLike[str],
+        *,
+        user_encoder: Any = None,
+        item_encoder: Any = None,
+        feature_map: Any = None,
+    ) -> Self:
+        """Load what `save` or `fairbandits fit` wrote.
+
+        Parameters
+        ----------
+        path : path
+            The file.
+        user_encoder, item_encoder : fitted transformers, optional
+            Those that the recommender was made with, if any: files do not hold them.
+        feature_map : fitted transformer, optional
+            That of the policy's model, if it has one.
+        """
+        policy_state = read(path)
+        return cls.from_state(
+            policy_state,
+            str(path),
+            user_encoder=user_encoder,
+            item_encoder=item_encoder,
+            feature_map=feature_map,
+        )
+
+    @classmethod
+    def from_state(
+        cls,
+        state: PolicyState,
+        name: str = "the state",
+        *,
+        user_encoder: Any = None,
+        item_encoder: Any = None,
+        feature_map: Any = None,
+    ) -> Self:
+        """Return the recommender of which `state` is a copy; errors call it `name`."""
+        policy = Policy.from_state(state, name, feature_map=feature_map)
+        saved = policy.metadata
+        if not has_items(state):
+            raise PolicyFileError(f"{name}: a policy without users and items; load it with Policy.load")
+        try:
+            catalogue = ItemCatalogue(ContextEncoder.from_dict(saved["encoder"], user_encoder, item_encoder))
+            items = saved.pop("items")
+            catalogue.restore(items, with_prefix(state.arrays, _ITEMS))
+        except (KeyError, TypeError, ValueError, IndexError) as error:
+            raise PolicyFileError(f"{name}: {error}") from None
+        recommender = cls.from_parts(policy, catalogue, saved.pop("groups"))
+        recommender._item_id = items["column"]
+        return recommender
+
+    def _repr_html_(self) -> str:
+        held = f"{counted(len(self.catalogue), 'item')}, {counted(len(self.feature_names), 'feature')}"
+        learned = f"{held}, {counted(self.policy.rounds_learned, 'round')} learned"
+        title = f"Recommender with {type(self.policy).__name__}"
+        parameters = html.facts(self.policy.get_params(deep=False))
+        return html.card(title, parameters, *group_parts(self.groups), note=learned)
+
+    def __repr__(self) -> str:
+        groups = f", groups={list(self.group_columns)}" if self.group_columns else ""
+        return f"<Recommender of {counted(len(self.catalogue), 'item')} with {self.policy!r}{groups}>"
+
+
+def has_items(state: PolicyState) -> bool:
+    """Return whether a state is that of a recommender, and not of a policy alone."""
+    return "items" in state.header["metadata"]
+
+
+def _as_names(parameter: str, names: Any) -> tuple[str, ...]:
+    if isinstance(names, str) or not all(isinstance(name, str) for name in names):
+        raise ValueError(f"{parameter} must be a list of names of columns, got {names!r}")
+    return tuple(names)
+
+
+def _as_matches(matches: Any) -> dict[str, tuple[str, str]]:
+    if isinstance(matches, Mapping):
+        return {str(name): (str(of_user), str(of_item)) for name, (of_user, of_item) in matches.items()}
+    return {name: (name, name) for name in _as_names("matches", matches)}
+
+
+def _feature_columns(users: FrameTable, groups: Names, features: Names | None) -> tuple[str, ...]:
+    if features is None:
+        return tuple(name for name in users.columns if name not in groups and not _is_id(name))
+    wanted = _as_names("features", features)
+    users.require(wanted, "features")
+    return wanted
+
+
+def _is_id(name: str) -> bool:
+    return name.lower() == "id" or name.lower().endswith("_id")
+
+
+def _as_many(users: Any) -> FrameTable | Sequence[Mapping[str, Any]]:
+    if isinstance(users, Sequence) and all(isinstance(user, Mapping) for user in users):
+        return users
+    return FrameTable(users, "users")
+
+
+def as_list_of_ids(items: Any) -> list[ArmId]:
+    """Return the ids of items that were shown, which may repeat."""
+    listed = items.to_list() if hasattr(items, "to_list") else list(items)
+    return [as_arm(item) for item in listed]

@@ -1,0 +1,1 @@
+"""Views of objects in notebooks and reports: HTML cards, short reprs, and what figures share."""
