@@ -16,7 +16,7 @@ UNCOMPILED := tests/models/kernels tests/contexts/test_catalogue.py tests/fairne
   tests/ope/test_estimator_sums.py tests/ope/checks/test_propensity_check.py tests/ope/test_sequential_headline.py \
   tests/statistics/test_empirical_likelihood.py tests/policies/test_batch_learning.py
 
-.PHONY: help test lint unit coverage oldest crash reproduce simulations bench load guard docs clean
+.PHONY: help test lint unit coverage oldest crash peers reproduce simulations bench load guard docs clean
 
 help:
 	@echo "make reproduce   the paper's tables, figures and report, published beside measured (into results/)"
@@ -24,7 +24,8 @@ help:
 	@echo "make lint        ruff, mypy --strict, import-linter"
 	@echo "make coverage    line coverage of src, with a floor"
 	@echo "make oldest      the tests with the oldest supported version of every dependency"
-	@echo "make crash       servers and workers of clusters, killed while they work: is anything lost?"
+	@echo "make crash       servers, workers and learning processes, killed while they work: is anything lost?"
+	@echo "make peers       adapters in the environments of obp, Coba, MABWiser and MLflow; their example problems"
 	@echo "make simulations how often intervals and conclusions are right, quickly; benchmarks/ has the full ones"
 	@echo "make bench       how fast it is beside its peers, measured in one run"
 	@echo "make load        how many decisions a second the service makes, beside an empty endpoint"
@@ -46,12 +47,12 @@ lint: $(READY)
 	$(BIN)/lint-imports
 
 unit: $(READY)
-	$(BIN)/python -m pytest -m "not slow" --numprocesses auto --maxprocesses 4 --dist loadfile
+	$(BIN)/python -m pytest -m "not slow and not peers" --numprocesses auto --maxprocesses 4 --dist loadfile
 
 coverage: $(READY)
 	@echo "Line coverage of src, in a run of all tests and in a small one without compilation: about twelve minutes on two cores."
 	$(BIN)/python -m coverage erase
-	$(BIN)/python -m pytest -m "not slow" --numprocesses 2 --dist loadfile --cov --cov-report=
+	$(BIN)/python -m pytest -m "not slow and not peers" --numprocesses 2 --dist loadfile --cov --cov-report=
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest --numprocesses 2 --cov --cov-append --cov-report= \
 	  -W "ignore:overflow:RuntimeWarning" $(UNCOMPILED)
 	$(BIN)/python -m coverage report --fail-under=95
@@ -67,11 +68,16 @@ $(OLDEST_READY): pyproject.toml
 oldest: $(OLDEST_READY)
 	@echo "The tests with the oldest versions that pyproject.toml allows: about ten minutes on two cores."
 	NUMBA_CACHE_DIR=$(CURDIR)/$(OLDEST)/kernels \
-	  $(OLDEST)/bin/python -m pytest -m "not slow" -W default --numprocesses 2 --dist loadfile
+	  $(OLDEST)/bin/python -m pytest -m "not slow and not peers" -W default --numprocesses 2 --dist loadfile
 
 crash: $(READY)
-	@echo "Servers on SQLite and PostgreSQL, each killed twenty times while clients write; workers of clusters, killed: three minutes."
+	@echo "Servers on SQLite and PostgreSQL, each killed twenty times while clients write; workers of clusters and learning processes, killed; threads that share a policy: five minutes."
 	$(BIN)/python -m pytest -m slow
+
+peers: $(READY)
+	@echo "Our policies in the peers' own runners, each in its own environment (kept in ~/.cache/fairbandits): about six minutes."
+	$(BIN)/python -m pytest -m peers tests/adapters
+	$(BIN)/python benchmarks/peer_problems.py
 
 reproduce: $(READY)
 	@echo "All tables and figures, 20 seeds: about two minutes on two cores. It can be interrupted, and goes on."

@@ -27,7 +27,7 @@ PEERS = {
     "obp": _peer("obp", "matplotlib==3.11.2", "seaborn==0.13.2", "tqdm==4.70.1", "pyyaml", bare=("obp==0.5.7",)),
     "coba": _peer("coba", "coba==8.1.0", "vowpalwabbit==9.11.9"),
     "mabwiser": _peer("mabwiser", "mabwiser==2.7.4"),
-    "mlflow": _peer("mlflow", "mlflow-skinny==3.17.2"),
+    "mlflow": _peer("mlflow", "mlflow-skinny==3.17.2", "sqlalchemy==2.1.8", "alembic==1.20.1"),
 }
 
 

@@ -1,6 +1,6 @@
 """Run our policies on the example problems of obp, Coba and MABWiser, through their own runners, beside theirs.
 
-    python benchmarks/peer_problems.py            # five seeds; about three minutes
+    python benchmarks/peer_problems.py            # ten seeds; about three minutes
     python benchmarks/peer_problems.py --quick    # two seeds, fewer rounds
 
 Every peer runs in an environment of its own, which is created first if necessary (a minute each). All policies of
@@ -55,7 +55,7 @@ def main() -> int:
     options = parser.parse_args()
     rows = []
     for peer in options.peers:
-        rounds, seeds = (200, 2) if options.quick else (ROUNDS[peer], 5)
+        rounds, seeds = (200, 2) if options.quick else (ROUNDS[peer], 10)
         try:
             rows += measure(peer, rounds, seeds)
         except NoEnvironmentError as error:

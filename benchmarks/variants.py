@@ -43,7 +43,9 @@ class CeilingOnly(EvenLinUCB):
         return exploration, fairness - self._pull(seen)
 
     def _pull(self, seen: Predictions) -> Any:
-        return arm_correction(self.groups, seen.arms, AIM * self.tolerance, float(self.patience))
+        return arm_correction(
+            self.groups, seen.arms, AIM * self._scale.tolerance(self.tolerance), float(self.patience)
+        )
 
 
 class PullOnly(CeilingOnly):

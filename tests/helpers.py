@@ -1,6 +1,9 @@
 """Small things that several test files need."""
 
+import json
+
 import numpy as np
+from safetensors.numpy import load, save
 from sklearn.kernel_approximation import Nystroem
 from sklearn.preprocessing import SplineTransformer
 
@@ -102,3 +105,9 @@ def teach(policy, rounds=60, seed=0, n_arms=6, width=10):
         policy.learn(decision, rng.random())
         arms.append(decision.arm)
     return policy, arms
+
+
+def as_version(content, version):
+    """Return the content of a policy file under another version."""
+    metadata = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])["__metadata__"]
+    return save(load(content), {**metadata, "version": version})

@@ -359,5 +359,11 @@ def test_values_that_were_never_seen():
     assert ("sex", "other") in decision.group
 
 
-def test_repr_is_short():
-    assert len(repr(make())) < 200
+def test_views_are_short():
+    recommender = make()
+    assert len(repr(recommender)) < 200
+    recommender.learn(recommender.choose(users_table().iloc[0]), 0.5)
+    html = recommender._repr_html_()
+    assert "Recommender with LinUCB" in html
+    assert "200 items" in html
+    assert len(html) < 8000

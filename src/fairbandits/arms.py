@@ -99,7 +99,7 @@ class ArmIndex:
 
     def to_json(self) -> dict[str, Any]:
         """Return the index as lists."""
-        return {"arms": list(self.rows), "rows": list(self.rows.values()), "free": self._free}
+        return {"arms": list(self.rows), "rows": list(self.rows.values()), "free": list(self._free)}
 
     @classmethod
     def from_json(cls, plain: dict[str, Any]) -> ArmIndex:

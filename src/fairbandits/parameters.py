@@ -198,8 +198,9 @@ def number(
     above: float | None = None,
     at_most: float = LARGEST,
     or_word: str | None = None,
+    or_none: bool = False,
 ) -> Check:
-    """Return a check for numbers within bounds, or one word that stands for another choice.
+    """Return a check for numbers within bounds, or one word or None that stands for another choice.
 
     Examples
     --------
@@ -217,9 +218,11 @@ def number(
         rule += f" and at most {at_most:g}"
     if or_word is not None:
         rule += f' or "{or_word}"'
+    if or_none:
+        rule += " or None"
 
     def check(name: str, value: Any) -> None:
-        if or_word is not None and isinstance(value, str) and value == or_word:
+        if (or_none and value is None) or (or_word is not None and isinstance(value, str) and value == or_word):
             return
         found = as_float(value)
         is_low = (above is not None and found <= above) or (at_least is not None and found < at_least)

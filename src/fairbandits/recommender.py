@@ -8,14 +8,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Self, overload
 
 from fairbandits.arms import ArmId, as_arm, as_arms
-from fairbandits.contexts import ContextEncoder, ItemCatalogue, Offer, Table, fit_encoder
+from fairbandits.contexts import ContextEncoder, FrameTable, ItemCatalogue, Offer, fit_encoder
 from fairbandits.contexts.tables import as_row, column_label
 from fairbandits.contexts.transformer_encoder import TransformerEncoder
 from fairbandits.fairness import GroupRewards
+from fairbandits.fairness.notebook import group_parts
 from fairbandits.policies import Decision, Policy, PolicyFileError, Slate
 from fairbandits.policies.persistence import PolicyState, read, write
 from fairbandits.policies.records import Reward
 from fairbandits.policies.serialisation import with_prefix
+from fairbandits.views import html
+from fairbandits.views.text import counted
 
 #: Names of the column of ids, where items have no index.
 _ID_COLUMNS = ("item", "arm", "id", "item_id")
@@ -95,7 +98,7 @@ class Recommender:
         user_encoder: Any = None,
         item_encoder: Any = None,
     ) -> None:
-        of_users, of_items = Table(users, "users"), Table(items, "items")
+        of_users, of_items = FrameTable(users, "users"), FrameTable(items, "items")
         self.group_columns = _as_names("groups", groups)
         of_users.require(self.group_columns, "groups")
         ids, self._item_id = of_items.ids(item_id, _ID_COLUMNS)
@@ -233,8 +236,8 @@ class Recommender:
         """Return the groups of a user, by attribute."""
         return {name: column_label(user.get(name), name) for name in self.group_columns}
 
-    def _groups_of(self, users: Table | Sequence[Mapping[str, Any]]) -> list[dict[str, str | int | None]]:
-        if not isinstance(users, Table):
+    def _groups_of(self, users: FrameTable | Sequence[Mapping[str, Any]]) -> list[dict[str, str | int | None]]:
+        if not isinstance(users, FrameTable):
             return [self.group_of(user) for user in users]
         users.require(self.group_columns, "groups")
         columns = [users.labels(name) for name in self.group_columns]
@@ -264,7 +267,7 @@ class Recommender:
 
         What was learned of an item stays when it changes.
         """
-        table = Table(items, "items")
+        table = FrameTable(items, "items")
         ids, _ = table.ids(self._item_id, _ID_COLUMNS)
         with self._lock:
             self.catalogue.set_table(ids, table)
@@ -287,7 +290,7 @@ class Recommender:
 
         `Policy.load` reads the same file as a policy.
         """
-        write(path, self.state())
+        write(path, self.state().to_bytes())
 
     def state(self) -> PolicyState:
         """Return a copy of the whole recommender, which another thread can write."""
@@ -354,9 +357,16 @@ class Recommender:
             raise PolicyFileError(f"{name}: {error}") from None
         return cls.from_parts(policy, catalogue, saved.pop("groups"), items["column"])
 
+    def _repr_html_(self) -> str:
+        held = f"{counted(len(self.catalogue), 'item')}, {counted(len(self.feature_names), 'feature')}"
+        learned = f"{held}, {counted(self.policy.rounds_learned, 'round')} learned"
+        title = f"Recommender with {type(self.policy).__name__}"
+        parameters = html.facts(self.policy.get_params(deep=False))
+        return html.card(title, parameters, *group_parts(self.groups), note=learned)
+
     def __repr__(self) -> str:
         groups = f", groups={list(self.group_columns)}" if self.group_columns else ""
-        return f"<Recommender of {len(self.catalogue):,} item(s) with {self.policy!r}{groups}>"
+        return f"<Recommender of {counted(len(self.catalogue), 'item')} with {self.policy!r}{groups}>"
 
 
 def has_items(state: PolicyState) -> bool:
@@ -376,7 +386,7 @@ def _as_matches(matches: Any) -> dict[str, tuple[str, str]]:
     return {name: (name, name) for name in _as_names("matches", matches)}
 
 
-def _feature_columns(users: Table, groups: Names, features: Names | None) -> tuple[str, ...]:
+def _feature_columns(users: FrameTable, groups: Names, features: Names | None) -> tuple[str, ...]:
     if features is None:
         return tuple(name for name in users.columns if name not in groups and not _is_id(name))
     wanted = _as_names("features", features)
@@ -388,10 +398,10 @@ def _is_id(name: str) -> bool:
     return name.lower() == "id" or name.lower().endswith("_id")
 
 
-def _as_many(users: Any) -> Table | Sequence[Mapping[str, Any]]:
+def _as_many(users: Any) -> FrameTable | Sequence[Mapping[str, Any]]:
     if isinstance(users, Sequence) and all(isinstance(user, Mapping) for user in users):
         return users
-    return Table(users, "users")
+    return FrameTable(users, "users")
 
 
 def as_list_of_ids(items: Any) -> list[ArmId]:

@@ -13,7 +13,7 @@ from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, OneHotEncoder
 
-from fairbandits.contexts import CategoryEncoder, NumberEncoder, Table, TableEncoder, fit_encoder
+from fairbandits.contexts import CategoryEncoder, FrameTable, NumberEncoder, TableEncoder, fit_encoder
 from fairbandits.contexts.table_statistics import MAX_CATEGORIES
 from fairbandits.contexts.tables import as_row, column_label
 
@@ -28,13 +28,17 @@ COLUMNS = {
 FRAMES = [pd.DataFrame, pl.DataFrame, pa.table]
 
 
+def table(columns):
+    return FrameTable(pd.DataFrame(columns), "users")
+
+
 def dense(features):
     return features.toarray() if sparse.issparse(features) else features
 
 
 @pytest.mark.parametrize("make", FRAMES)
 def test_the_encoder_of_a_table(make):
-    table = Table(make(COLUMNS), "users")
+    table = FrameTable(make(COLUMNS), "users")
     encoder = fit_encoder(table, list(COLUMNS), has_constant=True)
     assert encoder.features == (
         "constant",
@@ -65,42 +69,42 @@ def test_it_is_what_a_column_transformer_does():
     theirs = make_column_transformer(
         (numbers, ["age"]), (OneHotEncoder(), ["city"]), (MinMaxScaler(), ["member", "visits"])
     )
-    encoder = fit_encoder(Table(frame, "users"), list(frame))
+    encoder = fit_encoder(FrameTable(frame, "users"), list(frame))
     np.testing.assert_allclose(
-        dense(encoder.encode_table(Table(frame, "users"))), dense(theirs.fit_transform(frame)), atol=1e-8
+        dense(encoder.encode_table(FrameTable(frame, "users"))), dense(theirs.fit_transform(frame)), atol=1e-8
     )
 
 
 @pytest.mark.parametrize("make", FRAMES)
 def test_frames_of_all_libraries_are_encoded_alike(make):
-    encoder = fit_encoder(Table(pd.DataFrame(COLUMNS), "users"), list(COLUMNS))
-    expected = dense(encoder.encode_table(Table(pd.DataFrame(COLUMNS), "users")))
-    np.testing.assert_array_equal(dense(encoder.encode_table(Table(make(COLUMNS), "users"))), expected)
-    assert fit_encoder(Table(make(COLUMNS), "users"), list(COLUMNS)) == encoder
+    encoder = fit_encoder(FrameTable(pd.DataFrame(COLUMNS), "users"), list(COLUMNS))
+    expected = dense(encoder.encode_table(FrameTable(pd.DataFrame(COLUMNS), "users")))
+    np.testing.assert_array_equal(dense(encoder.encode_table(FrameTable(make(COLUMNS), "users"))), expected)
+    assert fit_encoder(FrameTable(make(COLUMNS), "users"), list(COLUMNS)) == encoder
 
 
 def test_types_of_pandas():
     frame = pd.DataFrame(COLUMNS).convert_dtypes()
     frame["city"] = frame["city"].astype("category")
-    encoder = fit_encoder(Table(frame, "users"), list(frame))
-    assert encoder == fit_encoder(Table(pd.DataFrame(COLUMNS), "users"), list(COLUMNS))
+    encoder = fit_encoder(FrameTable(frame, "users"), list(frame))
+    assert encoder == fit_encoder(FrameTable(pd.DataFrame(COLUMNS), "users"), list(COLUMNS))
     frame["member"] = frame["member"].astype(object)
-    assert "member=true" in fit_encoder(Table(frame, "users"), ["member"]).features
+    assert "member=true" in fit_encoder(FrameTable(frame, "users"), ["member"]).features
 
 
 def test_rare_categories_share_a_feature():
     many = [f"c{i % 80:02d}" for i in range(160)] + ["c03"] * 5
-    encoder = fit_encoder(Table(pd.DataFrame({"c": many}), "users"), ["c"])
+    encoder = fit_encoder(FrameTable(pd.DataFrame({"c": many}), "users"), ["c"])
     assert len(encoder.features) == MAX_CATEGORIES + 1
     assert "c=c03" in encoder.features
     assert encoder.encode_row({"c": "c79"})[-1] == encoder.encode_row({"c": "new"})[-1] == 1.0
-    lazy = fit_encoder(Table(pl.LazyFrame({"c": many}), "users"), ["c"])
+    lazy = fit_encoder(FrameTable(pl.LazyFrame({"c": many}), "users"), ["c"])
     assert lazy == encoder
 
 
 def test_numbers_that_are_categories():
     frame = pd.DataFrame({"zip": [100, 200, None, 100]})
-    encoder = fit_encoder(Table(frame, "users"), ["zip"], categories=["zip"])
+    encoder = fit_encoder(FrameTable(frame, "users"), ["zip"], categories=["zip"])
     assert encoder.features == ("zip=100", "zip=200", "zip is missing")
     assert encoder.encode_row({"zip": 200}).tolist() == encoder.encode_row({"zip": 200.0}).tolist() == [0, 1, 0]
 
@@ -108,31 +112,31 @@ def test_numbers_that_are_categories():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: Table([1, 2], "users"), "users must be a data frame, got list"),
+        (lambda: FrameTable([1, 2], "users"), "users must be a data frame, got list"),
         (
-            lambda: Table(pd.DataFrame({0: [1]}), "users"),
+            lambda: FrameTable(pd.DataFrame({0: [1]}), "users"),
             "users must have text as names of columns, got 0; rename the column",
         ),
         (
-            lambda: fit_encoder(Table(pd.DataFrame({"a": []}), "users"), ["a"]),
+            lambda: fit_encoder(FrameTable(pd.DataFrame({"a": []}), "users"), ["a"]),
             "the table must have at least one row to fit an encoder, got none",
         ),
         (
-            lambda: Table(pd.DataFrame({"a": [[1], [2]]}), "users").kind("a"),
+            lambda: FrameTable(pd.DataFrame({"a": [[1], [2]]}), "users").kind("a"),
             "users must have columns of numbers, text, booleans or dates, got 'a' with list; convert the column, "
             "or leave it out",
         ),
         (
-            lambda: Table(pd.DataFrame({"a": [1, "x"]}), "users").kind("a"),
+            lambda: FrameTable(pd.DataFrame({"a": [1, "x"]}), "users").kind("a"),
             "users must have columns of numbers, text, booleans or dates, got 'a' with int, str; convert the "
             "column, or leave it out",
         ),
         (
-            lambda: TableEncoder((NumberEncoder("a"),)).encode_table(Table(pd.DataFrame({"a": ["x"]}), "users")),
+            lambda: TableEncoder((NumberEncoder("a"),)).encode_table(table({"a": ["x"]})),
             "users must have numbers in column 'a', as when the encoder was fitted, got String",
         ),
         (
-            lambda: TableEncoder((NumberEncoder("a"),)).encode_table(Table(pd.DataFrame({"b": [1]}), "users")),
+            lambda: TableEncoder((NumberEncoder("a"),)).encode_table(table({"b": [1]})),
             "users must have the column 'a', as when the encoder was fitted, got b",
         ),
         (
@@ -143,15 +147,15 @@ def test_numbers_that_are_categories():
         (lambda: column_label(2.5, "age"), "age must have text or whole numbers, got 2.5; bin numbers and dates"),
         (lambda: as_row(pd.DataFrame({"a": [1, 2]}), "user"), "user must be one row, got 2; use choose_many"),
         (
-            lambda: Table(pd.DataFrame({"name": ["x"]}), "items").ids(None, ("item", "id")),
+            lambda: FrameTable(pd.DataFrame({"name": ["x"]}), "items").ids(None, ("item", "id")),
             "items must have ids: an index, or a column named 'item' or 'id', got name; name the column",
         ),
         (
-            lambda: Table(pd.DataFrame({"id": ["x", None]}), "items").ids(None, ("item", "id")),
+            lambda: FrameTable(pd.DataFrame({"id": ["x", None]}), "items").ids(None, ("item", "id")),
             "items must have an id in every row, got none in row 1",
         ),
         (
-            lambda: Table(pd.DataFrame({"a": [1, 2]}, index=["x", "x"]), "items").ids(None, ()),
+            lambda: FrameTable(pd.DataFrame({"a": [1, 2]}, index=["x", "x"]), "items").ids(None, ()),
             r"arm ids must differ, got these more than once: \['x'\]",
         ),
     ],
@@ -162,14 +166,17 @@ def test_messages(call, message):
 
 
 def test_ids():
-    assert Table(pd.DataFrame({"a": [1, 2]}, index=["x", "y"]), "items").ids(None, ("a",)) == (("x", "y"), None)
-    assert Table(pd.DataFrame({"id": [7.0, 8.0]}), "items").ids(None, ("id",)) == ((7, 8), "id")
-    assert Table(pl.DataFrame({"sku": ["p", "q"]}), "items").ids("sku", ("id",)) == (("p", "q"), "sku")
+    assert FrameTable(pd.DataFrame({"a": [1, 2]}, index=["x", "y"]), "items").ids(None, ("a",)) == (
+        ("x", "y"),
+        None,
+    )
+    assert FrameTable(pd.DataFrame({"id": [7.0, 8.0]}), "items").ids(None, ("id",)) == ((7, 8), "id")
+    assert FrameTable(pl.DataFrame({"sku": ["p", "q"]}), "items").ids("sku", ("id",)) == (("p", "q"), "sku")
 
 
 def test_rows_of_all_kinds():
     frame = pd.DataFrame(COLUMNS)
-    encoder = fit_encoder(Table(frame, "users"), ["age", "city", "member"])
+    encoder = fit_encoder(FrameTable(frame, "users"), ["age", "city", "member"])
     expected = encoder.encode_row({"age": 31, "city": "Rome", "member": True}).tolist()
     rows = [frame.iloc[0], frame.iloc[[0]], next(frame.itertuples(index=False)), pl.DataFrame(COLUMNS)[0]]
     for row in rows:

@@ -276,12 +276,12 @@ def test_logistic_steps_solve_their_equation(z, variance, reward, width):
     after = z + variance * weight * (target - z) / (1.0 + variance * weight)
     mu = 1 / (1 + np.exp(-after))
     assert after == pytest.approx(z + variance * (reward - mu), abs=1e-6 * (1.0 + variance))
-    mean, up = to_rewards(np.array([[z]]), np.array([[width]]), -1.0, 3.0)
-    assert -1.0 <= mean.item() <= mean.item() + up.item() <= 3.0 + 1e-12
+    mean, up = to_rewards(np.array([[z]]), np.array([[width]]))
+    assert 0.0 <= mean.item() <= mean.item() + up.item() <= 1.0 + 1e-12
     assert up.item() >= 0.0
 
 
-def test_logistic_rewards_keep_their_own_scale():
+def test_logistic_predictions_are_in_units_of_reward():
     unit = LinUCB(model=Model(link="logistic"), random_state=0)
     stars = LinUCB(model=Model(link="logistic"), reward_range=(1, 5), random_state=0)
     for reward in (0.0, 1.0, 1.0, 0.25):

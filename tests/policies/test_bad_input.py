@@ -197,6 +197,15 @@ def test_decisions(policy):
 
 def test_forgetting_what_was_never_known(policy):
     refused(policy, lambda: policy.forget_arm(0.5), "string or an integer")
+    known = len(policy.arms_learned)
+    message = f"one of the {known} arms of which something has been learned, got 'x'; pass missing_ok=True"
+    refused(policy, lambda: policy.forget_arm("x"), message)
+    before = policy.checksum()
+    policy.forget_arm("x", missing_ok=True)
+    assert policy.checksum() == before
+    gone = policy.arms_learned[0]
+    policy.forget_arm(gone)
+    refused(policy, lambda: policy.forget_arm(gone), f"one of the {known - 1} arms")
 
 
 PARAMETERS = [

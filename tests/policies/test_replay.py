@@ -44,7 +44,7 @@ def test_arms_that_were_forgotten_count_for_the_groups_alone():
     usual, kept = LinUCB(random_state=0), LinUCB(random_state=0)
     decisions = [decision for decision, _ in rounds(usual, n=20)]
     for policy in (usual, kept):
-        policy.forget_arm(decisions[0].arm)
+        policy.forget_arm(decisions[0].arm, missing_ok=True)
     for decision in decisions:
         usual.learn(decision, 0.5)
         arm = None if decision.arm == decisions[0].arm else decision.arm

@@ -128,7 +128,7 @@ def test_rewards_of_slates_and_decisions_together():
 def test_an_arm_that_was_forgotten_meanwhile_still_counts_for_the_group():
     policy = LinUCB(random_state=0)
     slate = policy.choose(np.eye(2), "male", ["stays", "goes"], k=2)
-    policy.forget_arm("goes")
+    policy.forget_arm("goes", missing_ok=True)
     reward = {"stays": 0.2, "goes": 0.8}
     policy.learn(slate, [reward[arm] for arm in slate.picked])
     (standing,) = policy.groups.summaries()

@@ -133,6 +133,23 @@ def test_small_groups_stay_hidden():
     assert ">3<" not in row
 
 
+@pytest.mark.parametrize("bound", [float("nan"), float("inf"), 0.0, 1e9])
+def test_a_gap_with_any_interval_has_a_view(bound):
+    from fairbandits.fairness.gaps import no_gap
+
+    assert "95% CI" in parse(no_gap(0.5, -bound, bound, 0.95)._repr_html_()).text
+
+
+def test_rewards_of_any_size_have_enough_digits():
+    from fairbandits import GroupRewards
+
+    groups = GroupRewards(reward_range=(0.0, 0.001))
+    for reward in (0.0002, 0.0003):
+        groups.add(reward, "a")
+        groups.add(2 * reward, "b")
+    assert "0.00025" in groups._repr_html_()
+
+
 def test_the_scale_of_a_bar_may_be_a_point():
     assert html.interval_bar(0.5, 0.5, 0.5, (0.5, 0.5)) == ""
     assert html.interval_bar(float("nan"), 0.0, 1.0, (0.0, 1.0)) == ""

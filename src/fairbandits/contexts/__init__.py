@@ -7,17 +7,17 @@ from fairbandits.contexts.correlated_columns import correlated_columns
 from fairbandits.contexts.item_catalogue import ItemCatalogue
 from fairbandits.contexts.offer import Offer
 from fairbandits.contexts.table_encoder import TableEncoder
-from fairbandits.contexts.tables import Table, fit_encoder
+from fairbandits.contexts.tables import FrameTable, fit_encoder
 
 __all__ = [
     "Catalogue",
     "CategoryEncoder",
     "ContextEncoder",
     "DateEncoder",
+    "FrameTable",
     "ItemCatalogue",
     "NumberEncoder",
     "Offer",
-    "Table",
     "TableEncoder",
     "correlated_columns",
     "fit_encoder",

@@ -17,12 +17,12 @@ from fairbandits.contexts.column_encoders import as_categorical, category_text
 from fairbandits.contexts.context_encoder import ContextEncoder
 from fairbandits.contexts.offer import Offer
 from fairbandits.contexts.table_encoder import as_dense
-from fairbandits.contexts.tables import Table
+from fairbandits.contexts.tables import FrameTable
 from fairbandits.labels import is_missing
 from fairbandits.models.rows import as_rows
 
 Floats = NDArray[np.float64]
-Users = Sequence[Mapping[str, Any]] | Table
+Users = Sequence[Mapping[str, Any]] | FrameTable
 
 
 class ItemCatalogue:
@@ -70,7 +70,7 @@ class ItemCatalogue:
         matched = tuple(_text(values.get(of_item)) for _, of_item in self.encoder.matches.values())
         self._set(item, columns.astype(np.int32), x[columns], matched)
 
-    def set_table(self, ids: Sequence[ArmId], table: Table) -> None:
+    def set_table(self, ids: Sequence[ArmId], table: FrameTable) -> None:
         """Add or change the items of a table, in its order."""
         columns = [of_item for _, of_item in self.encoder.matches.values()]
         table.require(columns, "matches")
@@ -148,7 +148,7 @@ class ItemCatalogue:
     ) -> tuple[Any, dict[str, list[str | None]]]:
         """Return the features of users, and what items are compared with."""
         ways = {name: of_user for name, (of_user, _) in self.encoder.matches.items()}
-        if isinstance(users, Table):
+        if isinstance(users, FrameTable):
             users.require(ways.values(), "matches")
             X = self.encoder.users.encode_table(users)
             return X, {name: [_text(value) for value in users.labels(column)] for name, column in ways.items()}

@@ -21,7 +21,7 @@ from fairbandits.contexts.column_encoders import (
 )
 
 if TYPE_CHECKING:
-    from fairbandits.contexts.tables import Table
+    from fairbandits.contexts.tables import FrameTable
 
 # From so many rows on, it is faster to encode them column by column.
 _MANY_ROWS = 8
@@ -112,7 +112,7 @@ class TableEncoder:
         indptr = np.concatenate([[0], np.cumsum(is_known.sum(axis=1))])
         return csr_array((entry[is_known], at[is_known], indptr), shape=(n_rows, self.width))
 
-    def encode_table(self, table: Table) -> Features:
+    def encode_table(self, table: FrameTable) -> Features:
         """Encode a data frame that has all columns of the encoder; others are ignored."""
         columns = {each.name: table.read(each.name, each.kind) for each, _ in self.used}
         return self.encode_columns(len(table), columns)

@@ -15,7 +15,7 @@ from fairbandits.extras import install_hint
 from fairbandits.labels import column_labels, is_missing
 
 
-class Table:
+class FrameTable:
     """A data frame with named columns.
 
     Parameters
@@ -162,14 +162,14 @@ def as_row(row: Any, what: str) -> Mapping[str, Any]:
         return found
     if hasattr(row, "_asdict"):
         return dict(row._asdict())
-    table = Table(row, what)
+    table = FrameTable(row, what)
     if len(table) != 1:
         raise ValueError(f"{what} must be one row, got {len(table)}; use choose_many")
     return table.rows()[0]
 
 
 def fit_encoder(
-    table: Table, columns: Sequence[str], categories: Iterable[str] = (), *, has_constant: bool = False
+    table: FrameTable, columns: Sequence[str], categories: Iterable[str] = (), *, has_constant: bool = False
 ) -> TableEncoder:
     """Return the encoder that suits some columns of a table, those in `categories` as categories in any case.
 

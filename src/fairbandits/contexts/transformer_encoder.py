@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from fairbandits.contexts.table_encoder import Features, TableEncoder, as_dense
-from fairbandits.contexts.tables import Table
+from fairbandits.contexts.tables import FrameTable
 
 
 class TransformerEncoder:
@@ -55,7 +55,7 @@ class TransformerEncoder:
             raise ValueError(f"interactions must name features of {self._name}, got {column!r}")
         return [self.features.index(column)]
 
-    def encode_table(self, table: Table) -> Features:
+    def encode_table(self, table: FrameTable) -> Features:
         """Encode a data frame."""
         table.require(self.columns, f"{self._name}.feature_names_in_")
         return self._encode(table.native[list(self.columns)])

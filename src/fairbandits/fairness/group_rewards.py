@@ -15,6 +15,7 @@ from fairbandits.fairness.gaps import Gap, GroupSummary, extremes, gap_between, 
 from fairbandits.fairness.groups import Group, GroupKey, GroupValue, as_group
 from fairbandits.fairness.moments import Moments, add_reward
 from fairbandits.fairness.notebook import groups_html, plot_groups
+from fairbandits.locks import SharedLock, hold
 from fairbandits.parameters import LARGEST
 from fairbandits.statistics.confidence_sequence import confidence_radius
 from fairbandits.views.text import counted
@@ -34,6 +35,7 @@ class GroupRewards:
     Gaps come with anytime-valid confidence intervals (`fairbandits.statistics.confidence_sequence`), simultaneous
     over the groups that are compared. They take several times as long as a choice. The attributes below are plain
     arrays and cost nothing, `mean_of` costs as much as an attribute, and `gap(confidence=None)` has no interval.
+    While other threads learn, the entries of the arrays may be of different moments.
 
     Parameters
     ----------
@@ -41,6 +43,9 @@ class GroupRewards:
         The lowest and the highest possible reward. A group without rewards has the lowest as its mean.
     arms : ArmIndex, optional
         The numbers of the arms, where a policy keeps them.
+    lock : SharedLock, optional
+        The lock of the policy that the record belongs to; by default one of its own. Threads may add to a record
+        and read it; whoever calls `record`, `record_slate` or `record_many` holds the lock.
 
     Attributes
     ----------
@@ -64,7 +69,13 @@ class GroupRewards:
     group male: mean 0.900 (95% CI 0.000 to 1.000), 1 reward
     """
 
-    def __init__(self, reward_range: tuple[float, float] = (0.0, 1.0), arms: ArmIndex | None = None) -> None:
+    def __init__(
+        self,
+        reward_range: tuple[float, float] = (0.0, 1.0),
+        arms: ArmIndex | None = None,
+        lock: SharedLock | None = None,
+    ) -> None:
+        self._lock = SharedLock() if lock is None else lock
         self.reward_range = as_range(reward_range)
         self._arms = ArmIndex() if arms is None else arms
         self._number: dict[str, dict[GroupValue, int]] = {}
@@ -90,8 +101,9 @@ class GroupRewards:
 
     def add(self, reward: float, group: Group, arm: ArmId | None = None) -> None:
         """Record one reward."""
-        value, key = as_reward(reward, self.reward_range), as_group(group)
-        self.record(value, key, -1 if arm is None else self._arms.claim(as_arm(arm)))
+        with self._lock:
+            value, key = as_reward(reward, self.reward_range), as_group(group)
+            self.record(value, key, -1 if arm is None else self._arms.claim(as_arm(arm)))
 
     def record(self, reward: float, key: GroupKey, arm: int) -> None:
         """Record one reward that has been checked, by the number of its arm; -1 stands for no arm."""
@@ -140,12 +152,14 @@ class GroupRewards:
 
         Intervals start anew as well: each period between two restarts may fail with its own 5%.
         """
-        self._before = self._before + self.counts
-        self._totals.clear(...)
+        with self._lock:
+            self._before = self._before + self.counts
+            self._totals.clear(...)
 
     def forget_arm(self, arm: int) -> None:
         """Drop what an arm gave each group; the groups' totals stay."""
-        self._by_arm.clear((slice(None), arm))
+        with self._lock:
+            self._by_arm.clear((slice(None), arm))
 
     def merge(self, other: GroupRewards) -> None:
         """Add another record."""
@@ -154,33 +168,36 @@ class GroupRewards:
                 f"records must have the same reward_range to merge, got {self.reward_range} and "
                 f"{other.reward_range}"
             )
-        theirs = np.fromiter(other._arms.rows.values(), np.int64, len(other._arms))
-        ours = np.fromiter((self._arms.claim(arm) for arm in other._arms.rows), np.int64, len(other._arms))
-        self._add_arms(1 + int(ours.max(initial=-1)))
-        for row, (attribute, value) in enumerate(other._names):
-            number = self._claim(attribute, value)
-            self._totals.merge_cell(number, 0, *other._totals.cell(row, 0))
-            self._by_arm.merge_row(number, ours, *other._by_arm.row(row, theirs))
-            self._before[number] += other._before[row]
+        with hold(self._lock, other._lock):
+            theirs = np.fromiter(other._arms.rows.values(), np.int64, len(other._arms))
+            ours = np.fromiter((self._arms.claim(arm) for arm in other._arms.rows), np.int64, len(other._arms))
+            self._add_arms(1 + int(ours.max(initial=-1)))
+            for row, (attribute, value) in enumerate(other._names):
+                number = self._claim(attribute, value)
+                self._totals.merge_cell(number, 0, *other._totals.cell(row, 0))
+                self._by_arm.merge_row(number, ours, *other._by_arm.row(row, theirs))
+                self._before[number] += other._before[row]
 
     # -- reading ---------------------------------------------------------------------------------------
 
     @property
     def attributes(self) -> dict[str, tuple[GroupValue, ...]]:
         """The groups seen so far, by attribute, in the order of their first reward."""
-        return {attribute: tuple(values) for attribute, values in self._number.items()}
+        with self._lock:
+            return {attribute: tuple(values) for attribute, values in self._number.items()}
 
     def summaries(self, attribute: str | None = None, confidence: float = 0.95) -> list[GroupSummary]:
         """Return every group's count, mean, variance and confidence interval; the intervals are simultaneous."""
-        numbers = self._numbers(attribute)
-        radius = self._radius(self._totals, numbers, 0, confidence)
+        with self._lock:
+            named = [(self._names[number], self._totals.cell(number, 0)) for number in self._numbers(attribute)]
+        # Intervals take long, and other threads can learn meanwhile.
+        radius = self._radius([cell for _, cell in named], confidence)
         low, high = self.reward_range
         summaries = []
-        for number, r in zip(numbers, radius, strict=True):
-            count, mean, m2 = self._totals.cell(number, 0)
+        for (name, (count, mean, m2)), r in zip(named, radius, strict=True):
             variance = m2 / (count - 1.0) if count > 1.0 else math.nan
             bounds = (max(low, mean - float(r)), min(high, mean + float(r))) if count else (low, high)
-            summaries.append(GroupSummary(*self._names[number], int(count), mean, variance, *bounds, confidence))
+            summaries.append(GroupSummary(*name, int(count), mean, variance, *bounds, confidence))
         return summaries
 
     def __repr__(self) -> str:
@@ -293,59 +310,66 @@ class GroupRewards:
         lowest possible reward, as in the paper; the interval then shows that nothing is known. The interval is for
         this one arm: of a hundred arms, five may be wrong.
         """
-        if arm not in self._arms:
-            raise ValueError(f"arm must be one of the {len(self._arms)} arms with rewards, got {arm!r}")
-        low, high = self.reward_range
-        found = extremes(self.summaries(attribute, confidence))
-        if not found:
-            return no_gap(0.0, low - high, high - low, confidence)
-        best, worst, _ = max(found, key=lambda pair: pair[0].mean - pair[1].mean)
-        at = self._arms.rows[arm]
-        # Any two groups of the attribute might have been the extremes, so all of them count.
-        numbers = self._numbers(best.attribute)
-        radius = dict(zip(numbers, self._radius(self._by_arm, numbers, at, confidence).tolist(), strict=True))
-        pair = [self._number[s.attribute][s.group] for s in (best, worst)]
-        (n_best, mean_best, _), (n_worst, mean_worst, _) = (self._by_arm.cell(n, at) for n in pair)
-        bias = mean_best - mean_worst
-        reach = sum(radius[n] for n in pair) if n_best and n_worst else 2.0 * (high - low)
-        return gap_between(bias, max(low - high, bias - reach), min(high - low, bias + reach), best, worst)
+        with self._lock:
+            if arm not in self._arms:
+                raise ValueError(f"arm must be one of the {len(self._arms)} arms with rewards, got {arm!r}")
+            low, high = self.reward_range
+            found = extremes(self.summaries(attribute, confidence))
+            if not found:
+                return no_gap(0.0, low - high, high - low, confidence)
+            best, worst, _ = max(found, key=lambda pair: pair[0].mean - pair[1].mean)
+            at = self._arms.rows[arm]
+            # Any two groups of the attribute might have been the extremes, so all of them count.
+            numbers = self._numbers(best.attribute)
+            cells = {number: self._by_arm.cell(number, at) for number in numbers}
+            radius = dict(zip(cells, self._radius(list(cells.values()), confidence).tolist(), strict=True))
+            pair = [self._number[s.attribute][s.group] for s in (best, worst)]
+            (n_best, mean_best, _), (n_worst, mean_worst, _) = (cells[number] for number in pair)
+            bias = mean_best - mean_worst
+            reach = sum(radius[n] for n in pair) if n_best and n_worst else 2.0 * (high - low)
+            return gap_between(bias, max(low - high, bias - reach), min(high - low, bias + reach), best, worst)
 
     def rounds_of(self, attribute: str, value: GroupValue) -> float:
         """Return the number of rewards of a group, restarts or not."""
-        number = self._number.get(attribute, {}).get(value)
-        return 0.0 if number is None else float(self._before[number] + self.counts[number])
+        with self._lock:
+            number = self._number.get(attribute, {}).get(value)
+            return 0.0 if number is None else float(self._before[number] + self.counts[number])
 
     def numbers_of(self, key: GroupKey) -> list[int]:
         """Return the numbers of those of a user's groups that have received a reward."""
-        found = (self._number.get(attribute, {}).get(value) for attribute, value in key)
-        return [number for number in found if number is not None]
+        with self._lock:
+            found = (self._number.get(attribute, {}).get(value) for attribute, value in key)
+            return [number for number in found if number is not None]
 
     # -- state -----------------------------------------------------------------------------------------
 
     def to_json(self) -> list[list[Any]]:
         """Return the names of the groups."""
-        return [list(name) for name in self._names]
+        with self._lock:
+            return [list(name) for name in self._names]
 
     def arrays(self) -> dict[str, Floats]:
         """Return the numbers as arrays."""
-        tables = {
-            f"{name}.{part}": array
-            for name, table in (("totals", self._totals), ("by_arm", self._by_arm))
-            for part, array in table.arrays().items()
-        }
-        return {"before": self._before, **tables}
+        with self._lock:
+            tables = {
+                f"{name}.{part}": array
+                for name, table in (("totals", self._totals), ("by_arm", self._by_arm))
+                for part, array in table.arrays().items()
+            }
+            return {"before": self._before, **tables}
 
     def restore(self, names: list[list[Any]], arrays: dict[str, Any]) -> None:
         """Restore what `to_json` and `arrays` returned."""
-        for attribute, value in names:
-            self._claim(attribute, value)
-        for table, name, n_arms in ((self._totals, "totals", 1), (self._by_arm, "by_arm", self._arms.n_rows)):
-            parts = {part: arrays[f"{name}.{part}"] for part in Moments.PARTS}
-            table.restore(parts, len(self._names), n_arms)
-        if arrays["before"].shape != self._before.shape:
-            raise ValueError(f"before of the group rewards has shape {arrays['before'].shape}")
-        self._before = np.array(arrays["before"], float)
-        self._collect()
+        with self._lock:
+            for attribute, value in names:
+                self._claim(attribute, value)
+            for table, name, n_arms in ((self._totals, "totals", 1), (self._by_arm, "by_arm", self._arms.n_rows)):
+                parts = {part: arrays[f"{name}.{part}"] for part in Moments.PARTS}
+                table.restore(parts, len(self._names), n_arms)
+            if arrays["before"].shape != self._before.shape:
+                raise ValueError(f"before of the group rewards has shape {arrays['before'].shape}")
+            self._before = np.array(arrays["before"], float)
+            self._collect()
 
     @property
     def _span(self) -> float:
@@ -377,15 +401,15 @@ class GroupRewards:
             raise ValueError(f"attribute must be one of {list(self._number)}, got {attribute!r}")
         return list(self._number[attribute].values())
 
-    def _radius(self, table: Moments, numbers: list[int], arm: int, confidence: float) -> Floats:
+    def _radius(self, cells: Sequence[tuple[float, float, float]], confidence: float) -> Floats:
         """Return the half-widths of simultaneous confidence intervals for several cells.
 
         The k-th group to appear gets 1 / (k (k + 1)) of the error probability: that sums to at most the whole
         however many groups there will be, and no interval changes when another group appears.
         """
-        cells = np.array([table.cell(number, arm) for number in numbers]).reshape(-1, 3)
-        k = np.arange(1, len(numbers) + 1)
-        return confidence_radius(cells[:, 0], cells[:, 2], 1.0 - (1.0 - confidence) / (k * (k + 1)), self._span)
+        listed = np.array(cells).reshape(-1, 3)
+        k = np.arange(1, len(listed) + 1)
+        return confidence_radius(listed[:, 0], listed[:, 2], 1.0 - (1.0 - confidence) / (k * (k + 1)), self._span)
 
 
 def as_range(reward_range: Any, name: str = "reward_range") -> tuple[float, float]:

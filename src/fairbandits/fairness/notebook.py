@@ -138,6 +138,6 @@ def _gap_sentence(gap: Gap) -> str:
 
 def _formatter(bounds: Sequence[tuple[float, float]]) -> Callable[[float], str]:
     """Return the format of numbers with intervals: as many decimals as the narrowest one needs."""
-    widths = [high - low for low, high in bounds if high > low]
-    largest = max((abs(bound) for pair in bounds for bound in pair), default=0.0) or 1.0
+    widths = [high - low for low, high in bounds if 0.0 < high - low < math.inf]
+    largest = max((abs(bound) for pair in bounds for bound in pair if math.isfinite(bound)), default=0.0) or 1.0
     return number_formatter(decimals(10.0 ** math.ceil(math.log10(largest)), min(widths, default=0.0)))

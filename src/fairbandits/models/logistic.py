@@ -1,4 +1,4 @@
-"""Logistic regression, one row at a time: for clicks, or any reward between a lowest and a highest.
+"""Logistic regression, one row at a time: for clicks, or any reward between 0 and 1.
 
 The probability of a click is `sigmoid(theta.x)`. The belief about theta is a normal distribution, `N(theta,
 A^-1)`, with the same A and b as a ridge regression. A row moves theta to
@@ -45,21 +45,18 @@ class LogisticModel(RewardModel):
     ----------
     model : DisjointModel, SharedModel or HybridModel
         The model of the log-odds.
-    reward_range : tuple of two floats
-        The rewards of probability 0 and 1.
     """
 
     order_dependent = True
     is_mergeable = True
 
-    def __init__(self, model: LinearModel, reward_range: tuple[float, float]) -> None:
+    def __init__(self, model: LinearModel) -> None:
         super().__init__(model.width)
         self.model = model
-        self._low, self._high = (float(bound) for bound in reward_range)
 
     def score(self, rows: Rows, arms: Ints) -> tuple[Floats, Floats]:
         """Predict the expected reward of each arm, and its rise for one standard deviation of theta.x."""
-        return to_rewards(*self.model.score(rows, arms), self._low, self._high)
+        return to_rewards(*self.model.score(rows, arms))
 
     def learn(self, arm: int, row: Row, reward: float) -> None:
         """Learn the reward of an arm with a context."""
@@ -68,8 +65,7 @@ class LogisticModel(RewardModel):
         entries = checked_entries(row, self.width)
         alone = SparseRows(1, 1, self.width, single_row(*entries))
         z, width = self.model.score(alone, np.array([arm]))
-        share = (reward - self._low) / (self._high - self._low)
-        self.model.learn(arm, row, *working_row(z.item(), width.item() ** 2, share))
+        self.model.learn(arm, row, *working_row(z.item(), width.item() ** 2, reward))
 
     def forget(self, arm: int) -> None:
         """Drop what is known of an arm."""
@@ -141,19 +137,18 @@ def working_row(z: float, variance: float, reward: float) -> tuple[float, float]
 
 
 @kernel()
-def to_rewards(z: Floats, width: Floats, low: float, high: float) -> tuple[Floats, Floats]:
+def to_rewards(z: Floats, width: Floats) -> tuple[Floats, Floats]:
     """Map theta.x and its width to the scale of rewards: `mu = sigmoid(z)`, and `sigmoid(z + width) - mu`.
 
-    So `mean + width` is the reward one standard deviation up, never above the highest reward.
+    So `mean + width` is the reward one standard deviation up, never above 1.
     """
     mean, up = np.empty(z.shape), np.empty(z.shape)
     for i in range(len(z)):
         for j in range(z.shape[1]):
-            mean[i, j] = low + (high - low) * _sigmoid(z[i, j])
+            mean[i, j] = _sigmoid(z[i, j])
             # Computed from the smaller tail: near 1 the difference of two sigmoids has no digits left.
             if z[i, j] > 0.0:
-                rise = _sigmoid(-z[i, j]) - _sigmoid(-z[i, j] - width[i, j])
+                up[i, j] = _sigmoid(-z[i, j]) - _sigmoid(-z[i, j] - width[i, j])
             else:
-                rise = _sigmoid(z[i, j] + width[i, j]) - _sigmoid(z[i, j])
-            up[i, j] = (high - low) * rise
+                up[i, j] = _sigmoid(z[i, j] + width[i, j]) - _sigmoid(z[i, j])
     return mean, up

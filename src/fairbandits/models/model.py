@@ -45,8 +45,8 @@ class ModelBuilder(Protocol):
         """Transform contexts before anything else sees them."""
         ...
 
-    def build(self, width: int, ridge: float, reward_range: tuple[float, float]) -> RewardModel:
-        """Return a reward model that has learned nothing."""
+    def build(self, width: int, ridge: float) -> RewardModel:
+        """Return a model of rewards in [0, 1] that has learned nothing."""
         ...
 
 
@@ -112,10 +112,10 @@ class Model(Parameters):
         doc="How A^-1 is stored. As float32 it takes half the memory, and scores are right to about six digits.",
     )
 
-    def build(self, width: int, ridge: float, reward_range: tuple[float, float]) -> RewardModel:
-        """Return a reward model that has learned nothing."""
+    def build(self, width: int, ridge: float) -> RewardModel:
+        """Return a model of rewards in [0, 1] that has learned nothing."""
         model = _CLASSES[self.kind](width, ridge, self.dtype, float(self.discount))
-        return LogisticModel(model, reward_range) if self.link == "logistic" else model
+        return LogisticModel(model) if self.link == "logistic" else model
 
     @property
     def order_dependent(self) -> bool:
@@ -184,7 +184,7 @@ class _NoModel:
     def transform(self, rows: Rows) -> Rows:
         return rows
 
-    def build(self, width: int, ridge: float, reward_range: tuple[float, float]) -> RewardModel:
+    def build(self, width: int, ridge: float) -> RewardModel:
         return ZeroModel(width)
 
 
@@ -198,7 +198,7 @@ class _Custom(_NoModel):
         self.order_dependent = model.order_dependent
         self.is_mergeable = model.is_mergeable
 
-    def build(self, width: int, ridge: float, reward_range: tuple[float, float]) -> RewardModel:
+    def build(self, width: int, ridge: float) -> RewardModel:
         return self._model(width)
 
 

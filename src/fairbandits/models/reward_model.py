@@ -19,6 +19,7 @@ class RewardModel(ABC):
     To use a custom model, derive a class and give it to a policy: `LinUCB(model=MyModel)`. The policy calls it
     with the number of features when it sees the first contexts. Arms are numbered 0, 1, 2, ... by the policy; -1
     stands for an arm that has learned nothing. An arm that was forgotten gives its number to the next new one.
+    Rewards come scaled to [0, 1], whatever the policy's `reward_range`, and are predicted on that scale.
 
     Parameters
     ----------

@@ -77,7 +77,7 @@ class SufficientStatistics:
         at = arms.recoded({arm: self.arms.claim(as_arm(arm)) for _, arm in arms.first_rows()})
         slots_in_equations = self._slots_in_equations(rows.width)
         if slots_in_equations is not None:
-            self._equations_for(rows.width).add(rows, slots_in_equations(at), rewards)
+            self._equations_for(rows.width).add(rows, slots_in_equations(at), self.policy._scale.to_unit(rewards))
         self.groups.record_many(rewards, groups, at)
         self.rounds += len(rewards)
         self.width = rows.width
@@ -112,7 +112,7 @@ class SufficientStatistics:
     def _slots_in_equations(self, width: int) -> Callable[[Ints], Ints] | None:
         """Return which slots of the equations rows of arms belong to; None for a policy without a model."""
         if self._model is None:
-            self._model = self.policy._builder.build(width, 1.0, (0.0, 1.0))
+            self._model = self.policy._builder.build(width, 1.0)
         return getattr(self._model, "slots_in_equations", None)
 
 

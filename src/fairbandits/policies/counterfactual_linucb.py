@@ -46,10 +46,11 @@ class CounterfactualLinUCB(LinUCB):
         default=(), doc="Columns of 0 and 1 to negate, such as whether an arm matches the user."
     )
     columns: Sequence[str] | None = parameter(default=None, doc="The names of the columns of the contexts.")
-    tolerance: float = parameter(
-        default=0.01,
-        check=number(at_least=0.0),
-        doc="The largest difference between the predicted rewards of a user and the twin.",
+    tolerance: float | None = parameter(
+        default=None,
+        check=number(at_least=0.0, or_none=True),
+        doc="The largest difference between the predicted rewards of a user and the twin, in units of reward. "
+        "None is 1% of the reward range.",
     )
 
     def terms(self, predictions: Predictions) -> tuple[Term, Term]:
@@ -58,12 +59,14 @@ class CounterfactualLinUCB(LinUCB):
         twins = self._twins(predictions.contexts)
         if twins is None:
             return exploration, 0.0
-        twin_mean, _ = predictions.model.score(self.transform(twins), predictions.arms)
+        twin_mean, _ = self._predict(predictions.model, self.transform(twins), predictions.arms)
         difference = np.abs(predictions.mean - twin_mean)
         score = predictions.mean + exploration
-        behind = score.min(axis=1, keepdims=True) - 1.0 - difference
+        behind = score.min(axis=1, keepdims=True) - self._scale.span - difference
         is_known = np.array([[bool(group)] for group in predictions.groups])
-        return exploration, np.where(is_known & (difference > self.tolerance), behind - score, 0.0)
+        return exploration, np.where(
+            is_known & (difference > self._scale.tolerance(self.tolerance)), behind - score, 0.0
+        )
 
     def _twins(self, rows: Rows) -> Rows | None:
         """Return the contexts of the users' twins; None where nothing is exchanged."""

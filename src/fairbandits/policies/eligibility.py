@@ -53,11 +53,16 @@ def choose_eligible(
             _check_slate_size(k, len(sets[s][0]), user)
     parts = [_select(offered, users, places) for places, users in sets]
     scored = [policy._score(part.rows, part.numbers, part.keys) for part in parts]
-    picker, rng, ledger = policy.picker, policy._rng, policy._ledger
+    picker, rng, ledger, unit_scores = (
+        policy._mixed_picker(),
+        policy._rng,
+        policy._ledger,
+        policy._scale.unit_scores,
+    )
     if k is not None:
         own = [scored[s][1].user(at) for s, at in order]
         slates = [
-            picker.slate(scores, int(k), parts[s].keys[at], rng)
+            picker.slate(unit_scores(scores), int(k), parts[s].keys[at], rng)
             for scores, (s, at) in zip(own, order, strict=True)
         ]
         first = ledger.issue(len(order))
@@ -76,7 +81,7 @@ def choose_eligible(
         ]
     picks: list[list[Any]] = [[None] * len(users) for _, users in sets]
     for s, at in order:
-        picks[s][at] = picker.pick(scored[s][1].user(at), parts[s].keys[at], rng)
+        picks[s][at] = picker.pick(unit_scores(scored[s][1].user(at)), parts[s].keys[at], rng)
     first = ledger.issue(len(order))
     decided = [
         Decisions(picked, scores, rows, part.keys, part.ids, ledger.policy, (first + users).tolist())

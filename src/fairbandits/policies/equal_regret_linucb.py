@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import numpy as np
-from numpy.typing import NDArray
-
 from fairbandits.fairness import GroupRewards, hedge_weights, per_user
 from fairbandits.parameters import number, parameter
 from fairbandits.policies.linucb import LinUCB
@@ -64,7 +61,7 @@ class EqualRegretLinUCB(LinUCB):
 
     def _reset_regrets(self) -> None:
         low, high = self.reward_range
-        self.regrets = GroupRewards((0.0, float(high) - float(low)))
+        self.regrets = self._new_record((0.0, float(high) - float(low)))
 
     def terms(self, predictions: Predictions) -> tuple[Term, Term]:
         """Return alpha times the width, times the share of the exploration that the group bears."""
@@ -78,11 +75,5 @@ class EqualRegretLinUCB(LinUCB):
 
     def observe(self, decision: Decision | Slate) -> None:
         """Record the regret of a decision."""
-        picked = list(decision.indices) if isinstance(decision, Slate) else [decision.index]
-        self.regrets.record(self._regret(decision.scores.mean, picked), decision.group, -1)
-
-    def _regret(self, mean: NDArray[np.float64], picked: list[int]) -> float:
-        """Return how much more the best arms were predicted to give than the picked ones, on average."""
-        best = np.sort(mean)[-len(picked) :]
         # A prediction can leave the range of rewards, a regret cannot.
-        return min(max(0.0, float(best.mean() - mean[picked].mean())), self.regrets.reward_range[1])
+        self.regrets.record(min(decision.regret, self.regrets.reward_range[1]), decision.group, -1)

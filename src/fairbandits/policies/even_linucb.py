@@ -43,8 +43,11 @@ class EvenLinUCB(Policy):
     """
 
     alpha: float = parameter(default=0.3, check=number(at_least=0.0), doc="Weight of the width at first.")
-    tolerance: float = parameter(
-        default=0.01, check=number(at_least=0.0), doc="The tolerated gap between the mean rewards of groups."
+    tolerance: float | None = parameter(
+        default=None,
+        check=number(at_least=0.0, or_none=True),
+        doc="The tolerated gap between the mean rewards of groups, in units of reward. "
+        "None is 1% of the reward range.",
     )
     settle: float = parameter(
         default=1000.0,
@@ -57,7 +60,7 @@ class EvenLinUCB(Policy):
 
     def terms(self, predictions: Predictions) -> tuple[Term, Term]:
         """Return a decreasing weight of the width; and the debt given up, with the correction of arms."""
-        aim, patience = AIM * self.tolerance, float(self.patience)
+        aim, patience = AIM * self._scale.tolerance(self.tolerance), float(self.patience)
         # Many users are of few groups.
         alpha = {key: self.alpha_for(key) for key in set(predictions.groups)}
         debt = {key: group_debt(self.groups, key, aim, patience) for key in alpha}

@@ -41,10 +41,11 @@ class FairLinUCB(LinUCB):
         check=number(at_least=0.0, or_word="auto"),
         doc='Weight of fairness; "auto" for as much as the tolerance takes.',
     )
-    tolerance: float = parameter(
-        default=0.01,
-        check=number(at_least=0.0),
-        doc='With `gamma="auto"`: the tolerated gap between the mean rewards of groups.',
+    tolerance: float | None = parameter(
+        default=None,
+        check=number(at_least=0.0, or_none=True),
+        doc='With `gamma="auto"`: the tolerated gap between the mean rewards of groups, in units of reward. '
+        "None is 1% of the reward range.",
     )
 
     def terms(self, predictions: Predictions) -> tuple[Term, Term]:
@@ -52,7 +53,8 @@ class FairLinUCB(LinUCB):
         alpha = self.alpha_now()
         if self.gamma == "auto":
             # Half the tolerance is the aim: a lead is paid back only once there is one.
-            correction = arm_correction(self.groups, predictions.arms, self.tolerance / 2.0, _PATIENCE)
+            aim = self._scale.tolerance(self.tolerance) / 2.0
+            correction = arm_correction(self.groups, predictions.arms, aim, _PATIENCE)
             return alpha * predictions.width, correction + np.zeros_like(predictions.mean)
         penalty = arm_penalty(self.groups, predictions.arms)
         return alpha * predictions.width, scaled_penalty(penalty, alpha, predictions.width, float(self.gamma))

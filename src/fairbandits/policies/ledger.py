@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import secrets
+from itertools import takewhile
 from typing import Any
 
 import numpy as np
@@ -13,10 +14,17 @@ from fairbandits.arms import ArmId
 from fairbandits.policies.records import Decision, Slate
 
 _DECISIONS = (Decision, Slate)
+# A decision takes a bit. A damaged number beyond this would fill the memory.
+_MOST_DECISIONS = 2**32
 
 
 class Account:
-    """The decisions of one policy: how many, which were learned (a bit each), and which arms were forgotten when.
+    """The decisions of one session: which were learned (a bit each), and which arms were forgotten when.
+
+    Parameters
+    ----------
+    epoch : int
+        The number of arms that its family had forgotten when the session began.
 
     Attributes
     ----------
@@ -24,12 +32,20 @@ class Account:
         The number of decisions.
     forgotten : dict
         For each forgotten arm the number of the first decision after it was forgotten.
+    epoch : int
+        How many of the arms that its family has forgotten are in `forgotten`, or were before the session began.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, epoch: int = 0) -> None:
         self.issued = 0
         self.forgotten: dict[ArmId, int] = {}
+        self.epoch = epoch
         self._learned = bytearray()
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing that a new account would not say as well."""
+        return not (self.issued or self.forgotten or any(self._learned))
 
     def has_learned(self, number: int) -> bool:
         """Return whether a decision has been learned."""
@@ -51,30 +67,66 @@ class Account:
         """Return the bits of the decisions, without zeros at the end."""
         return np.frombuffer(bytes(self._learned).rstrip(b"\0"), np.uint8)
 
+    def to_json(self) -> dict[str, Any]:
+        """Return the account as JSON values, without its bits."""
+        return {"issued": self.issued, "forgotten": _pairs(self.forgotten), "epoch": self.epoch}
+
     @classmethod
-    def restored(cls, issued: int, forgotten: dict[ArmId, int], bits: NDArray[Any]) -> Account:
-        """Return an account from its parts."""
-        account = cls()
-        account.issued, account.forgotten, account._learned = issued, forgotten, bytearray(bits.tobytes())
+    def restored(cls, values: dict[str, Any], bits: NDArray[Any]) -> Account:
+        """Return the account of which `to_json` and `bits` returned the parts; older files have no epoch."""
+        account = cls(int(values.get("epoch", 0)))
+        account.issued, account.forgotten = int(values["issued"]), dict(values["forgotten"])
+        account._learned = bytearray(bits.tobytes())
         return account
 
 
 class Ledger:
     """Numbers decisions, and ensures that each is learned once.
 
-    It takes a bit per decision, so that rewards may never come without filling the memory. After a merge it holds
-    the accounts of both policies, and decisions of either can be learned.
+    A policy and all that is loaded from its files are one family; each process that loads it opens a session. A
+    decision names both, `FAMILY:SESSION`, and its number within the session. So a policy can also learn decisions
+    that were made after its file had been saved, by a process that died before it saved another one: the account
+    of a session that is not known is opened when its first decision comes.
+
+    It takes a bit per decision, so that rewards may never come without filling the memory. After a merge it knows
+    both families.
+
+    Forgotten arms are numbered within a family, and a session states in its name how many there were when it
+    began (its epoch): an arm that was forgotten later is forgotten for all decisions of that session.
+
+    Attributes
+    ----------
+    policy : str
+        The name of the current session, which decisions carry.
     """
 
     def __init__(self) -> None:
+        self.policy = ""
+        self._current = Account()
         self._accounts: dict[str, Account] = {}
-        self.open_account()
+        # For each family the arms that were forgotten, the last one last, with their epochs: 1, 2, ...
+        self._families: dict[str, dict[ArmId, int]] = {}
+        self.open_family()
 
-    def open_account(self) -> None:
-        """Open a new account for future decisions; those made before can still be learned."""
+    def open_family(self) -> None:
+        """Open a new family for future decisions; those of known ones can still be learned."""
         # Random, not seeded: two policies with the same seed are still two policies.
-        self.policy = secrets.token_hex(8)
-        self._current = self._accounts[self.policy] = Account()
+        self._family = secrets.token_hex(8)
+        self._families[self._family] = {}
+        self.open_session()
+
+    def open_session(self) -> None:
+        """Open a new session for future decisions; those made before can still be learned."""
+        if self.policy in self._accounts and self._current.is_empty:
+            del self._accounts[self.policy]
+        epoch = _epoch(self._families[self._family])
+        self.policy = f"{self._family}:{secrets.token_hex(4)}.{epoch:x}"
+        self._current = self._accounts[self.policy] = Account(epoch)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        # A copy of a policy must not give its decisions the names of another's.
+        self.__dict__.update(state)
+        self.open_session()
 
     def issue(self, many: int = 1) -> int:
         """Return the number of the next decision, or the first of the next many."""
@@ -84,16 +136,11 @@ class Ledger:
 
     def check(self, decision: Any, again: bool) -> Account:
         """Raise ValueError unless this is a decision of the policy that may be learned; return its account."""
-        if not isinstance(decision, _DECISIONS):
-            raise ValueError(
-                f"decision must be a Decision or Slate that choose returned, got {type(decision).__name__}"
-            )
-        account = self._accounts.get(decision.policy)
-        if account is None or not 0 <= decision.number < account.issued:
+        account = self._find(decision)
+        if account is None:
             raise ValueError(
                 f"decision must be one of this policy, got decision {decision.number} of {decision.policy}; "
-                "another "
-                "policy made it, or this one after it was saved: learn it where it was made, and merge the two"
+                "another policy made it: learn it there, and merge the two"
             )
         if not again and account.has_learned(decision.number):
             raise ValueError(
@@ -109,30 +156,56 @@ class Ledger:
         account.mark(decision.number)
         return account, is_first
 
+    def has_learned(self, decision: Any) -> bool:
+        """Return whether a decision has been learned."""
+        account = self._find(decision)
+        return account is not None and account.has_learned(decision.number)
+
+    def _find(self, decision: Any) -> Account | None:
+        """Return the account of a decision; None if it is of another family, or has not been made."""
+        if not isinstance(decision, _DECISIONS):
+            raise ValueError(
+                f"decision must be a Decision or Slate that choose returned, got {type(decision).__name__}"
+            )
+        account = self._accounts.get(decision.policy)
+        if account is self._current:
+            return account if 0 <= decision.number < account.issued else None
+        family = self._families.get(_family_of(decision.policy))
+        if family is None or not 0 <= decision.number < _MOST_DECISIONS:
+            return None
+        if account is None:
+            account = self._accounts[decision.policy] = Account(_first_epoch(decision.policy))
+        # What was forgotten since the session ended was forgotten after all of its decisions.
+        since = takewhile(lambda pair: pair[1] > account.epoch, reversed(family.items()))
+        account.forgotten.update((arm, _MOST_DECISIONS) for arm, _ in since)
+        account.epoch = max(account.epoch, _epoch(family))
+        return account
+
     def forget(self, arm: ArmId) -> None:
         """Note that an arm is forgotten from now on."""
-        for account in self._accounts.values():
-            account.forgotten[arm] = account.issued
+        for forgotten in self._families.values():
+            epoch = _epoch(forgotten) + 1
+            forgotten.pop(arm, None)  # so that the last one is last
+            forgotten[arm] = epoch
+        self._current.forgotten[arm] = self._current.issued
+        self._current.epoch = _epoch(self._families[self._family])
 
     def merge(self, other: Ledger) -> None:
-        """Add copies of the accounts of another policy."""
+        """Add copies of the accounts of another policy; future decisions are of a new family."""
         self._accounts.update(copy.deepcopy(other._accounts))
+        self._families.update(copy.deepcopy(other._families))
+        self.open_family()
 
     def shares_history(self, other: Ledger) -> bool:
-        """Return whether both know decisions of one and the same policy."""
-        return bool(self._accounts.keys() & other._accounts.keys())
+        """Return whether both know decisions of one and the same family."""
+        return bool(self._families.keys() & other._families.keys())
 
     def to_json(self) -> dict[str, Any]:
-        """Return the accounts as JSON values, without their bits."""
+        """Return families and accounts as JSON values, without their bits."""
         return {
             "policy": self.policy,
-            "accounts": {
-                policy: {
-                    "issued": account.issued,
-                    "forgotten": [list(pair) for pair in account.forgotten.items()],
-                }
-                for policy, account in self._accounts.items()
-            },
+            "families": {family: _pairs(forgotten) for family, forgotten in self._families.items()},
+            "accounts": {policy: account.to_json() for policy, account in self._accounts.items()},
         }
 
     def arrays(self) -> dict[str, NDArray[np.uint8]]:
@@ -141,14 +214,40 @@ class Ledger:
 
     @classmethod
     def restored(cls, values: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Ledger:
-        """Return the ledger of which `to_json` and `arrays` returned the parts."""
+        """Return the ledger of which `to_json` and `arrays` returned the parts, with a new session.
+
+        In files of version 4 and before an account was a policy: each is taken for a family of one session.
+        """
         ledger = cls()
-        ledger.policy = str(values["policy"])
-        ledger._accounts = {
-            policy: Account.restored(int(account["issued"]), dict(account["forgotten"]), arrays[policy])
-            for policy, account in values["accounts"].items()
+        accounts = {
+            policy: Account.restored(account, arrays[policy]) for policy, account in values["accounts"].items()
         }
-        if ledger.policy not in ledger._accounts:
-            raise ValueError(f"there is no account of {ledger.policy}")
-        ledger._current = ledger._accounts[ledger.policy]
+        if values["policy"] not in accounts:
+            raise ValueError(f"there is no account of {values['policy']}")
+        families = values["families"] if "families" in values else {policy: [] for policy in accounts}
+        # Sessions without a decision are opened again if one comes.
+        ledger._accounts = {policy: account for policy, account in accounts.items() if not account.is_empty}
+        ledger._families = {family: dict(forgotten) for family, forgotten in families.items()}
+        ledger.policy, ledger._family = "", _family_of(values["policy"])
+        ledger.open_session()
         return ledger
+
+
+def _family_of(policy: str) -> str:
+    return policy.partition(":")[0]
+
+
+def _first_epoch(policy: str) -> int:
+    """Return the epoch at which a session began; later arms are forgotten for it if its name does not say."""
+    try:
+        return int(policy.partition(".")[2], 16)
+    except ValueError:
+        return 0
+
+
+def _epoch(forgotten: dict[ArmId, int]) -> int:
+    return next(reversed(forgotten.values()), 0)
+
+
+def _pairs(forgotten: dict[ArmId, int]) -> list[list[ArmId | int]]:
+    return [list(pair) for pair in forgotten.items()]

@@ -62,14 +62,21 @@ class ThompsonPicker(Picker):
             ]
         )
 
+    @property
+    def has_random_scores(self) -> bool:
+        """Whether there is anything to draw."""
+        return self.alpha > 0.0
+
+    def probability(self, scores: Scores, group: GroupKey, index: int) -> float | None:
+        """Return the probability that one arm's draw is the highest."""
+        if self.alpha == 0.0:
+            return super().probability(scores, group, index)
+        return probability_of_best(index, scores.mean, self.alpha * scores.width) if self.is_independent else None
+
     def pick(self, scores: Scores, group: GroupKey, rng: np.random.Generator) -> Pick:
         """Pick the arm whose draw is the highest."""
         index, share = pick_best(scores.total, rng)
-        if self.alpha == 0.0:
-            return index, share
-        if not self.is_independent:
-            return index, None
-        return index, probability_of_best(index, scores.mean, self.alpha * scores.width)
+        return index, share if self.alpha == 0.0 else self.probability(scores, group, index)
 
     def slate(
         self, scores: Scores, k: int, group: GroupKey, rng: np.random.Generator

@@ -35,7 +35,8 @@ class LinUCB(Policy):
     theta_norm: float = parameter(
         default=1.0,
         check=number(at_least=0.0),
-        doc='With `alpha="theory"`: a bound on the Euclidean norm of the true coefficients.',
+        doc='With `alpha="theory"`: a bound on the Euclidean norm of the true coefficients, those of rewards '
+        "scaled to [0, 1].",
     )
 
     def terms(self, predictions: Predictions) -> tuple[Term, Term]:

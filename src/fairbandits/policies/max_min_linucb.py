@@ -11,7 +11,8 @@ from fairbandits.policies.policy import Predictions, Term
 class MaxMinLinUCB(LinUCB):
     """LinUCB that weighs rewards by group, to raise the lowest mean reward of a group.
 
-    The score is `weight * theta.x + alpha * width`. Weights are multiplicative, `exp(-step * n * mean)`, and 1 on
+    The score is `weight * theta.x + alpha * width`, with rewards measured from the lowest one of `reward_range`.
+    Weights are multiplicative, `exp(-step * n * mean)`, and 1 on
     average over the groups of an attribute (`fairbandits.fairness.hedge_weights`). So the worst-off group is
     served nearly greedily, and users of the other groups bear the exploration. Users of several attributes have
     the average of their weights; users of unknown group have weight 1, as with LinUCB.
@@ -38,4 +39,4 @@ class MaxMinLinUCB(LinUCB):
         """Return alpha times the width, and what turns the predicted reward into the weighted one."""
         weights = hedge_weights(self.groups, float(self.step))
         weight = per_user(weights, self.groups, predictions.groups, unknown=1.0)
-        return self.alpha_now() * predictions.width, (weight - 1.0) * predictions.mean
+        return self.alpha_now() * predictions.width, (weight - 1.0) * (predictions.mean - self._scale.low)

@@ -32,7 +32,7 @@ def policy_html(policy: Policy, n_arms: int) -> str:
 def decision_html(decision: Decision) -> str:
     """Return the view of a decision."""
     title = f"Decision {decision.number:,}: arm {decision.arm}"
-    note = f"one of {counted(len(decision.arms), 'arm')}"
+    note = f"one of {counted(decision.n_arms, 'arm')}"
     return html.card(
         title, _facts(decision), _score_table([decision.arm], _at(decision, [decision.index])), note=note
     )
@@ -40,7 +40,7 @@ def decision_html(decision: Decision) -> str:
 
 def slate_html(slate: Slate) -> str:
     """Return the view of a slate."""
-    title = f"Decision {slate.number:,}: {counted(len(slate), 'arm')} of {len(slate.arms):,}"
+    title = f"Decision {slate.number:,}: {counted(len(slate), 'arm')} of {slate.n_arms:,}"
     named = [f"{position}. {arm}" for position, arm in enumerate(slate.picked, start=1)]
     table = _score_table(named, _at(slate, list(slate.indices)))
     return html.card(title, _facts(slate), table)

@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairbandits.arms import ArmIndex
-from fairbandits.fairness import GroupRewards
 from fairbandits.models import FeatureMapError
 from fairbandits.policies.ledger import Ledger
 from fairbandits.policies.serialisation import (
@@ -29,7 +28,9 @@ if TYPE_CHECKING:
     from fairbandits.policies.policy import Policy
 
 FORMAT = "fairbandits-policy"
-VERSION = 4
+VERSION = 5
+# Versions that can still be read.
+_OLDER = ("3", "4")
 
 AnyPolicy = TypeVar("AnyPolicy", bound="Policy")
 
@@ -89,22 +90,47 @@ class PolicyState:
             raise PolicyFileError(f"{name}: a safetensors file, but not a saved fairbandits policy")
         text = metadata.get("header", "")
         version = metadata.get("version")
-        if version not in {str(VERSION), "3"}:
+        if version not in {str(VERSION), *_OLDER}:
             raise PolicyFileError(
-                f"{name}: policy file must have format version 3 or {VERSION}, got {version!r}; load it with the "
-                "fairbandits that saved it"
+                f"{name}: policy file must have format version {', '.join(_OLDER)} or {VERSION}, got {version!r}; "
+                "load it with the fairbandits that saved it"
             )
         if metadata.get("sha256") != _hash(text, arrays):
             raise PolicyFileError(f"{name}: its checksum does not match its content; restore the file from a copy")
         state = cls(json.loads(text), arrays)
-        return _upgraded(state) if version == "3" else state
+        if version == "3":
+            state = _with_new_names(state)
+        if version in _OLDER:
+            _check_scale(state, version, name)
+            _drop_default_tolerance(state.header)
+        return state
+
+
+def _check_scale(state: PolicyState, version: str, name: str) -> None:
+    """Refuse a policy whose model learned rewards that were not scaled to [0, 1], as it did until version 4."""
+    given = params_from_dict({"range": state.header["params"].get("reward_range", [0.0, 1.0])})["range"]
+    if tuple(given) != (0.0, 1.0):
+        raise PolicyFileError(
+            f"{name}: reward_range must be (0, 1) in a policy file of version {version}, got {tuple(given)}, "
+            f"because version {VERSION} scales rewards; learn again from the log"
+        )
+
+
+# Until version 4 the default of their tolerance was 0.01, which None now stands for where rewards are in [0, 1].
+_HAD_DEFAULT_TOLERANCE = {"FairLinUCB", "EvenLinUCB", "PrimalDualLinUCB", "CounterfactualLinUCB"}
+
+
+def _drop_default_tolerance(header: dict[str, Any]) -> None:
+    """Replace the old default by the new one, so that policies of before and of today have equal parameters."""
+    if header["class"] in _HAD_DEFAULT_TOLERANCE and header["params"].get("tolerance") == 0.01:
+        header["params"]["tolerance"] = None
 
 
 # Prefixes of arrays in files of version 3; the most specific first.
 _RENAMED_ARRAYS = {"bank.common.": "model.shared.", "bank.lanes": "model.blocks", "bank.": "model."}
 
 
-def _upgraded(state: PolicyState) -> PolicyState:
+def _with_new_names(state: PolicyState) -> PolicyState:
     """Return the state of a file of version 3 (fairbandits 0.1.0) in today's names."""
     header = {("class" if name == "kind" else name): value for name, value in state.header.items()}
     header["metadata"] = header.pop("notes", {})
@@ -121,12 +147,12 @@ def _upgraded_name(name: str) -> str:
     return name
 
 
-def write(path: str | os.PathLike[str], state: PolicyState) -> None:
+def write(path: str | os.PathLike[str], content: bytes) -> None:
     """Write a policy file atomically."""
     target = Path(path)
     if not target.parent.is_dir():
         raise PolicyFileError(f"{path}: its folder must exist; create it first")
-    atomic_write(target, state.to_bytes())
+    atomic_write(target, content)
 
 
 def read(path: str | os.PathLike[str]) -> PolicyState:
@@ -169,7 +195,7 @@ def state_of(policy: Policy) -> PolicyState:
         "records": {name: record.to_json() for name, record in records.items()},
         "width": None if policy._model is None else policy._model.width,
         "rounds_learned": policy.rounds_learned,
-        "metadata": policy.metadata,
+        "metadata": dict(policy.metadata),
     }
     if policy._feature_names is not None:
         header["feature_names"] = list(policy._feature_names)
@@ -189,8 +215,9 @@ def restore(policy: Policy, state: PolicyState) -> None:
     header, arrays = state.header, state.arrays
     policy._rng = rng_from_dict(header["rng"])
     policy._arms = ArmIndex.from_json(header["arms"])
+    # Two policies may be loaded from one file: each numbers its decisions in a session of its own.
     policy._ledger = Ledger.restored(header["ledger"], with_prefix(arrays, "ledger."))
-    policy.groups = GroupRewards(policy.reward_range, policy._arms)
+    policy.groups = policy._new_record(policy.reward_range, policy._arms)
     policy.groups.restore(header["groups"], with_prefix(arrays, "groups."))
     for name, record in policy.records().items():
         record.restore(header["records"][name], with_prefix(arrays, f"records.{name}."))
@@ -225,8 +252,6 @@ def policy_from(state: PolicyState, cls: type[AnyPolicy], name: str, feature_map
         raise PolicyFileError(f"{name}: {error}") from None
     except (KeyError, TypeError, ValueError, IndexError, AttributeError, ArithmeticError) as error:
         raise PolicyFileError(f"{name}: its parts do not fit together ({error!r}); save it again") from None
-    # Two policies may be loaded from one file: each numbers its decisions in an account of its own.
-    policy._ledger.open_account()
     return policy
 
 

@@ -28,7 +28,7 @@ class Picker(ABC):
     """The rule that turns the scores of arms into a choice.
 
     A custom picker defines `probabilities`; picks and slates then follow. Return it from a policy's `picker`
-    property.
+    property. It sees scores on [0, 1], whatever the policy's `reward_range`.
     """
 
     @abstractmethod
@@ -42,6 +42,16 @@ class Picker(ABC):
         groups : sequence
             The group of each user, as pairs of attribute and value.
         """
+
+    @property
+    def has_random_scores(self) -> bool:
+        """Whether scores hold random draws, as in Thompson sampling: slates then have no closed form."""
+        return False
+
+    def probability(self, scores: Scores, group: GroupKey, index: int) -> float | None:
+        """Return the probability of picking one arm for one user; None without a closed form."""
+        each = self.probabilities(scores.as_batch(), (group,))
+        return None if each is None else float(each[0, index])
 
     def pick(self, scores: Scores, group: GroupKey, rng: np.random.Generator) -> Pick:
         """Pick an arm for one user, whose scores have one entry per arm."""
@@ -64,7 +74,8 @@ class Picker(ABC):
         """
         left = np.arange(scores.total.size)
         picked: list[int] = []
-        probability: float | None = 1.0
+        # The draws of arms that were passed over are no longer what they are without that knowledge.
+        probability: float | None = None if self.has_random_scores and k > 1 else 1.0
         for _ in range(k):
             index, chance = self.pick(scores.at(left), group, rng)
             picked.append(int(left[index]))

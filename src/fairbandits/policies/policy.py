@@ -19,6 +19,7 @@ from fairbandits.contexts import Offer
 from fairbandits.fairness import Group, GroupKey, GroupRewards, as_group, as_groups
 from fairbandits.fairness.group_rewards import as_range, as_reward
 from fairbandits.fairness.groups import DEFAULT_ATTRIBUTE
+from fairbandits.locks import SharedLock, hold
 from fairbandits.models import Model, RewardModel, Row, Rows, SparseRows, as_model, as_rows
 from fairbandits.models.rows import check_width, stack_rows
 from fairbandits.parameters import Parameters, number, parameter
@@ -27,6 +28,7 @@ from fairbandits.policies.batch_learning import SufficientStatistics
 from fairbandits.policies.decisions import Decisions, slate_of
 from fairbandits.policies.eligibility import Round, choose_eligible
 from fairbandits.policies.ledger import Account, Ledger
+from fairbandits.policies.min_probability import MinProbabilityPicker
 from fairbandits.policies.mixed_decisions import MixedDecisions
 from fairbandits.policies.notebook import policy_html
 from fairbandits.policies.picker import GREEDY, Picker
@@ -39,6 +41,7 @@ from fairbandits.policies.records import (
     as_slate_rewards,
     as_slate_size,
 )
+from fairbandits.policies.reward_scale import UnitScale
 from fairbandits.policies.serialisation import as_generator
 
 Floats = NDArray[np.float64]
@@ -66,7 +69,7 @@ class Predictions:
     rows : Rows
         The contexts as the model sees them, transformed.
     model : RewardModel
-        The model that predicted.
+        The model that predicted, on rewards scaled to [0, 1]; `mean` and `width` are in units of reward.
     """
 
     mean: Floats
@@ -80,6 +83,8 @@ class Predictions:
 
 class Policy(Parameters):
     """The base of all policies: derive from it, and define `terms`.
+
+    Threads may share a policy: calls take turns.
 
     Attributes
     ----------
@@ -116,8 +121,16 @@ class Policy(Parameters):
     reward_range: tuple[float, float] = parameter(
         default=(0.0, 1.0),
         check=lambda name, value: as_range(value, name),
-        doc="The lowest and the highest reward; anything outside is refused.",
+        doc="The lowest and the highest reward; anything outside is refused. Models learn rewards scaled to "
+        "[0, 1], so that the same problem in other units leads to the same arms; predictions, scores and records "
+        "are in units of reward.",
         fixed=True,
+    )
+    min_probability: float = parameter(
+        default=0.0,
+        check=number(at_least=0.0, at_most=1.0),
+        doc="The lowest probability of each arm on offer; from one over their number on, all are equally "
+        "probable. Above 0, other policies can be evaluated on the log of this one; it costs some reward.",
     )
     random_state: Any = parameter(
         default=None,
@@ -130,14 +143,21 @@ class Policy(Parameters):
         Policy.kinds[persistence.kind_of(cls)] = cls
 
     def _begin(self) -> None:
+        # A policy and its records may be shared by threads: each public method holds this lock.
+        self._lock = SharedLock()
         self._rng = as_generator(self.random_state)
         self._set_builder()
         self._arms = ArmIndex()
         self._ledger = Ledger()
-        self.groups = GroupRewards(self.reward_range, self._arms)
+        self._scale = UnitScale(self.reward_range)
+        self.groups = self._new_record(self.reward_range, self._arms)
         self.rounds_learned = 0
         self.metadata: dict[str, Any] = {}
         self._feature_names: tuple[str, ...] | None = None
+
+    def _new_record(self, reward_range: tuple[float, float], arms: ArmIndex | None = None) -> GroupRewards:
+        """Return an empty record, which can be read while the policy learns."""
+        return GroupRewards(reward_range, arms, self._lock)
 
     def _set_builder(self) -> None:
         self._builder = as_model(self.model)
@@ -244,25 +264,34 @@ class Policy(Parameters):
         Decision, or Slate if k is given
             Keep it until the reward comes, and give both to `learn`.
         """
-        rows, ids, numbers = self._read(contexts, arms, as_rows)
-        if rows.n_users != 1:
-            raise ValueError(f"contexts must be of one user, got {rows.n_users}; use choose_many")
-        key = ((DEFAULT_ATTRIBUTE, group),) if type(group) is str else as_group(group)
-        if eligible is not None:
-            alone = eligible[None] if isinstance(eligible, np.ndarray) else [eligible]
-            return choose_eligible(self, Round(rows, (key,), ids, numbers), alone, k)[0]
-        if k is not None:
-            return self._slates(rows, numbers, (key,), ids, k)[0]
-        seen, scores = self._score(rows, numbers, (key,))
-        own = Scores(scores.mean[0], scores.width[0], scores.exploration[0], scores.fairness[0], scores.total[0])
-        index, probability = self.picker.pick(own, key, self._rng)
-        ledger = self._ledger
-        # What `seen.row` does for the common case, without the call.
-        row = Row(seen.parts, 0, index, seen.width) if type(seen) is SparseRows else seen.row(0, index)
-        issued = ledger.issue()
-        decision = DecisionDraft(ids[index], probability, key, own, ids, index, row, ledger.policy, issued)
-        decision.__class__ = Decision
-        return decision  # type: ignore[no-any-return]
+        with self._lock:
+            rows, ids, numbers = self._read(contexts, arms, as_rows)
+            if rows.n_users != 1:
+                raise ValueError(f"contexts must be of one user, got {rows.n_users}; use choose_many")
+            key = ((DEFAULT_ATTRIBUTE, group),) if type(group) is str else as_group(group)
+            if eligible is not None:
+                alone = eligible[None] if isinstance(eligible, np.ndarray) else [eligible]
+                return choose_eligible(self, Round(rows, (key,), ids, numbers), alone, k)[0]
+            if k is not None:
+                return self._slates(rows, numbers, (key,), ids, k)[0]
+            seen, scores = self._score(rows, numbers, (key,))
+            own = Scores(
+                scores.mean[0], scores.width[0], scores.exploration[0], scores.fairness[0], scores.total[0]
+            )
+            # Pickers see scores on [0, 1]: what is a tie does not depend on the units of reward.
+            picker = self._mixed_picker() if self.min_probability else self.picker
+            index, probability = picker.pick(
+                own if self._scale.is_unit else self._scale.unit_scores(own), key, self._rng
+            )
+            ledger = self._ledger
+            # What `seen.row` does for the common case, without the call.
+            row = Row(seen.parts, 0, index, seen.width) if type(seen) is SparseRows else seen.row(0, index)
+            issued = ledger.issue()
+            decision = DecisionDraft(
+                ids[index], probability, key, own, ids, index, row, ledger.policy, issued, None
+            )
+            decision.__class__ = Decision
+            return decision  # type: ignore[no-any-return]
 
     @overload
     def choose_many(
@@ -341,15 +370,16 @@ class Policy(Parameters):
         >>> decisions.picked[:2], decisions.indices[:2].tolist()
         (['a', 'b'], [0, 0])
         """
-        rows, keys, ids, numbers = self._read_many(contexts, groups, arms)
-        if eligible is not None:
-            return choose_eligible(self, Round(rows, keys, ids, numbers), eligible, k)
-        if k is not None:
-            return self._slates(rows, numbers, keys, ids, k)
-        seen, scores = self._score(rows, numbers, keys)
-        picks = self.picker.pick_many(scores, keys, self._rng)
-        first = self._ledger.issue(len(picks))
-        return Decisions(picks, scores, seen, keys, ids, self._ledger.policy, range(first, first + len(picks)))
+        with self._lock:
+            rows, keys, ids, numbers = self._read_many(contexts, groups, arms)
+            if eligible is not None:
+                return choose_eligible(self, Round(rows, keys, ids, numbers), eligible, k)
+            if k is not None:
+                return self._slates(rows, numbers, keys, ids, k)
+            seen, scores = self._score(rows, numbers, keys)
+            picks = self._mixed_picker().pick_many(self._scale.unit_scores(scores), keys, self._rng)
+            first = self._ledger.issue(len(picks))
+            return Decisions(picks, scores, seen, keys, ids, self._ledger.policy, range(first, first + len(picks)))
 
     def score(
         self, contexts: Any, groups: Sequence[Group] | None = None, arms: Sequence[ArmId] | None = None
@@ -358,8 +388,9 @@ class Policy(Parameters):
 
         Takes what `choose_many` takes.
         """
-        rows, keys, _, numbers = self._read_many(contexts, groups, arms)
-        return self._score(rows, numbers, keys)[1]
+        with self._lock:
+            rows, keys, _, numbers = self._read_many(contexts, groups, arms)
+            return self._score(rows, numbers, keys)[1]
 
     def probabilities(
         self,
@@ -388,17 +419,19 @@ class Policy(Parameters):
         """
         if not isinstance(draws, int | np.integer) or draws < 1:
             raise ValueError(f"draws must be a positive integer, got {draws!r}")
-        rows, keys, _, numbers = self._read_many(contexts, groups, arms)
-        _, scores = self._score(rows, numbers, keys)
-        each = self.picker.probabilities(scores, keys)
-        if each is not None:
-            return each
-        counts = np.zeros(scores.total.shape)
-        users = np.arange(len(counts))
-        for draw in range(draws):
-            drawn = self._score(rows, numbers, keys)[1] if draw else scores
-            counts[users, [index for index, _ in self.picker.pick_many(drawn, keys, self._rng)]] += 1.0
-        return counts / draws
+        with self._lock:
+            rows, keys, _, numbers = self._read_many(contexts, groups, arms)
+            scores = self._scale.unit_scores(self._score(rows, numbers, keys)[1])
+            picker = self._mixed_picker()
+            each = picker.probabilities(scores, keys)
+            if each is not None:
+                return each
+            counts = np.zeros(scores.total.shape)
+            users = np.arange(len(counts))
+            for draw in range(draws):
+                drawn = self._scale.unit_scores(self._score(rows, numbers, keys)[1]) if draw else scores
+                counts[users, [index for index, _ in picker.pick_many(drawn, keys, self._rng)]] += 1.0
+            return counts / draws
 
     def _read_many(
         self, contexts: Any, groups: Sequence[Group] | None, arms: Sequence[ArmId] | None
@@ -434,7 +467,7 @@ class Policy(Parameters):
         """Score arms; return also the contexts as the model sees them."""
         rows = self.transform(contexts)
         model = self._model_for(rows.width)
-        mean, width = model.score(rows, numbers)
+        mean, width = self._predict(model, rows, numbers)
         exploration, fairness = self.terms(Predictions(mean, width, keys, numbers, contexts, rows, model))
         try:
             total = mean + exploration
@@ -448,13 +481,25 @@ class Policy(Parameters):
             ) from None
         return rows, Scores(mean, width, _like(exploration, mean), _like(fairness, mean), total)
 
+    def _predict(self, model: RewardModel, rows: Rows, numbers: Ints) -> tuple[Floats, Floats]:
+        """Predict rewards and their uncertainty, in units of reward: the only place where models are asked."""
+        found = model.score(rows, numbers)
+        return found if self._scale.is_unit else self._scale.predictions(*found)
+
+    def _mixed_picker(self) -> Picker:
+        """Return the picker that also leaves every arm its lowest probability."""
+        if not self.min_probability:
+            return self.picker
+        return MinProbabilityPicker(self.picker, float(self.min_probability))
+
     def _slates(
         self, contexts: Rows, numbers: Ints, keys: tuple[GroupKey, ...], ids: Sequence[ArmId], k: int
     ) -> list[Slate]:
         size = as_slate_size(k, contexts.n_arms)
         rows, scores = self._score(contexts, numbers, keys)
         each = [scores.user(user) for user in range(len(keys))]
-        picks = [self.picker.slate(own, size, key, self._rng) for own, key in zip(each, keys, strict=True)]
+        picker, unit_scores = self._mixed_picker(), self._scale.unit_scores
+        picks = [picker.slate(unit_scores(own), size, key, self._rng) for own, key in zip(each, keys, strict=True)]
         first = self._ledger.issue(len(keys))
         return [
             slate_of(rows, each[user], user, keys[user], ids, pick, self._ledger.policy, first + user)
@@ -465,6 +510,9 @@ class Policy(Parameters):
 
     def learn(self, decision: Decision | Slate, reward: Reward, *, again: bool = False) -> None:
         """Learn the reward of a decision: at once, or later, in any order.
+
+        Also by a policy that was loaded from a file: decisions that the saved policy made, before it was saved or
+        after, are learned once.
 
         Parameters
         ----------
@@ -477,15 +525,28 @@ class Policy(Parameters):
         again : bool
             Allow a decision that was learned before; its reward then counts once more.
         """
-        if isinstance(decision, Slate):
-            self._ledger.check(decision, again)
-            self._learn_slate(decision, *as_slate_rewards(reward, decision, self.reward_range), again)
-            return
-        low, high = self.reward_range
-        if not (type(reward) is float and low <= reward <= high):
-            self._ledger.check(decision, again)
-            reward = as_reward(reward, self.reward_range)
-        self._learn(decision, reward, again)
+        with self._lock:
+            if isinstance(decision, Slate):
+                self._ledger.check(decision, again)
+                self._learn_slate(decision, *as_slate_rewards(reward, decision, self.reward_range), again)
+                return
+            low, high = self.reward_range
+            if not (type(reward) is float and low <= reward <= high):
+                self._ledger.check(decision, again)
+                reward = as_reward(reward, self.reward_range)
+            self._learn(decision, reward, again)
+
+    def has_learned(self, decision: Decision | Slate) -> bool:
+        """Return whether a decision has been learned; False for one of another policy.
+
+        After a crash an application learns the decisions of its journal that the saved policy has not learned:
+
+            for decision, reward in journal:
+                if not policy.has_learned(decision):
+                    policy.learn(decision, reward)
+        """
+        with self._lock:
+            return self._ledger.has_learned(decision)
 
     def learn_many(
         self, decisions: Sequence[Decision | Slate], rewards: Iterable[Reward], *, again: bool = False
@@ -495,28 +556,31 @@ class Policy(Parameters):
         Only a row that float64 cannot hold (`RidgeRegressions.learn`) is found later: those before it are then
         learned, it and those after it are not. That holds for the arms of one slate as well.
         """
-        if not (isinstance(decisions, Iterable) and isinstance(rewards, Iterable)):
-            raise ValueError("decisions and rewards must be lists; use learn for a single one")
-        inputs.refuse_frame(rewards)
-        checked = list(decisions)
-        for decision in checked:
-            self._ledger.check(decision, again)
-        given = list(rewards)
-        if len(checked) != len(given):
-            raise ValueError(f"rewards must be one per decision, got {len(given)} for {len(checked)} decision(s)")
-        if not again and len({(d.policy, d.number) for d in checked}) < len(checked):
-            raise ValueError("decisions must differ; pass again=True if a reward counts twice")
-        values = [
-            as_slate_rewards(reward, decision, self.reward_range)
-            if isinstance(decision, Slate)
-            else as_reward(reward, self.reward_range)
-            for decision, reward in zip(checked, given, strict=True)
-        ]
-        for decision, value in zip(checked, values, strict=True):
-            if isinstance(decision, Slate):
-                self._learn_slate(decision, *value, again)  # type: ignore[call-arg, misc]
-            else:
-                self._learn(decision, value, again)  # type: ignore[arg-type]
+        with self._lock:
+            if not (isinstance(decisions, Iterable) and isinstance(rewards, Iterable)):
+                raise ValueError("decisions and rewards must be lists; use learn for a single one")
+            inputs.refuse_frame(rewards)
+            checked = list(decisions)
+            for decision in checked:
+                self._ledger.check(decision, again)
+            given = list(rewards)
+            if len(checked) != len(given):
+                raise ValueError(
+                    f"rewards must be one per decision, got {len(given)} for {len(checked)} decision(s)"
+                )
+            if not again and len({(d.policy, d.number) for d in checked}) < len(checked):
+                raise ValueError("decisions must differ; pass again=True if a reward counts twice")
+            values = [
+                as_slate_rewards(reward, decision, self.reward_range)
+                if isinstance(decision, Slate)
+                else as_reward(reward, self.reward_range)
+                for decision, reward in zip(checked, given, strict=True)
+            ]
+            for decision, value in zip(checked, values, strict=True):
+                if isinstance(decision, Slate):
+                    self._learn_slate(decision, *value, again)  # type: ignore[call-arg, misc]
+                else:
+                    self._learn(decision, value, again)  # type: ignore[arg-type]
 
     def _learn(self, decision: Decision, reward: float, again: bool) -> None:
         account, is_first = self._ledger.claim(decision, again)
@@ -553,6 +617,8 @@ class Policy(Parameters):
     def _update(self, arm: ArmId | None, row: Row, reward: float) -> int:
         """Update the model, and return the number of the arm; where the model refuses, nothing changes."""
         model = self._model_for(row.width)
+        if not self._scale.is_unit:
+            reward = self._scale.to_unit(reward)
         if arm is None:
             model.learn(-1, row, reward)
             return -1
@@ -583,17 +649,18 @@ class Policy(Parameters):
             Each arm that was looked at, None for one that was forgotten since, with its context and its reward. A
             row that the model refuses (`RidgeRegressions.learn`) counts for the groups alone.
         """
-        if self.records():
-            raise ValueError(f"{type(self).__name__} cannot replay, because it keeps records of its decisions")
-        learned = []
-        for arm, row, value in items:
-            check_width(row.width, self._learned_width())
-            try:
-                learned.append((self._update(arm, row, value), value))
-            except ValueError:
-                learned.append((-1, value))
-        self.groups.record_slate(reward, group, learned)
-        self.rounds_learned += 1
+        with self._lock:
+            if self.records():
+                raise ValueError(f"{type(self).__name__} cannot replay, because it keeps records of its decisions")
+            learned = []
+            for arm, row, value in items:
+                check_width(row.width, self._learned_width())
+                try:
+                    learned.append((self._update(arm, row, value), value))
+                except ValueError:
+                    learned.append((-1, value))
+            self.groups.record_slate(reward, group, learned)
+            self.rounds_learned += 1
 
     def learn_statistics(self, statistics: SufficientStatistics) -> None:
         """Learn logged decisions, also of other policies, from their sums: each regression is solved once.
@@ -601,7 +668,8 @@ class Policy(Parameters):
         Equivalent to learning them one by one, and much faster. For models whose order of rewards matters use
         `learn_logged`.
         """
-        batch_learning.learn_statistics(self, statistics)
+        with self._lock:
+            batch_learning.learn_statistics(self, statistics)
 
     def learn_logged(self, contexts: Any, arms: Any, rewards: Any, groups: Any = None) -> None:
         """Learn logged decisions, also of other policies, in their order.
@@ -629,27 +697,42 @@ class Policy(Parameters):
         >>> policy.rounds_learned, policy.coefficients("a").round(3).tolist()
         (2, [0.4, 0.3])
         """
-        batch_learning.learn_logged(self, contexts, arms, rewards, groups)
+        with self._lock:
+            batch_learning.learn_logged(self, contexts, arms, rewards, groups)
 
-    def forget_arm(self, arm: ArmId) -> None:
+    def forget_arm(self, arm: ArmId, *, missing_ok: bool = False) -> None:
         """Retire an arm: what was learned of it is dropped, what its users received stays counted.
 
         Offered again under the same id, it is a new arm. Rewards of earlier decisions for it still count for the
         groups, and do not bring it back. What a shared model learned from it cannot be told apart, and stays.
+
+        Parameters
+        ----------
+        arm : str or int
+            Its id.
+        missing_ok : bool
+            Allow an arm of which nothing has been learned: one that was never chosen, or whose rewards are still
+            to come and must not bring it back. By default that is an error, because the id may be misspelt.
         """
-        arm = as_arm(arm)
-        self._ledger.forget(arm)
-        at = self._arms.release(arm)
-        if at is not None:
-            self.groups.forget_arm(at)
-            if self._model is not None:
-                self._model.forget(at)
+        with self._lock:
+            arm = as_arm(arm)
+            if not missing_ok and arm not in self._arms:
+                raise ValueError(
+                    f"arm must be one of the {len(self._arms)} arms of which something has been learned, got "
+                    f"{arm!r}; pass missing_ok=True if its rewards may still come"
+                )
+            self._ledger.forget(arm)
+            at = self._arms.release(arm)
+            if at is not None:
+                self.groups.forget_arm(at)
+                if self._model is not None:
+                    self._model.forget(at)
 
     # -- the reward model ------------------------------------------------------------------------------
 
     @property
     def reward_model(self) -> Any:
-        """The reward model and what it has learned."""
+        """The reward model and what it has learned, on rewards scaled to [0, 1]."""
         if self._model is None:
             raise ValueError("the policy must have seen contexts to have a reward model; call choose first")
         return self._model
@@ -657,14 +740,16 @@ class Policy(Parameters):
     def coefficients(self, arm: ArmId | None = None) -> Floats:
         """Return theta of one arm; without an arm, that of the part that all arms share.
 
-        With the logistic link these are coefficients of the log-odds.
+        They predict rewards scaled to [0, 1]: `low + (high - low) * theta.x` is in units of reward. With the
+        logistic link they are coefficients of the log-odds.
         """
-        at = -1 if arm is None else self._arms.rows.get(as_arm(arm), -1)
-        coefficients = getattr(self.reward_model, "coefficients", None)
-        if coefficients is None:
-            raise ValueError(f"model must be linear to have coefficients, got {self.model!r}")
-        theta: Floats = coefficients(at)
-        return theta
+        with self._lock:
+            at = -1 if arm is None else self._arms.rows.get(as_arm(arm), -1)
+            coefficients = getattr(self.reward_model, "coefficients", None)
+            if coefficients is None:
+                raise ValueError(f"model must be linear to have coefficients, got {self.model!r}")
+            theta: Floats = coefficients(at)
+            return theta
 
     @property
     def n_features_in_(self) -> int | None:
@@ -697,7 +782,8 @@ class Policy(Parameters):
     @property
     def arms_learned(self) -> tuple[ArmId, ...]:
         """The arms of which something has been learned."""
-        return tuple(self._arms.rows)
+        with self._lock:
+            return tuple(self._arms.rows)
 
     def _expected_width(self) -> int | None:
         """Return the width that contexts must have; any, while nothing has been learned."""
@@ -716,9 +802,7 @@ class Policy(Parameters):
                     "feature map "
                     "must not change once something has been learned"
                 )
-            low, high = self.reward_range
-            model = self._builder.build(width, float(self.ridge), (float(low), float(high)))
-            self._model = model
+            model = self._model = self._builder.build(width, float(self.ridge))
         return model
 
     # -- state -----------------------------------------------------------------------------------------
@@ -728,18 +812,22 @@ class Policy(Parameters):
 
         The file is safetensors with a JSON header and a checksum; it is written atomically.
         """
-        persistence.write(path, persistence.state_of(self))
+        with self._lock:
+            content = persistence.state_of(self).to_bytes()
+        persistence.write(path, content)
 
     def checksum(self) -> str:
         """Return a hash of what has been learned: bitwise identical states have equal checksums.
 
         It leaves out the state of the random generator, and which decisions are open.
         """
-        return persistence.state_of(self).checksum()
+        with self._lock:
+            return persistence.state_of(self).checksum()
 
     def state(self) -> persistence.PolicyState:
         """Return a copy of the whole policy, which another thread can write while the policy goes on."""
-        return persistence.state_of(self).copy()
+        with self._lock:
+            return persistence.state_of(self).copy()
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], *, feature_map: Any = None) -> Self:
@@ -767,23 +855,29 @@ class Policy(Parameters):
         Both stay as they are. They must have the same parameters, except for `random_state`, and no common past,
         which would count twice. Decisions of either can be learned by the result.
         """
-        persistence.check_mergeable(self, other)
-        merged = type(self)(**self.get_params(deep=False))
-        persistence.restore(merged, persistence.state_of(self))
-        if other._model is not None:
-            model = merged._model_for(other._model.width)
-            pairs = [(merged._arms.claim(arm), at) for arm, at in other._arms.rows.items()]
-            model.merge(other._model, pairs)
-        merged.groups.merge(other.groups)
-        for name, record in other.records().items():
-            merged.records()[name].merge(record)
-        merged._ledger.merge(other._ledger)
-        merged._ledger.open_account()
-        merged.rounds_learned += other.rounds_learned
-        merged._feature_names = merged._feature_names or other._feature_names
-        return merged
+        locks = [each._lock for each in (self, other) if isinstance(each, Policy)]
+        with hold(*locks):
+            persistence.check_mergeable(self, other)
+            merged = type(self)(**self.get_params(deep=False))
+            persistence.restore(merged, persistence.state_of(self))
+            if other._model is not None:
+                model = merged._model_for(other._model.width)
+                pairs = [(merged._arms.claim(arm), at) for arm, at in other._arms.rows.items()]
+                model.merge(other._model, pairs)
+            merged.groups.merge(other.groups)
+            for name, record in other.records().items():
+                merged.records()[name].merge(record)
+            merged._ledger.merge(other._ledger)
+            merged.rounds_learned += other.rounds_learned
+            merged._feature_names = merged._feature_names or other._feature_names
+            return merged
 
     # -- parameters ------------------------------------------------------------------------------------
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters; all are checked before the first one changes."""
+        with self._lock:
+            return super().set_params(**params)
 
     def _has_learned(self) -> bool:
         return self.rounds_learned > 0 or bool(self.groups.attributes)
@@ -801,7 +895,8 @@ class Policy(Parameters):
         if names & {"model", "ridge", "reward_range"}:
             self._set_builder()
         if "reward_range" in names:
-            self.groups = GroupRewards(self.reward_range, self._arms)
+            self._scale = UnitScale(self.reward_range)
+            self.groups = self._new_record(self.reward_range, self._arms)
 
 
 def _like(term: Term, mean: Floats) -> Floats:

@@ -15,7 +15,7 @@ class PrimalDualLinUCB(LinUCB):
     violated, and falls while it holds. A unit of reward is then worth `1 - price` for a user of the advantaged
     group, `1 + price` for one of the disadvantaged group: the score is `(1 -+ price) * theta.x + alpha * width`,
     and the price is `step * n * (gap - tolerance)` (`fairbandits.fairness.dual_prices`). Everybody else is served
-    as by LinUCB.
+    as by LinUCB. Rewards are measured from the lowest one of `reward_range`, and steps in shares of the range.
 
     A price above 1 means that users of the advantaged group are given arms of low predicted reward on purpose:
     levelling down is what a constraint on the gap asks for where there is no other way.
@@ -34,8 +34,10 @@ class PrimalDualLinUCB(LinUCB):
     [[-0.3], [0.3]]
     """
 
-    tolerance: float = parameter(
-        default=0.01, check=number(at_least=0.0), doc="The tolerated gap, in units of reward."
+    tolerance: float | None = parameter(
+        default=None,
+        check=number(at_least=0.0, or_none=True),
+        doc="The tolerated gap, in units of reward. None is 1% of the reward range.",
     )
     step: float = parameter(
         default=1.0, check=number(at_least=0.0), doc="Step size of the price. With 0 it is LinUCB."
@@ -44,6 +46,7 @@ class PrimalDualLinUCB(LinUCB):
 
     def terms(self, predictions: Predictions) -> tuple[Term, Term]:
         """Return alpha times the width, and the predicted reward times its worth under the constraint."""
-        prices = dual_prices(self.groups, float(self.step), float(self.tolerance), float(self.highest_price))
+        tolerance = self._scale.tolerance(self.tolerance)
+        prices = dual_prices(self.groups, float(self.step), tolerance, float(self.highest_price))
         worth = per_user(prices, self.groups, predictions.groups, unknown=0.0)
-        return self.alpha_now() * predictions.width, worth * predictions.mean
+        return self.alpha_now() * predictions.width, worth * (predictions.mean - self._scale.low)

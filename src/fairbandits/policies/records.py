@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, fields, make_dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -76,8 +76,23 @@ class Scores:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Scores:
-        """Return the scores of which `to_dict` returned the lists."""
-        return cls(*(np.array(values[part], np.float64) for part in Scores.__slots__))
+        """Return the scores of which `to_dict` returned the lists, or single numbers for a single arm."""
+        return cls(*(np.atleast_1d(np.array(values[part], np.float64)) for part in Scores.__slots__))
+
+
+class OtherArms(NamedTuple):
+    """What the compact form of a decision states of the arms that it leaves out.
+
+    Attributes
+    ----------
+    n_arms : int
+        The number of arms that were on offer.
+    regret : float
+        How much more the best of them were predicted to give than the picked ones.
+    """
+
+    n_arms: int
+    regret: float
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -105,6 +120,9 @@ class Decision:
         The policy that decided.
     number : int
         The number of the decision among those of the policy, from 0.
+    others : OtherArms or None
+        For a decision from its compact form, in which `arms` and `scores` have the picked arm alone; otherwise
+        None.
     """
 
     arm: ArmId
@@ -116,6 +134,17 @@ class Decision:
     row: Row
     policy: str
     number: int
+    others: OtherArms | None = None
+
+    @property
+    def n_arms(self) -> int:
+        """The number of arms that were on offer."""
+        return len(self.arms) if self.others is None else self.others.n_arms
+
+    @property
+    def regret(self) -> float:
+        """How much more the best arm was predicted to give than the picked one."""
+        return _regret(self.scores.mean, (self.index,)) if self.others is None else self.others.regret
 
     @property
     def context(self) -> Floats:
@@ -127,8 +156,14 @@ class Decision:
         """The score of the picked arm."""
         return float(self.scores.total[self.index])
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self, *, all_scores: bool = False) -> dict[str, Any]:
         """Return the decision as JSON values, to store it until the reward comes.
+
+        Parameters
+        ----------
+        all_scores : bool
+            Whether to include all arms on offer with their scores, as an audit may need them. The compact form has
+            those of the picked arm alone, which is all that learning needs.
 
         Examples
         --------
@@ -138,13 +173,17 @@ class Decision:
         >>> stored = json.dumps(policy.choose([[1.0, 0.0], [0.0, 1.0]], group="female").to_dict())
         >>> policy.learn(Decision.from_dict(json.loads(stored)), reward=0.8)
         """
+        if all_scores and self.others is None:
+            scores = self.scores.to_dict()
+            offered: dict[str, Any] = {"scores": scores, "arms": list(self.arms), "index": self.index}
+        else:
+            own = {part: getattr(self.scores, part).item(self.index) for part in Scores.__slots__}
+            offered = {"scores": own, "n_arms": self.n_arms, "regret": self.regret}
         return {
             "arm": self.arm,
             "probability": self.probability,
             "group": dict(self.group),
-            "scores": self.scores.to_dict(),
-            "arms": list(self.arms),
-            "index": self.index,
+            **offered,
             **_row_to_dict(self.row),
             "policy": self.policy,
             "number": self.number,
@@ -152,18 +191,21 @@ class Decision:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Decision:
-        """Return the decision of which `to_dict` returned the values."""
+        """Return the decision of which `to_dict` returned the values, in either form."""
         try:
+            others = _others_from_dict(values)
+            arm = as_arm(values["arm"])
             return cls(
-                as_arm(values["arm"]),
+                arm,
                 values["probability"],
                 as_group(values["group"]),
                 Scores.from_dict(values["scores"]),
-                tuple(values["arms"]),
-                int(values["index"]),
+                tuple(values["arms"]) if others is None else (arm,),
+                int(values["index"]) if others is None else 0,
                 _row_from_dict(values),
                 str(values["policy"]),
                 int(values["number"]),
+                others,
             )
         except (KeyError, TypeError, ValueError) as error:
             raise ValueError(f"values must be those that Decision.to_dict returned, got {error!r}") from None
@@ -208,6 +250,8 @@ class Slate:
         The policy that decided.
     number : int
         The number of the decision among those of the policy, from 0: a slate is one decision.
+    others : OtherArms or None
+        For a slate from its compact form, in which `arms` and `scores` have the picked arms alone; otherwise None.
 
     Examples
     --------
@@ -228,19 +272,40 @@ class Slate:
     rows: tuple[Row, ...]
     policy: str
     number: int
+    others: OtherArms | None = None
 
     def __len__(self) -> int:
         return len(self.picked)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the slate as JSON values, to store it until the rewards come."""
+    @property
+    def n_arms(self) -> int:
+        """The number of arms that were on offer."""
+        return len(self.arms) if self.others is None else self.others.n_arms
+
+    @property
+    def regret(self) -> float:
+        """How much more the best arms were predicted to give than the picked ones, on average."""
+        return _regret(self.scores.mean, self.indices) if self.others is None else self.others.regret
+
+    def to_dict(self, *, all_scores: bool = False) -> dict[str, Any]:
+        """Return the slate as JSON values, to store it until the rewards come.
+
+        Parameters
+        ----------
+        all_scores : bool
+            Whether to include all arms on offer with their scores; see `Decision.to_dict`.
+        """
+        if all_scores and self.others is None:
+            scores = self.scores.to_dict()
+            offered: dict[str, Any] = {"scores": scores, "arms": list(self.arms), "indices": list(self.indices)}
+        else:
+            own = self.scores.at(np.array(self.indices, np.int64)).to_dict()
+            offered = {"scores": own, "n_arms": self.n_arms, "regret": self.regret}
         return {
             "picked": list(self.picked),
             "probability": self.probability,
             "group": dict(self.group),
-            "scores": self.scores.to_dict(),
-            "arms": list(self.arms),
-            "indices": list(self.indices),
+            **offered,
             "rows": [_row_to_dict(row) for row in self.rows],
             "policy": self.policy,
             "number": self.number,
@@ -248,10 +313,11 @@ class Slate:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Slate:
-        """Return the slate of which `to_dict` returned the values."""
+        """Return the slate of which `to_dict` returned the values, in either form."""
         try:
+            others = _others_from_dict(values)
             picked = tuple(as_arm(arm) for arm in values["picked"])
-            indices = tuple(int(index) for index in values["indices"])
+            indices = tuple(range(len(picked)) if others else (int(index) for index in values["indices"]))
             rows = tuple(_row_from_dict(row) for row in values["rows"])
             if not 0 < len(picked) == len(indices) == len(rows):
                 raise ValueError(f"{len(picked)} arms, {len(indices)} indices, {len(rows)} contexts")
@@ -263,11 +329,12 @@ class Slate:
                 values["probability"],
                 as_group(values["group"]),
                 Scores.from_dict(values["scores"]),
-                tuple(values["arms"]),
+                tuple(values["arms"]) if others is None else picked,
                 indices,
                 rows,
                 str(values["policy"]),
                 int(values["number"]),
+                others,
             )
         except (KeyError, TypeError, ValueError) as error:
             raise ValueError(f"values must be those that Slate.to_dict returned, got {error!r}") from None
@@ -282,6 +349,16 @@ class Slate:
 
 def _short(arm: ArmId) -> str:
     return repr(shorten_name(arm) if isinstance(arm, str) else arm)
+
+
+def _regret(mean: Floats, picked: tuple[int, ...]) -> float:
+    """Return how much more the best arms were predicted to give than the picked ones, on average."""
+    best = np.sort(mean)[-len(picked) :]
+    return max(0.0, float(best.mean() - mean[list(picked)].mean()))
+
+
+def _others_from_dict(values: Mapping[str, Any]) -> OtherArms | None:
+    return None if "arms" in values else OtherArms(int(values["n_arms"]), float(values["regret"]))
 
 
 def _row_to_dict(row: Row) -> dict[str, Any]:

@@ -12,12 +12,18 @@ from fairbandits.arms import ArmId
 from fairbandits.fairness import Group
 from fairbandits.policies.picker import share_of_best
 from fairbandits.policies.records import Scores
+from fairbandits.policies.reward_scale import UnitScale
 
 Floats = NDArray[np.float64]
 
 
 class Scorer(Protocol):
     """Anything that scores arms as a `Policy` does."""
+
+    @property
+    def reward_range(self) -> tuple[float, float]:
+        """The lowest and the highest reward."""
+        ...
 
     def score(
         self, contexts: Any, groups: Sequence[Group] | None = None, arms: Sequence[ArmId] | None = None
@@ -40,7 +46,7 @@ def twin_rewards(
 
     Parameters
     ----------
-    policy : Policy, or anything with its `score`
+    policy : Policy, or anything with its `score` and `reward_range`
         A policy with random scores, such as `LinTS`, draws once for each.
     contexts : what `choose_many` takes
         The users' contexts: an offer of a `Catalogue`, an array of shape (n_users, n_arms, n_features), or
@@ -75,11 +81,13 @@ def twin_rewards(
     ours, theirs = policy.score(contexts, groups, arms), policy.score(twins, twin_groups, arms)
     if len(ours.total) != len(theirs.total):
         raise ValueError(f"twins must be one per user, got {len(theirs.total)} for {len(ours.total)} user(s)")
-    return reward_of_best(ours.total, ours.mean), reward_of_best(theirs.total, theirs.mean)
+    scale = UnitScale(policy.reward_range)
+    own, twin = (reward_of_best(scale.to_unit(each.total), each.mean) for each in (ours, theirs))
+    return own, twin
 
 
 def reward_of_best(total: Floats, reward: Floats) -> Floats:
-    """Return each user's reward from the arm with the highest score; the mean over ties.
+    """Return each user's reward from the arm with the highest score, on [0, 1]; the mean over ties.
 
     Examples
     --------

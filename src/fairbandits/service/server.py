@@ -115,7 +115,7 @@ def _has_key(config: Config) -> bool:
 def _warn_of_certainty(config: Config) -> None:
     """Log a warning if the log could not be used to evaluate other policies."""
     policy = config.make_recommender().policy
-    if isinstance(policy.picker, GreedyPicker) and not getattr(policy, "min_probability", 0.0):
+    if isinstance(policy.picker, GreedyPicker) and not policy.min_probability:
         _log.warning(
             "%s always picks the arm with the highest score, so its log says probability 1, and no other policy "
             "can be evaluated on it; to change that, set min_probability, as in %s(min_probability=0.001)",

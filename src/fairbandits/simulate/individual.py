@@ -5,6 +5,7 @@ from __future__ import annotations
 from fairbandits.contexts import Offer
 from fairbandits.fairness import IndividualGaps
 from fairbandits.policies import Policy
+from fairbandits.policies.reward_scale import UnitScale
 from fairbandits.policies.twins import reward_of_best
 from fairbandits.worlds import TwinWorld, Visit
 
@@ -49,4 +50,4 @@ def individual_gaps(policy: Policy, world: TwinWorld, part: str = "test") -> Ind
 def _true_reward(policy: Policy, visit: Visit) -> float:
     contexts = visit.contexts if isinstance(visit.contexts, Offer) else [visit.contexts]
     total = policy.score(contexts, [visit.group], visit.arms).total
-    return float(reward_of_best(total, visit.expected[None])[0])
+    return float(reward_of_best(UnitScale(policy.reward_range).to_unit(total), visit.expected[None])[0])

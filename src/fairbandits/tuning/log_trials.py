@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,11 +12,10 @@ import numpy as np
 from fairbandits.logs.errors import LogError
 from fairbandits.logs.fitting import fit
 from fairbandits.logs.log import Log
-from fairbandits.logs.offers import ArmTable
 from fairbandits.ope import PolicyEvaluation, evaluate
 from fairbandits.ope.certification.user_split import CERTIFICATION, FITTING, SELECTION, assign_parts
 from fairbandits.policies import Policy
-from fairbandits.progress import with_progress
+from fairbandits.simulate.runs import run_all
 from fairbandits.tuning.results import Trial
 from fairbandits.tuning.settings import Params, with_params
 
@@ -54,30 +54,32 @@ def _without(log: Log, rows: Any, n_left: int) -> Log:
     return replace(log, dropped=rows)
 
 
-def fit_settings(
-    policy: Policy, settings: Sequence[Params], log: Log, table: ArmTable | None, progress: bool
-) -> list[Policy]:
-    """Fit a policy with each of the settings."""
-    fitted = (fit(log, with_params(policy, params), table=table).policy for params in settings)
-    return list(with_progress(fitted, len(settings), progress, "settings"))
-
-
 def try_on_log(
-    policies: Sequence[Policy],
+    policy: Policy,
     settings: Sequence[Params],
-    log: Log,
+    parts: UserParts,
     objective: LogObjective | None,
     options: Mapping[str, Any],
-) -> list[Trial]:
-    """Evaluate fitted policies on the selection users."""
-    titled = {f"setting {number}": policy for number, policy in enumerate(policies)}
-    evaluation = evaluate(log, titled, **options)
-    found = []
-    for title, params in zip(titled, settings, strict=True):
-        figures = figures_of_policy(evaluation[title])
-        value = figures["reward"] if objective is None else float(objective(evaluation[title]))
-        found.append(Trial(params, figures, value, figures["reward_gap"]))
-    return found
+    jobs: int,
+    progress: bool,
+) -> tuple[list[Trial], list[Policy]]:
+    """Fit a policy with each of the settings, and evaluate it on the selection users.
+
+    One by one: an evaluation of all at once would also compare every pair of them.
+    """
+    tasks = [partial(_try, with_params(policy, params), params, parts, objective, options) for params in settings]
+    trials, fitted = zip(*run_all(tasks, jobs=jobs, progress=progress), strict=True)
+    return list(trials), list(fitted)
+
+
+def _try(
+    policy: Policy, params: Params, parts: UserParts, objective: LogObjective | None, options: Mapping[str, Any]
+) -> tuple[Trial, Policy]:
+    fitted = fit(parts.fitting, policy, table=options["table"]).policy
+    [found] = evaluate(parts.selection, fitted, **options).policies
+    figures = figures_of_policy(found)
+    value = figures["reward"] if objective is None else float(objective(found))
+    return Trial(params, figures, value, figures["reward_gap"]), fitted
 
 
 def figures_of_policy(policy: PolicyEvaluation) -> dict[str, float]:

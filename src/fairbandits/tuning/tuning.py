@@ -68,7 +68,7 @@ def tune(
     random_state : int
         The seed of draws from the grid.
     jobs : int
-        In worlds: the number of processes; -1 for one per core.
+        The number of processes; -1 for one per core. More than one needs joblib.
     progress : bool
         Whether to show a progress bar on a terminal.
 
@@ -97,7 +97,7 @@ def tune(
         worlds = world_trials.Worlds(world_or_log, check_integer("seeds", seeds, 1))
         return _tune_in_worlds(policy, settings, worlds, tolerance, objective, jobs, progress)
     options = {"table": table, "reward_range": tuple(policy.reward_range), **(evaluation or {})}
-    return _tune_on_log(policy, settings, world_or_log, tolerance, objective, options, progress)
+    return _tune_on_log(policy, settings, world_or_log, tolerance, objective, options, jobs, progress)
 
 
 def _tune_in_worlds(
@@ -136,11 +136,11 @@ def _tune_on_log(
     tolerance: float | None,
     objective: Callable[[Any], float] | None,
     options: Mapping[str, Any],
+    jobs: int,
     progress: bool,
 ) -> TuningResult:
     parts = log_trials.UserParts(as_log(log))
-    fitted = log_trials.fit_settings(policy, settings, parts.fitting, options["table"], progress)
-    trials = log_trials.try_on_log(fitted, settings, parts.selection, objective, options)
+    trials, fitted = log_trials.try_on_log(policy, settings, parts, objective, options, jobs, progress)
     order = choose(trials, tolerance)
     chosen = fitted[order[0]]
     evaluation = evaluate(parts.held_out, {"chosen": chosen}, **options)

@@ -10,6 +10,7 @@ from fairbandits.service.state.decider import EmptyCatalogueError, decide, new_i
 from fairbandits.service.state.recommender import ServedRecommender
 from fairbandits.worlds.datasets.stand_in import stand_in_students
 from fairbandits.worlds.features import student_features, video_features
+from tests.helpers import as_version
 from tests.service.small import USER, small_config, small_recommender
 
 FEATURES, GROUPS = USER["features"], USER["groups"]
@@ -223,6 +224,19 @@ def test_a_damaged_snapshot_is_refused(log, damage):
     with pytest.raises(ValueError, match="the snapshot"):
         fresh.restore(damage(content))
     assert fresh.seq == 0
+
+
+def test_an_older_snapshot_of_unscaled_rewards_is_refused():
+    """So that the follower reads the log instead."""
+    log = Log(small_recommender(reward={"low": 0, "high": 5}))
+    log.reward(log.decide(), 4.0)
+    content = as_version(log.recommender.snapshot()(), "4")
+    fresh = ServedRecommender(log.recommender.config)
+    with pytest.raises(
+        ValueError, match=r"the snapshot: reward_range must be \(0, 1\) in a policy file of version 4"
+    ):
+        fresh.restore(content)
+    assert fresh.policy.rounds_learned == 0
 
 
 def test_a_snapshot_of_another_policy_is_refused(log):

@@ -15,6 +15,7 @@ from pydantic_core import to_json
 from fairbandits.models import Row
 from fairbandits.policies import Decisions, Scores, Slate
 from fairbandits.policies.picker import TIE
+from fairbandits.policies.reward_scale import UnitScale
 from fairbandits.service.config import Config
 from fairbandits.service.features import example_values
 from fairbandits.service.log.appender import AppendEvents, AppendRequest, RefusedRequest
@@ -163,10 +164,11 @@ def _decide_alike(
     try:
         offer = recommender.catalogue.offer(known, arms)
         groups = [groups for _, groups in known]
+        scale = UnitScale(recommender.policy.reward_range)
         if k is None:
-            choices = _arm_choices(recommender.policy.choose_many(offer, groups))
+            choices = _arm_choices(recommender.policy.choose_many(offer, groups), scale)
         else:
-            choices = _slate_choices(recommender.policy.choose_many(offer, groups, k=k))
+            choices = _slate_choices(recommender.policy.choose_many(offer, groups, k=k), scale)
     except ValueError as error:
         return [error] * len(users)
     now = time.time()
@@ -201,9 +203,9 @@ class _Choice(NamedTuple):
     contexts: list[Context]
 
 
-def _arm_choices(decisions: Decisions) -> Iterator[_Choice]:
+def _arm_choices(decisions: Decisions, scale: UnitScale) -> Iterator[_Choice]:
     users, scores = np.arange(len(decisions)), decisions.scores
-    explored = _are_explored(scores.mean + scores.fairness, decisions.indices[:, None]).tolist()
+    explored = _are_explored(scale.to_unit(scores.mean + scores.fairness), decisions.indices[:, None]).tolist()
     parts = [getattr(scores, part)[users, decisions.indices].tolist() for part in Scores.__slots__]
     for arm, probability, is_explored, context, *values in zip(
         decisions.picked, decisions.probability, explored, decisions.contexts(), *parts, strict=True
@@ -212,17 +214,21 @@ def _arm_choices(decisions: Decisions) -> Iterator[_Choice]:
         yield _Choice([str(arm)], probability, is_explored, [by_part], [context])
 
 
-def _slate_choices(slates: Sequence[Slate]) -> Iterator[_Choice]:
+def _slate_choices(slates: Sequence[Slate], scale: UnitScale) -> Iterator[_Choice]:
     for slate in slates:
         scores, places = slate.scores, list(slate.indices)
-        [explored] = _are_explored((scores.mean + scores.fairness)[None], np.array([places])).tolist()
+        values = scale.to_unit(scores.mean + scores.fairness)
+        [explored] = _are_explored(values[None], np.array([places])).tolist()
         parts = [{part: getattr(scores, part).item(place) for part in Scores.__slots__} for place in places]
         contexts = [_context(row) for row in slate.rows]
         yield _Choice([str(arm) for arm in slate.picked], slate.probability, explored, parts, contexts)
 
 
 def _are_explored(values: NDArray[np.float64], places: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Return for each user whether the chosen arms are not the best ones without the exploration term."""
+    """Return for each user whether the chosen arms are not the best ones without the exploration term.
+
+    Values are on [0, 1], so that ties are what pickers take for ties.
+    """
     k = places.shape[1]
     best = values.max(axis=1) if k == 1 else np.partition(values, -k, axis=1)[:, -k:].sum(axis=1)
     missed = best - np.take_along_axis(values, places, axis=1).sum(axis=1)

@@ -73,8 +73,8 @@ class ServedRecommender:
             self.catalogue.set(event)
         elif isinstance(event, ArmRetired):
             self.catalogue.retire(event, entry.seq)
-            if (arm := self.catalogue.id_of(event.arm)) in self.policy.arms_learned:
-                self.policy.forget_arm(arm)
+            # It may never have been shown.
+            self.policy.forget_arm(self.catalogue.id_of(event.arm), missing_ok=True)
         self.seq = entry.seq
 
     def _learn(self, decided: Decided, reward: float | list[float | None]) -> None:

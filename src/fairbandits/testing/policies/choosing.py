@@ -90,6 +90,7 @@ def check_arms_come_and_go(subject: PolicySubject) -> None:
     policy.forget_arm(decision.arm)
     policy.learn(policy.choose(contexts[:1], group, arms=[decision.arm]), reward)
     assert_refused(policy, lambda: policy.forget_arm(0.5), "an arm id that is a fraction")  # type: ignore[arg-type]
+    assert_refused(policy, lambda: policy.forget_arm("misspelt"), "an arm of which nothing was learned")
 
 
 def check_groups_of_any_kind(subject: PolicySubject) -> None:

@@ -7,6 +7,7 @@ import numpy as np
 from fairbandits.testing.policies.subject import PolicySubject, close
 
 _COPIES = 600
+_LOWEST = 0.05
 
 
 def check_stated_probabilities(subject: PolicySubject) -> None:
@@ -58,4 +59,22 @@ def check_probabilities_of_all_arms(subject: PolicySubject) -> None:
             )
 
 
-CHECKS = (check_stated_probabilities, check_probabilities_of_all_arms)
+def check_min_probability(subject: PolicySubject) -> None:
+    """Check that with `min_probability` every arm on offer has at least that probability."""
+    if "min_probability" not in subject.policy.get_params():
+        return
+    policy = subject.new(random_state=0, min_probability=_LOWEST)
+    subject.train(policy)
+    rounds = list(subject.rounds(6, seed=6))
+    contexts, groups = np.array([contexts for contexts, _, _ in rounds]), [group for _, group, _ in rounds]
+    stated = [decision.probability for decision in policy.choose_many(contexts, groups)]
+    if None not in stated:
+        stated += policy.probabilities(contexts, groups).ravel().tolist()
+    lowest = min((probability for probability in stated if probability is not None), default=1.0)
+    assert lowest > _LOWEST - 1e-9, (
+        f"with min_probability={_LOWEST} every arm must have at least that probability, got {lowest:.3g}; pass "
+        "scores to the picker, and pick nowhere else"
+    )
+
+
+CHECKS = (check_stated_probabilities, check_probabilities_of_all_arms, check_min_probability)

@@ -54,7 +54,7 @@ def check_pending_slates_survive(subject: PolicySubject) -> None:
     policy, other = subject.trained(), subject.trained(random_state=1)
     contexts, group, reward = subject.first_round()
     pending = policy.choose(contexts, group, k=3)
-    policy.forget_arm(pending.picked[0])
+    policy.forget_arm(pending.picked[0], missing_ok=True)
     (loaded,) = subject.reloaded(policy)
     merged = [policy.merge(other)] if policy.is_mergeable else []
     for each in (policy, loaded, *merged):

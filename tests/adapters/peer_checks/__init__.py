@@ -1,0 +1,1 @@
+"""Checks that run in the environment of another library, as scripts; test_peers.py starts them."""

@@ -1,0 +1,3 @@
+"""The checks import libraries that are not installed here: pytest must not collect them."""
+
+collect_ignore_glob = ["*_checks.py"]
