@@ -15,7 +15,8 @@ from fairbandits.service.config import Config
 from fairbandits.service.features import Label, Name, example_values, feature_values_type, strict_dict
 from fairbandits.service.inputs import ServiceInputs
 
-DecisionId = Annotated[str, Field(pattern="^[0-9a-f]{32}$", examples=["01924f7a3b1c5d0e8f6a7b9c2d4e6f80"])]
+_EXAMPLE_ID = "01924f7a3b1c5d0e8f6a7b9c2d4e6f80"
+DecisionId = Annotated[str, Field(pattern="^[0-9a-f]{32}$", examples=[_EXAMPLE_ID])]
 
 
 class ArmScore(TypedDict):
@@ -146,16 +147,22 @@ def _list_of(kind: Any, most: int) -> Any:
 
 
 def _examples(config: Config, has_users: bool) -> dict[str, Any]:
-    """Return a valid request of each kind."""
+    """Return a valid request of each kind, and responses."""
     inputs = config.inputs
     groups = {name: _example_group(name, inputs) for name in inputs.attributes}
     user = {"user": "user-17"} if has_users else {}
     decision = {**user, "features": example_values(inputs.features), "groups": groups}
     features = example_values(inputs.arm_features)
+    reward = {"decision": _EXAMPLE_ID, "reward": config.reward.high}
+    score = {"mean": 0.5, "width": 0.25, "exploration": 0.125, "fairness": 0.0, "total": 0.625}
+    decided = {"decision": _EXAMPLE_ID, "propensity": 1.0, "arm": "an-arm", "scores": score}
     return {
+        "DecisionResponse": decided,
+        "DecisionsResponse": {"decisions": [decided]},
+        "RewardResponse": reward,
         "DecisionRequest": decision,
         "DecisionsRequest": {"decisions": [decision, decision | {"k": 1}]},
-        "RewardRequest": {"decision": "01924f7a3b1c5d0e8f6a7b9c2d4e6f80", "reward": config.reward.high},
+        "RewardRequest": reward,
         "Arm": {"arm": "a-new-arm", "features": features, "matches": dict.fromkeys(inputs.matches)},
         "ArmChange": {"features": features},
     }

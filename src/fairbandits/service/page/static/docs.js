@@ -41,19 +41,16 @@ function breakable(path) {
   return el("code", {}, ...parts.flatMap((part, i) => (i ? [el("wbr"), part] : [part])));
 }
 
-// Text with `code` in it, paragraph by paragraph.
-function prose(text) {
-  return (text ?? "").split(/\n\s*\n/).map((paragraph) =>
-    el("p", {}, ...paragraph.split("`").map((part, i) => (i % 2 ? el("code", {}, part) : part))),
-  );
-}
+// Text with `code` in it, as nodes; by paragraph.
+const inline = (text) => (text ?? "").split("`").map((part, i) => (i % 2 ? el("code", {}, part) : part));
+const prose = (text) => (text ?? "").split(/\n\s*\n/).map((paragraph) => el("p", {}, ...inline(paragraph)));
 
 function fieldTable(caption, fields) {
   const heads = ["Name", "Type", "Description"];
   const rows = fields.map((field) => [
     el("span", {}, breakable(field.name), field.required ? el("span", { class: "required" }, " required") : null),
     field.type,
-    field.description,
+    el("span", {}, ...inline(field.description)),
   ]);
   return el("div", { class: "fields" }, table(caption, heads, rows));
 }
@@ -85,9 +82,12 @@ function request(spec, operation) {
 
 function responses(spec, operation) {
   const [[, success]] = Object.entries(operation.responses);
-  const content = success.content?.["application/json"]?.schema;
-  const schema = content && resolve(spec, content.oneOf?.[0] ?? content);
-  const others = Object.entries(operation.responses).map(([status, each]) => [status, each.description]);
+  const content = success.content?.["application/json"];
+  const schema = content?.schema && resolve(spec, content.schema.oneOf?.[0] ?? content.schema);
+  const others = Object.entries(operation.responses).map(([status, each]) => [
+    status,
+    el("span", {}, ...inline(each.description)),
+  ]);
   return el(
     "details",
     {},
@@ -99,7 +99,7 @@ function responses(spec, operation) {
           ...prose(schema.description),
           fieldTable(`Response body of ${operation.path}`, fieldsOf(spec, schema)),
           el("h4", {}, "Example response"),
-          json(exampleOf(spec, schema)),
+          json(content.example ?? exampleOf(spec, schema)),
         ]
       : []),
   );
