@@ -94,19 +94,18 @@ def _check_start(config: Config, host: str) -> None:
     if config.users.secret_file is not None:
         read_user_secret(config.users.secret_file)
     if is_loopback(host):
-        with open_store(config):
-            return
-    if not _has_key(config):
+        _has_key(config, must_exist=False)
+    elif not _has_key(config):
         raise ValueError(
             f"host must be a loopback address while there is no key, got {host}; create a key with "
             "`fairbandits keys create --scope decide,reward --name NAME` (and --config FILE, if there is one)"
         )
 
 
-def _has_key(config: Config) -> bool:
-    """Return whether there is an active key; no store is created."""
+def _has_key(config: Config, *, must_exist: bool = True) -> bool:
+    """Return whether the store has an active key; a store that must exist is not created."""
     try:
-        with open_store(config, must_exist=True) as store:
+        with open_store(config, must_exist=must_exist) as store:
             return any(key.parent is None and key.is_active(time.time()) for key in read_keys(store))
     except NoLogError:
         return False

@@ -186,7 +186,7 @@ def test_invalid_arms_headers_and_parameters(client, decision):
         (client.post("/v1/rewards", json={"decision": decision, "reward": [0.5, 0.5]}), 422),
         (client.get("/static/..%2f..%2fconfig.toml"), 404),
         (client.get("/static/../../etc/passwd"), 404),
-        (client.get("/docs"), 404),
+        (client.get("/redoc"), 404),
         (client.get("/v1/arms/"), 404),
         (client.request("TRACE", "/v1/arms"), 405),
         (client.head("/v1/decisions"), 405),
