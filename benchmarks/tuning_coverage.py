@@ -23,14 +23,15 @@ from joblib import Parallel, delayed
 from scipy.stats import binom
 
 from fairbandits import NaiveLinUCB
+from fairbandits.contexts.context_encoder import encoder_in
 from fairbandits.logs import Log
 from fairbandits.policies import Policy
 from fairbandits.tuning import tune
 
 LEVEL = 0.001
 FEATURES = 5
-# Every selection of features but none at all; the last column is the constant.
-GRID = {"drop": [[k for k in range(FEATURES) if number >> k & 1] for number in range(2**FEATURES - 1)]}
+# Every selection of features but none at all; the first feature of a context is a constant.
+GRID = {"drop": [[1 + k for k in range(FEATURES) if number >> k & 1] for number in range(2**FEATURES - 1)]}
 METHODS = ("textbook", "held out")
 
 
@@ -62,23 +63,25 @@ class World:
         rng = np.random.default_rng([8, seed])
         kind, arm = rng.integers(2**FEATURES, size=self.rows), rng.integers(self.arms, size=self.rows)
         reward = (rng.random(self.rows) < self.means(seed)[kind, arm]).astype(float)
-        columns = dict(zip(CONTEXTS, _features()[kind].T, strict=True))
+        columns = dict(zip(CONTEXTS, _bits()[kind].T, strict=True))
         return pd.DataFrame({"arm": arm, "reward": reward, "propensity": 1.0 / self.arms, **columns})
 
     def value(self, policy: Policy, seed: int) -> float:
         """Return the true mean reward of a policy; kinds are equally frequent."""
-        contexts = np.repeat(_features()[:, None], self.arms, axis=1)
+        encoder = encoder_in(policy.metadata)
+        assert encoder is not None  # noqa: S101 - for mypy
+        users = encoder.users.encode_rows([dict(zip(CONTEXTS, bits, strict=True)) for bits in _bits().tolist()])
+        contexts = np.repeat(users[:, None], self.arms, axis=1)
         chosen = policy.probabilities(contexts, arms=range(self.arms))
         return float((chosen * self.means(seed)).sum(axis=1).mean())
 
 
-def _features() -> Any:
-    """Return the features of all kinds of users: bits, and a constant."""
-    bits = np.arange(2**FEATURES)[:, None] >> np.arange(FEATURES) & 1
-    return np.column_stack([bits, np.ones(2**FEATURES)]).astype(float)
+def _bits() -> Any:
+    """Return the features of all kinds of users."""
+    return (np.arange(2**FEATURES)[:, None] >> np.arange(FEATURES) & 1).astype(float)
 
 
-CONTEXTS = [*(f"x{k}" for k in range(FEATURES)), "constant"]
+CONTEXTS = [f"x{k}" for k in range(FEATURES)]
 WORLDS = (
     World("all arms are alike", 0.0, arms=5, rows=4_000),
     World("arms differ a little", 0.1, arms=5, rows=4_000),
