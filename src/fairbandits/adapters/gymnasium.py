@@ -42,8 +42,10 @@ def as_gymnasium(world: World) -> gymnasium.Env[NDArray[np.float64], np.int64]:
     >>> terminated, truncated
     (False, False)
     """
-    import gymnasium  # noqa: PLC0415 - part of an extra
-
+    try:
+        import gymnasium  # noqa: PLC0415 - an extra
+    except ImportError:
+        raise ImportError("as_gymnasium needs Gymnasium: pip install 'fairbandits[gym]'") from None
     shape = _observation(next(world.visits())).shape
 
     class WorldEnv(gymnasium.Env[NDArray[np.float64], np.int64]):
