@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import sys
+from importlib.metadata import version
+
+from fairbandits.extras import install_hint
 
 
 def main() -> int:
     """Run the command and return its exit status; if an extra is missing, print how to install it."""
+    if sys.argv[1:] == ["--version"]:
+        sys.stdout.write(f"fairbandits {version('fairbandits')}\n")
+        return 0
     try:
         from fairbandits.cli import main as run  # noqa: PLC0415 - needs an extra
     except KeyboardInterrupt:
@@ -15,7 +21,7 @@ def main() -> int:
     except ModuleNotFoundError as error:
         if error.name not in ("typer", "rich"):
             raise
-        sys.stderr.write(f"error: the command needs {error.name}: pip install 'fairbandits[cli,plot]'\n")
+        sys.stderr.write(f"error: the command needs {error.name}; {install_hint('cli,plot')}\n")
         return 2
     return run()
 

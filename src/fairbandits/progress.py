@@ -8,6 +8,8 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
+from fairbandits.extras import install_hint
+
 
 def with_progress(
     items: Iterable[Any], total: int, progress: bool, title: str | None = None, done: int = 0
@@ -34,7 +36,7 @@ def progress_bar(*items: Iterable[Any], **options: Any) -> Any:
             return module.tqdm(*items, **options)
         from tqdm import tqdm  # type: ignore[import-untyped]  # noqa: PLC0415 - an extra
     except ImportError:
-        raise ImportError("a progress bar needs tqdm: pip install 'fairbandits[cli]'") from None
+        raise ImportError(f"a progress bar needs tqdm; {install_hint('cli')}") from None
     # With disable=None, tqdm shows nothing unless the output is a terminal.
     return tqdm(*items, disable=None, leave=False, **options)
 

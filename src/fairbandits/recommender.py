@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Self, overload
 
 from fairbandits.arms import ArmId, as_arm, as_arms
-from fairbandits.contexts import ContextEncoder, FrameTable, ItemCatalogue, fit_encoder
+from fairbandits.contexts import ContextEncoder, FrameTable, ItemCatalogue, Offer, fit_encoder
 from fairbandits.contexts.tables import as_row, column_label
 from fairbandits.contexts.transformer_encoder import TransformerEncoder
 from fairbandits.fairness import GroupRewards
@@ -129,13 +129,20 @@ class Recommender:
         self._lock = threading.RLock()
 
     @classmethod
-    def from_parts(cls, policy: Policy, catalogue: ItemCatalogue, groups: Names = ()) -> Self:
+    def from_parts(
+        cls, policy: Policy, catalogue: ItemCatalogue, groups: Names = (), item_id: str | None = None
+    ) -> Self:
         """Return a recommender from a policy and a catalogue, where there are no tables to learn encoders from."""
         recommender = cls.__new__(cls)
         recommender.group_columns = _as_names("groups", groups)
-        recommender._item_id = None
+        recommender._item_id = item_id
         recommender._begin(policy, catalogue)
         return recommender
+
+    @property
+    def item_id(self) -> str | None:
+        """The column with the ids of items; None for the index."""
+        return self._item_id
 
     @property
     def encoder(self) -> ContextEncoder:
@@ -202,6 +209,28 @@ class Recommender:
         with self._lock:
             offer = self.catalogue.offer(many)
         return self.policy.choose_many(offer, self._groups_of(many), eligible=eligible, k=k)
+
+    def offer(
+        self,
+        users: Sequence[Mapping[str, Any]],
+        groups: Sequence[Mapping[str, Any]],
+        eligible: Sequence[ArmId] | None = None,
+    ) -> Offer:
+        """Return the contexts of items for users whose groups are known apart from their rows.
+
+        `policy.choose_many(offer, groups)` then decides. Rows of tables have both: use `choose_many`.
+
+        Parameters
+        ----------
+        users : sequence of mappings
+            The values of the columns of `users`.
+        groups : sequence of mappings
+            The group of each user by attribute, None where it is unknown. Matches with an attribute use them.
+        eligible : sequence of ids, optional
+            The items on offer; all by default.
+        """
+        with self._lock:
+            return self.catalogue.offer(users, eligible, groups)
 
     def group_of(self, user: Mapping[str, Any]) -> dict[str, str | int | None]:
         """Return the groups of a user, by attribute."""
@@ -326,9 +355,7 @@ class Recommender:
             catalogue.restore(items, with_prefix(state.arrays, _ITEMS))
         except (KeyError, TypeError, ValueError, IndexError) as error:
             raise PolicyFileError(f"{name}: {error}") from None
-        recommender = cls.from_parts(policy, catalogue, saved.pop("groups"))
-        recommender._item_id = items["column"]
-        return recommender
+        return cls.from_parts(policy, catalogue, saved.pop("groups"), items["column"])
 
     def _repr_html_(self) -> str:
         held = f"{counted(len(self.catalogue), 'item')}, {counted(len(self.feature_names), 'feature')}"

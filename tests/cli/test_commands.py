@@ -11,6 +11,7 @@ import pytest
 import fairbandits
 from fairbandits import registry
 from fairbandits.cli import main
+from fairbandits.extras import install_hint
 from fairbandits.paper import reproduction
 from fairbandits.paper.experiments import RunLength
 from fairbandits.worlds.datasets import loading
@@ -225,7 +226,7 @@ def test_a_missing_extra_is_named(missing):
     code = f"import sys; sys.modules[{missing!r}] = None; from fairbandits.__main__ import main; sys.exit(main())"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 2
-    assert done.stderr == f"error: the command needs {missing}: pip install 'fairbandits[cli,plot]'\n"
+    assert done.stderr == f"error: the command needs {missing}; {install_hint('cli,plot')}\n"
 
 
 @pytest.mark.parametrize("command", ["simulate", "reproduce"])

@@ -10,6 +10,7 @@ import sqlalchemy
 
 from fairbandits import FairLinUCB, Policy
 from fairbandits.cli import main
+from fairbandits.extras import install_hint
 
 
 @pytest.fixture(autouse=True)
@@ -167,6 +168,6 @@ def test_errors_are_one_line_and_nothing_is_written(capsys, monkeypatch, tmp_pat
 def test_missing_dependencies_name_the_extra_to_install(capsys, monkeypatch, tmp_path, missing):
     (tmp_path / "log.csv").write_text("arm,reward,sex\na,1,f\n")
     monkeypatch.setitem(sys.modules, missing, None)
-    expected = f"error: logs need {missing}, which is not installed: pip install 'fairbandits[logs]'"
+    expected = f"error: logs need {missing}; {install_hint('logs')}"
     assert error_of(capsys, "fit", "log.csv") == expected
     assert error_of(capsys, "sample", "new.csv") == expected

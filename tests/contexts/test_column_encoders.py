@@ -10,8 +10,12 @@ from hypothesis import strategies as st
 from sklearn.preprocessing import MinMaxScaler, OneHotEncoder
 
 from fairbandits.contexts import CategoryEncoder, DateEncoder, NumberEncoder
-from fairbandits.contexts.column_encoders import MissingValueError, category_text, column_encoder_from_dict
-from fairbandits.contexts.table_encoder import as_categorical
+from fairbandits.contexts.column_encoders import (
+    MissingValueError,
+    as_categorical,
+    category_text,
+    column_encoder_from_dict,
+)
 
 
 def dense(encoder, column):

@@ -74,8 +74,9 @@ class Server:
             self._reap()
 
     def said(self):
-        """What the server has written to its log."""
-        return without_notice((self.folder / "server.log").read_text())
+        """What the server has written to its log, but for the warning about deterministic policies."""
+        lines = without_notice((self.folder / "server.log").read_text()).splitlines(keepends=True)
+        return "".join(line for line in lines if "no other policy can be evaluated" not in line)
 
     def _reap(self):
         try:

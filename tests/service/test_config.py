@@ -1,7 +1,9 @@
 """The configuration, and what is refused in one."""
 
+import json
 from pathlib import Path
 
+import pandas
 import pytest
 
 from fairbandits.service.config import as_config, example_config, load_config
@@ -36,29 +38,65 @@ def test_column_names():
     assert len(demo_config().columns) == 134
 
 
-def test_a_catalogue_from_a_csv_file(tmp_path):
-    plain = {name: value for name, value in PLAIN.items() if name != "arms"}
-    (tmp_path / "arms.csv").write_text("arm,hours,match_language,match_gender\nknots,3,en,\n")
-    config = as_config(plain | {"catalogue": "arms.csv"}, folder=tmp_path)
+PLAIN_WITHOUT_ARMS = {name: value for name, value in PLAIN.items() if name != "arms"}
+HEAD = "arm,hours,match:language,match:gender\n"
+
+
+def read_catalogue(folder, text, name="arms.csv"):
+    (folder / name).write_text(text)
+    return as_config(PLAIN_WITHOUT_ARMS | {"catalogue": name}, folder=folder)
+
+
+def test_a_catalogue_from_a_file(tmp_path):
+    config = read_catalogue(tmp_path, f"{HEAD}knots,3,en,\n007,40,,female\n")
     assert list(config.arms) == [
-        {"arm": "knots", "features": {"hours": 3.0}, "matches": {"language": "en", "gender": None}}
+        {"arm": "knots", "features": {"hours": 3.0}, "matches": {"language": "en", "gender": None}},
+        {"arm": "007", "features": {"hours": 40.0}, "matches": {"language": None, "gender": "female"}},
     ]
-    (tmp_path / "arms.csv").write_text("arm,hours,match_language,match_gender\nknots,long,en,\n")
-    with pytest.raises(ValueError, match="hours"):
-        as_config(plain | {"catalogue": "arms.csv"}, folder=tmp_path)
-    (tmp_path / "arms.csv").write_text("\ufeffarm,hours,match_language,match_gender\nknots,3,en,\n")
-    assert as_config(plain | {"catalogue": "arms.csv"}, folder=tmp_path) == config, "as Excel writes it"
-    for row in ("knots", "knots,3,en", "knots,3,en,,more"):
-        (tmp_path / "arms.csv").write_text(f"arm,hours,match_language,match_gender\nropes,3,en,\n{row}\n")
-        with pytest.raises(ValueError, match=r"arms\.csv: row 2 must have one cell for each of the 4 columns"):
-            as_config(plain | {"catalogue": "arms.csv"}, folder=tmp_path)
-    (tmp_path / "arms.csv").write_text("arm,hours\nknots,3\n")
-    with pytest.raises(
-        ValueError, match="columns must be arm, hours, match_language, match_gender, got arm, hours"
-    ):
-        as_config(plain | {"catalogue": "arms.csv"}, folder=tmp_path)
-    with pytest.raises(ValueError, match=r"none\.csv: the catalogue cannot be read"):
-        as_config(plain | {"catalogue": "none.csv"}, folder=tmp_path)
+    assert read_catalogue(tmp_path, f"\ufeff{HEAD}knots,3,en,\n007,40,,female\n") == config, "as Excel writes it"
+    lines = [
+        {"arm": arm["arm"], "hours": arm["features"]["hours"]}
+        | {f"match:{name}": value for name, value in arm["matches"].items()}
+        for arm in config.arms
+    ]
+    text = "\n".join(json.dumps(line) for line in lines)
+    assert read_catalogue(tmp_path, text, "arms.jsonl") == config
+    pandas.DataFrame(lines).to_parquet(tmp_path / "arms.parquet")
+    assert as_config(PLAIN_WITHOUT_ARMS | {"catalogue": "arms.parquet"}, folder=tmp_path) == config
+
+
+def test_ids_of_a_catalogue_are_text(tmp_path):
+    pandas.DataFrame({"arm": [7], "hours": [3], "match:language": ["en"], "match:gender": [None]}).to_parquet(
+        tmp_path / "arms.parquet"
+    )
+    config = as_config(PLAIN_WITHOUT_ARMS | {"catalogue": "arms.parquet"}, folder=tmp_path)
+    assert [arm["arm"] for arm in config.arms] == ["7"]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (f"{HEAD}knots,long,en,\n", r"arms\.csv.*hours"),
+        (f"{HEAD}knots,,en,\n", r"arms\.0\.features\.hours: Input should be a valid number"),
+        (f"{HEAD}knots,50,en,\n", r"arms\.0\.features\.hours: Input should be less than or equal to 40"),
+        (f"{HEAD}knots,3,en\n", r"arms\.csv"),
+        (HEAD, r"arms\.csv"),
+        ("arm,hours\nknots,3\n", "columns must be arm, hours, match:language, match:gender, got arm, hours$"),
+        (
+            "arm,hours,match_language,match_gender\nknots,3,en,\n",
+            "got arm, hours, match_language, match_gender; rename match_language to match:language",
+        ),
+        ("hours\n3\n", r"arms\.csv: there is no column 'arm' with the arm ids"),
+    ],
+)
+def test_catalogues_that_are_refused(tmp_path, text, message):
+    with pytest.raises(ValueError, match=message):
+        read_catalogue(tmp_path, text)
+
+
+def test_a_catalogue_that_is_missing(tmp_path):
+    with pytest.raises(ValueError, match=r"none\.csv"):
+        as_config(PLAIN_WITHOUT_ARMS | {"catalogue": "none.csv"}, folder=tmp_path)
 
 
 def test_the_secret_is_beside_the_configuration(tmp_path):
@@ -115,6 +153,10 @@ def test_the_secret_is_beside_the_configuration(tmp_path):
             "columns must be unique, got more than once: a=b",
         ),
         ({"features": {}, "arm_features": {}, "matches": [], "arms": []}, "contexts must have a column"),
+        (
+            {"arm_features": {"match:x": {"low": 0, "high": 1}}, "arms": []},
+            "arm_features must not begin with 'match:', got 'match:x'; use matches",
+        ),
         ({"arms": [{"arm": "a"}]}, r"arms\.0\.features: Field required"),
         ({"arms": [{"arm": "a", "features": {"hours": 50}}]}, "less than or equal to 40"),
         ({"arms": [{"arm": "a", "features": {"hours": 5}}] * 2}, "arms must be unique, got more than once: a"),

@@ -2,6 +2,7 @@
 
 import pytest
 
+from fairbandits.service import server
 from fairbandits.service.engine import Engine
 from fairbandits.service.state.recommender import ServedRecommender
 from tests.service.small import small_config
@@ -25,3 +26,22 @@ def test_an_arm_without_a_feature_that_has_lost_its_default_is_refused_at_the_st
     ):
         engine._open()
     engine.store.close()
+
+
+@pytest.mark.parametrize(
+    ("policy", "warns"),
+    [
+        ("EvenLinUCB", True),
+        ("EvenLinUCB(min_probability=0.001)", False),
+        ("EpsilonGreedy(epsilon=0.1)", False),
+        ("Uniform", False),
+    ],
+)
+def test_a_service_whose_log_cannot_be_evaluated_says_so(policy, warns, caplog):
+    server._warn_of_certainty(small_config(policy=policy))
+    message = (
+        "EvenLinUCB always picks the arm with the highest score, so its log says probability 1, and no other "
+        "policy can be evaluated on it; to change that, set min_probability, as in "
+        "EvenLinUCB(min_probability=0.001)"
+    )
+    assert caplog.messages == [message] * warns

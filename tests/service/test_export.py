@@ -8,13 +8,16 @@ import numpy as np
 import pytest
 from pyarrow import csv, parquet
 
+from fairbandits import Recommender
+from fairbandits.extras import install_hint
 from fairbandits.logs import Log
 from fairbandits.service import export as exporting
 from fairbandits.service.config import load_config
 from fairbandits.service.engine import Engine
-from fairbandits.service.export import export
+from fairbandits.service.export import export, export_recommender
 from fairbandits.service.log.appender import AppendEvents, append
 from fairbandits.service.log.events import Rewarded
+from fairbandits.service.log.store import open_store
 from fairbandits.service.state.decider import decide
 from tests.service.conftest import write_config
 from tests.service.small import PLAIN, USER, small_config
@@ -116,7 +119,9 @@ def test_slates_have_a_row_for_each_arm(engine, tmp_path):
 
 
 def test_a_log_without_decisions(engine, tmp_path):
-    assert export(engine.config, tmp_path / "log.parquet") == 0
+    with pytest.raises(ValueError, match="the log has no decisions yet, so there is nothing to export"):
+        export(engine.config, tmp_path / "log.parquet")
+    assert not (tmp_path / "log.parquet").exists()
 
 
 def test_more_decisions_than_are_read_at_once(engine, tmp_path, monkeypatch):
@@ -192,6 +197,38 @@ def test_invalid_commands_are_reported_in_one_line(tmp_path, arguments, message)
     assert len(ended.stderr.splitlines()) == 1
 
 
+def test_nothing_is_exported_from_an_empty_folder(tmp_path):
+    for file in ("log.csv", "log.parquet", "policy.safetensors"):
+        ended = run(tmp_path, "export", file)
+        assert (ended.returncode, ended.stdout) == (2, "")
+        assert ended.stderr.startswith(
+            "error: sqlite:///fairbandits.db holds no log; `fairbandits serve` creates one"
+        )
+        assert len(ended.stderr.splitlines()) == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_empty_log_has_no_recommender(tmp_path):
+    config = small_config(store={"url": f"sqlite:///{tmp_path}/log.db"})
+    with open_store(config):
+        pass
+    with pytest.raises(ValueError, match="the log is empty, so there is nothing to export"):
+        export_recommender(config, tmp_path / "out.safetensors")
+
+
+def test_the_recommender_of_a_service_goes_on_in_the_library(engine, tmp_path):
+    fill(engine, 30)
+    export_recommender(engine.config, tmp_path / "out.safetensors")
+    recommender = Recommender.load(tmp_path / "out.safetensors")
+    assert recommender.policy.checksum() == engine.recommender.policy.checksum()
+    decided = decide(engine.recommender, USER["features"], USER["groups"])
+    decision = recommender.choose(USER["features"] | USER["groups"])
+    assert decided.picked == [decision.arm]
+    assert decided.scores[0]["total"] == decision.score
+    recommender.learn(decision, 0.5)
+    assert recommender.policy.rounds_learned == 16
+
+
 def test_an_unusable_store_is_reported_in_one_line(tmp_path):
     (tmp_path / "text.db").write_text("no database")
     write_config(tmp_path, store={"url": "sqlite:///text.db"})
@@ -218,4 +255,4 @@ def test_without_the_extra_the_command_says_what_to_install(tmp_path):
     code = "import sys; sys.modules['uvicorn'] = None; from fairbandits.cli import main; sys.exit(main(['serve']))"
     ended = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert ended.returncode == 2
-    assert "the service needs uvicorn: pip install 'fairbandits[service]'" in ended.stderr
+    assert f"the service needs uvicorn; {install_hint('service')}" in ended.stderr

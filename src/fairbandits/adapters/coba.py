@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from fairbandits.adapters.user_contexts import GroupOf, check_no_records
 from fairbandits.arms import ArmId
+from fairbandits.extras import install_hint
 from fairbandits.models import Model, as_model
 from fairbandits.policies import Decision, Policy
 from fairbandits.worlds.world import Visit
@@ -192,4 +193,4 @@ def _import_coba(module: str) -> Any:
     try:
         return import_module(f"coba.{module}")
     except ImportError:
-        raise ImportError("learners and worlds of Coba need coba: pip install 'fairbandits[coba]'") from None
+        raise ImportError(f"learners and worlds of Coba need coba; {install_hint('coba')}") from None

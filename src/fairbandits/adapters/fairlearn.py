@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fairbandits.extras import install_hint
 from fairbandits.logs.log import as_log
 from fairbandits.logs.roles import Roles
 
@@ -39,7 +40,7 @@ def metric_frame(log: Any, roles: Roles | None = None, **named_roles: Any) -> Me
         import pandas as pd  # noqa: PLC0415 - an extra
         from fairlearn.metrics import MetricFrame  # noqa: PLC0415 - an extra
     except ImportError:
-        raise ImportError("metric_frame needs fairlearn: pip install 'fairbandits[fairlearn]'") from None
+        raise ImportError(f"metric_frame needs fairlearn; {install_hint('fairlearn')}") from None
     opened = as_log(log, roles, **named_roles)
     rewards, codes = [], []
     for chunk in opened.chunks(columns=opened.roles.groups):

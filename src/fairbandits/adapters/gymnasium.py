@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fairbandits.extras import install_hint
 from fairbandits.worlds.world import Visit, World, dense
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ def as_gymnasium(world: World) -> gymnasium.Env[NDArray[np.float64], np.int64]:
     Returns
     -------
     gymnasium.Env
-        The environment. Gymnasium is part of the extra `fairbandits[gym]`.
+        The environment. Gymnasium is part of the extra `gym`.
 
     Examples
     --------
@@ -43,9 +44,9 @@ def as_gymnasium(world: World) -> gymnasium.Env[NDArray[np.float64], np.int64]:
     (False, False)
     """
     try:
-        import gymnasium  # noqa: PLC0415 - an extra
-    except ImportError:
-        raise ImportError("as_gymnasium needs Gymnasium: pip install 'fairbandits[gym]'") from None
+        import gymnasium  # noqa: PLC0415 - part of an extra
+    except ModuleNotFoundError:
+        raise ImportError(f"as_gymnasium needs Gymnasium; {install_hint('gym')}") from None
     shape = _observation(next(world.visits())).shape
 
     class WorldEnv(gymnasium.Env[NDArray[np.float64], np.int64]):

@@ -22,6 +22,7 @@ from fairbandits.contexts.column_encoders import NumberEncoder
 from fairbandits.contexts.context_encoder import encoder_in
 from fairbandits.contexts.table_encoder import TableEncoder
 from fairbandits.contexts.tables import FrameTable
+from fairbandits.extras import install_hint
 from fairbandits.policies import Policy
 
 if TYPE_CHECKING:
@@ -228,5 +229,5 @@ def _import_mlflow(what: str) -> Any:
     try:
         import mlflow.pyfunc  # noqa: PLC0415 - an extra
     except ImportError:
-        raise ImportError(f"{what} needs MLflow: pip install 'fairbandits[mlflow]'") from None
+        raise ImportError(f"{what} needs MLflow; {install_hint('mlflow')}") from None
     return mlflow

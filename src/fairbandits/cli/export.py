@@ -1,4 +1,4 @@
-"""`fairbandits export`: export the log of a service."""
+"""`fairbandits export`: export the log of a service, or what it has learned."""
 
 from __future__ import annotations
 
@@ -12,15 +12,25 @@ from fairbandits.cli.serve import require_service_extra
 
 
 def export(
-    out: Annotated[Path, typer.Argument(help="File to write: .parquet or .csv.")],
+    out: Annotated[
+        Path, typer.Argument(help="File to write: .parquet or .csv for the log, .safetensors for the recommender.")
+    ],
     config: Annotated[
-        Path | None, typer.Argument(help="Configuration of the service; the demo's without one.")
+        Path | None,
+        typer.Argument(help="Configuration, or saved recommender, of the service; the demo's without one."),
     ] = None,
 ) -> None:
-    """Export the log of a service to a file that audit, evaluate and fit read."""
+    """Export a service: its log for audit, evaluate and fit, or its recommender with all that it has learned."""
     require_service_extra()
     from fairbandits.service.demo import load_config_or_demo  # noqa: PLC0415 - needs an extra
     from fairbandits.service.export import export as write  # noqa: PLC0415
+    from fairbandits.service.export import export_recommender  # noqa: PLC0415
 
-    n_rows = write(load_config_or_demo(config), out)
+    served = load_config_or_demo(config)
+    if out.suffix == ".safetensors":
+        recommender = export_recommender(served, out)
+        rewards = recommender.policy.rounds_learned
+        echo(f"{out}: {len(recommender.items):,} item(s), {rewards:,} decision(s) learned")
+        return
+    n_rows = write(served, out)
     echo(f"{out}: {n_rows:,} row(s)")

@@ -17,10 +17,11 @@ from fairbandits.cli.serve import require_service_extra
 if TYPE_CHECKING:
     from fairbandits.service.log.store import Store
 
-keys = typer.Typer(help="Create, list and revoke keys of the service.", no_args_is_help=True)
+keys = typer.Typer(help="Create, list and revoke keys of the service.")
 
 _Config = Annotated[
-    Path | None, typer.Option("--config", help="Configuration of the service; the demo's without one.")
+    Path | None,
+    typer.Option("--config", help="Configuration, or saved recommender, of the service; the demo's without one."),
 ]
 
 
@@ -31,11 +32,12 @@ def create(
     config: _Config = None,
 ) -> None:
     """Create a key and print it; it cannot be shown again."""
-    with _store(config) as store:
-        from fairbandits.service.auth import key_store  # noqa: PLC0415 - needs an extra
-        from fairbandits.service.auth.keys import make_key  # noqa: PLC0415
+    require_service_extra()
+    from fairbandits.service.auth import key_store  # noqa: PLC0415 - needs an extra
+    from fairbandits.service.auth.keys import make_key  # noqa: PLC0415
 
-        key, token = make_key(name, [part.strip() for part in scope.split(",")], time.time())
+    key, token = make_key(name, [part.strip() for part in scope.split(",")], time.time())
+    with _store(config, must_exist=False) as store:
         key_store.save_key(store, key)
     echo(token)
     typer.echo(f"key {key.id} for {name}: store it now, it is not shown again", err=True)
@@ -77,12 +79,12 @@ def revoke(
 
 
 @contextmanager
-def _store(path: Path | None) -> Iterator[Store]:
+def _store(path: Path | None, *, must_exist: bool = True) -> Iterator[Store]:
     require_service_extra()
     from fairbandits.service.demo import load_config_or_demo  # noqa: PLC0415 - needs an extra
     from fairbandits.service.log.store import open_store  # noqa: PLC0415
 
-    with open_store(load_config_or_demo(path)) as store:
+    with open_store(load_config_or_demo(path), must_exist=must_exist) as store:
         yield store
 
 

@@ -9,13 +9,15 @@ from typing import Annotated
 import typer
 
 from fairbandits.cli.console import echo
+from fairbandits.extras import install_hint
 
 _EXTRA = ("pydantic", "fastapi", "uvicorn", "sqlalchemy", "alembic", "prometheus_client")
 
 
 def serve(
     config: Annotated[
-        Path | None, typer.Argument(help="Configuration file; the demo is served without one.")
+        Path | None,
+        typer.Argument(help="Configuration, or a file that `fit` wrote; the demo is served without one."),
     ] = None,
     host: Annotated[str | None, typer.Option(help="Address to listen on, instead of the configured one.")] = None,
     port: Annotated[
@@ -43,4 +45,4 @@ def require_service_extra() -> None:
     """Raise ImportError if a package that the service needs is not installed."""
     missing = [name for name in _EXTRA if find_spec(name) is None]
     if missing:
-        raise ImportError(f"the service needs {', '.join(missing)}: pip install 'fairbandits[service]'")
+        raise ImportError(f"the service needs {', '.join(missing)}; {install_hint('service')}")

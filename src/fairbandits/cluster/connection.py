@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from fairbandits.extras import install_hint
+
 #: Where work runs: "local" or an address, as `connect` takes it; a connected client; or None for this process.
 Cluster = Any
 
@@ -37,7 +39,7 @@ def connect(cluster: Cluster) -> Iterator[Any]:
     try:
         import distributed  # noqa: PLC0415 - an extra
     except ImportError:
-        raise ImportError("a cluster needs Dask: pip install 'fairbandits[dask]'") from None
+        raise ImportError(f"a cluster needs Dask; {install_hint('dask')}") from None
     dask: Any = distributed  # only partly typed
     if cluster == LOCAL:
         # The dashboard is for this machine only, on any free port.

@@ -6,7 +6,7 @@ Each column of a table fills at most two entries of a context: its value, and a 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, date, datetime
 from functools import cached_property
@@ -80,6 +80,10 @@ class NumberEncoder:
             entries.append((np.where(missing, 1, -1), np.ones(len(values))))
         return entries
 
+    def read(self, values: Sequence[Any]) -> RawColumn:
+        """Return values as a column of numbers."""
+        return np.array([np.nan if is_missing(value) else self.parse(value) for value in values], np.float64)
+
     def encode_value(self, value: Any) -> list[tuple[int, float]]:
         """Encode a single value."""
         if not is_missing(value):
@@ -91,6 +95,8 @@ class NumberEncoder:
 
     def parse(self, value: Any) -> float:
         """Return a value that is not missing as a number."""
+        if type(value) is float and math.isfinite(value):
+            return value
         try:
             number = float(value) if not isinstance(value, str) else math.nan
         except (TypeError, ValueError):
@@ -193,6 +199,10 @@ class CategoryEncoder:
         indices = np.array([*of_label, self._missing], np.int64)[column.codes]
         return [(indices, np.ones(len(indices)))]
 
+    def read(self, values: Sequence[Any]) -> RawColumn:
+        """Return values as a column of labels."""
+        return as_categorical(values)
+
     def encode_value(self, value: Any) -> list[tuple[int, float]]:
         """Encode a single value."""
         index = self._missing if is_missing(value) else self._index(category_text(value))
@@ -254,6 +264,20 @@ def category_text(value: Any) -> str:
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     return str(value)
+
+
+def as_categorical(values: Sequence[Any]) -> Categorical:
+    """Return values as codes of their texts, in the order of appearance; -1 for missing ones."""
+    code: dict[str, int] = {}
+    codes = [
+        code.setdefault(value, len(code))
+        if type(value) is str
+        else -1
+        if is_missing(value)
+        else code.setdefault(category_text(value), len(code))
+        for value in values
+    ]
+    return Categorical(np.array(codes, np.int32), list(code))
 
 
 def column_encoder_from_dict(values: Mapping[str, Any]) -> ColumnEncoder:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -12,10 +13,10 @@ from scipy import sparse
 from fairbandits.arms import ArmId
 from fairbandits.categorical import Categorical
 from fairbandits.contexts.catalogue import Catalogue
-from fairbandits.contexts.column_encoders import category_text
+from fairbandits.contexts.column_encoders import as_categorical, category_text
 from fairbandits.contexts.context_encoder import ContextEncoder
 from fairbandits.contexts.offer import Offer
-from fairbandits.contexts.table_encoder import as_categorical, as_dense
+from fairbandits.contexts.table_encoder import as_dense
 from fairbandits.contexts.tables import FrameTable
 from fairbandits.labels import is_missing
 from fairbandits.models.rows import as_rows
@@ -84,6 +85,10 @@ class ItemCatalogue:
             span = slice(features.indptr[row], features.indptr[row + 1])
             self._set(item, features.indices[span].astype(np.int32), features.data[span].copy(), ways[row])
 
+    def copy_item(self, item: ArmId, other: ItemCatalogue) -> None:
+        """Add an item, or change it, as it is in another catalogue with the same encoder."""
+        self._set(item, *other._features[item], other._matched[item])
+
     def _set(self, item: ArmId, columns: Any, values: Floats, matched: tuple[str | None, ...]) -> None:
         self._features[item] = columns, values
         self._matched[item] = matched
@@ -96,9 +101,21 @@ class ItemCatalogue:
         del self._features[item], self._matched[item]
         self._encoded = None
 
-    def offer(self, users: Users, eligible: Sequence[ArmId] | None = None) -> Offer:
-        """Offer items to users, given as mappings of column to value or as a table; all items by default."""
-        X, matching = self._read(users)
+    def offer(
+        self, users: Users, eligible: Sequence[ArmId] | None = None, groups: Sequence[Mapping[str, Any]] = ()
+    ) -> Offer:
+        """Offer items to users.
+
+        Parameters
+        ----------
+        users : sequence of mappings, or Table
+            The users.
+        eligible : sequence of ids, optional
+            The items on offer; all by default.
+        groups : sequence of mappings, optional
+            Values of users that are not in `users`, such as their groups. Items are compared with them first.
+        """
+        X, matching = self._read(users, groups)
         catalogue, features = self._encode()
         if len(users) == 1:  # much faster, and the common case
             alone = {name: values[0] for name, values in matching.items()}
@@ -126,7 +143,9 @@ class ItemCatalogue:
         products = self.encoder.multiply(as_dense(X), features[catalogue.places(items)])
         return sparse.hstack([contexts, products], format="csr")
 
-    def _read(self, users: Users) -> tuple[Any, dict[str, list[str | None]]]:
+    def _read(
+        self, users: Users, groups: Sequence[Mapping[str, Any]] = ()
+    ) -> tuple[Any, dict[str, list[str | None]]]:
         """Return the features of users, and what items are compared with."""
         ways = {name: of_user for name, (of_user, _) in self.encoder.matches.items()}
         if isinstance(users, FrameTable):
@@ -134,7 +153,13 @@ class ItemCatalogue:
             X = self.encoder.users.encode_table(users)
             return X, {name: [_text(value) for value in users.labels(column)] for name, column in ways.items()}
         X = self.encoder.users.encode_rows(users)
-        return X, {name: [_text(user.get(column)) for user in users] for name, column in ways.items()}
+        return X, {
+            name: [
+                _text(group[column] if column in group else user.get(column))
+                for user, group in zip(users, groups or repeat({}, len(users)), strict=True)
+            ]
+            for name, column in ways.items()
+        }
 
     def _encode(self) -> tuple[Catalogue, Any]:
         # Lazily, because many items may change between two users.
@@ -173,7 +198,7 @@ class ItemCatalogue:
     def restore(self, plain: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
         """Replace the items by those of which `to_json` and `arrays` returned the parts."""
         starts, columns, values = (arrays[name] for name in ("starts", "columns", "values"))
-        if len(starts) != len(plain["ids"]) + 1 or starts[-1] != len(columns) != len(values):
+        if len(starts) != len(plain["ids"]) + 1 or not starts[-1] == len(columns) == len(values):
             raise ValueError("the items do not fit their features")
         self._features = {
             item: (columns[lo:hi].copy(), values[lo:hi].copy())

@@ -12,19 +12,19 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from fairbandits.categorical import Categorical
 from fairbandits.contexts.column_encoders import (
     CategoryEncoder,
     ColumnEncoder,
     NumberEncoder,
     RawColumn,
-    category_text,
     column_encoder_from_dict,
 )
-from fairbandits.labels import is_missing
 
 if TYPE_CHECKING:
     from fairbandits.contexts.tables import FrameTable
+
+# From so many rows on, it is faster to encode them column by column.
+_MANY_ROWS = 8
 
 Floats = NDArray[np.float64]
 Features: TypeAlias = "csr_array[Any] | Floats"  # a string: csr_array cannot be subscripted before SciPy 1.16
@@ -124,24 +124,38 @@ class TableEncoder:
 
     def encode_rows(self, rows: Sequence[Mapping[str, Any]]) -> Floats:
         """Encode rows given as mappings of column to value."""
-        return np.array([self.encode_row(row) for row in rows]).reshape(len(rows), self.width)
+        X = np.zeros((len(rows), self.width))
+        if len(rows) < _MANY_ROWS:
+            for x, row in zip(X, rows, strict=True):
+                self._encode_into(x, row)
+            return X
+        X[:, : int(self.has_constant)] = 1.0
+        for encoder, start in self.used:
+            try:
+                values = [row[encoder.name] for row in rows]
+            except KeyError:
+                raise _no_value(encoder.name, next(row for row in rows if encoder.name not in row)) from None
+            for places, entries in encoder.encode(encoder.read(values)):
+                (known,) = np.nonzero(places >= 0)
+                X[known, start + places[known]] = entries[known]
+        return X
 
     def encode_row(self, row: Mapping[str, Any]) -> Floats:
         """Encode one row, given as a mapping of column to value."""
         x = np.zeros(self.width)
+        self._encode_into(x, row)
+        return x
+
+    def _encode_into(self, x: Floats, row: Mapping[str, Any]) -> None:
         if self.has_constant:
             x[0] = 1.0
         for encoder, start in self.used:
             try:
                 value = row[encoder.name]
             except KeyError:
-                raise ValueError(
-                    f"row must have a value for {encoder.name!r}, got only {', '.join(map(repr, row)) or 'none'}; "
-                    "give None if it is unknown"
-                ) from None
+                raise _no_value(encoder.name, row) from None
             for place, entry in encoder.encode_value(value):
                 x[start + place] = entry
-        return x
 
     def to_dict(self) -> dict[str, Any]:
         """Return the encoder as JSON values."""
@@ -168,11 +182,11 @@ class TableEncoder:
         return cls(tuple(encoders), has_constant=not encoders)
 
 
-def as_categorical(values: Sequence[Any]) -> Categorical:
-    """Return values as codes of their texts, in the order of appearance; -1 for missing ones."""
-    code: dict[str, int] = {}
-    codes = [-1 if is_missing(v) else code.setdefault(category_text(v), len(code)) for v in values]
-    return Categorical(np.array(codes, np.int32), list(code))
+def _no_value(name: str, row: Mapping[str, Any]) -> ValueError:
+    return ValueError(
+        f"row must have a value for {name!r}, got only {', '.join(map(repr, row)) or 'none'}; "
+        "give None if it is unknown"
+    )
 
 
 def as_dense(features: Any) -> Floats:

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from fairbandits.arms import ArmId, as_arms
-from fairbandits.contexts.column_encoders import CATEGORY, DATE, NUMBER, RawColumn
-from fairbandits.contexts.table_encoder import TableEncoder, as_categorical
+from fairbandits.contexts.column_encoders import CATEGORY, DATE, NUMBER, RawColumn, as_categorical
+from fairbandits.contexts.table_encoder import TableEncoder
 from fairbandits.contexts.table_statistics import STATISTICS, TableStatistics
+from fairbandits.extras import install_hint
 from fairbandits.labels import column_labels, is_missing
 
 
@@ -33,8 +34,10 @@ class FrameTable:
     """
 
     def __init__(self, frame: Any, what: str) -> None:
-        import narwhals as nw  # noqa: PLC0415 - arrays do not need it
-
+        try:
+            import narwhals as nw  # noqa: PLC0415 - arrays do not need it
+        except ModuleNotFoundError:
+            raise ImportError(f"data frames need narwhals; {install_hint('logs')}") from None
         try:
             known = nw.from_native(frame)
         except TypeError:

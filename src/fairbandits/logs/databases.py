@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from fairbandits.extras import install_hint
 from fairbandits.logs.errors import LogError
 from fairbandits.logs.formats import DataFile, data_file
 from fairbandits.logs.spooling import Spool, check_has_rows, spool_columns
@@ -38,7 +39,7 @@ def spool_sql(address: str, query: str | None) -> tuple[str, Spool, list[DataFil
     try:
         import sqlalchemy as sql  # noqa: PLC0415 - an extra
     except ImportError:
-        raise ImportError("databases need SQLAlchemy: pip install 'fairbandits[sql]'") from None
+        raise ImportError(f"databases need SQLAlchemy; {install_hint('sql')}") from None
     try:
         url = sql.make_url(address)
     except (sql.exc.ArgumentError, ValueError):
@@ -81,7 +82,7 @@ def spool_duckdb(path: Path, query: str | None) -> tuple[Spool, list[DataFile]]:
     try:
         import duckdb  # noqa: PLC0415 - an extra
     except ImportError:
-        raise ImportError("DuckDB files need DuckDB: pip install 'fairbandits[duckdb]'") from None
+        raise ImportError(f"DuckDB files need DuckDB; {install_hint('duckdb')}") from None
     name = str(path)
     with Spool() as spool:
         copy = spool.folder / "0.parquet"

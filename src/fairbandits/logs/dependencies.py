@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from importlib.util import find_spec
 
+from fairbandits.extras import install_hint
+
 
 def require_arrow() -> None:
     """Raise if pyarrow or narwhals is not installed."""
@@ -13,4 +15,4 @@ def require_arrow() -> None:
         except ValueError:  # `sys.modules` has an entry without a spec
             is_installed = False
         if not is_installed:
-            raise ImportError(f"logs need {name}, which is not installed: pip install 'fairbandits[logs]'")
+            raise ImportError(f"logs need {name}; {install_hint('logs')}")

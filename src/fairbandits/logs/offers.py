@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -13,17 +13,11 @@ from fairbandits.arms import ArmId, as_arms
 from fairbandits.categorical import Categorical
 from fairbandits.contexts import Catalogue, ContextEncoder, ItemCatalogue, Offer, TableEncoder
 from fairbandits.contexts.table_encoder import Features
+from fairbandits.logs.arm_files import ARM, MATCH, open_arms
 from fairbandits.logs.column_kinds import INTEGER, TEXT
 from fairbandits.logs.errors import Location, LogError
 from fairbandits.logs.features import FeatureReader, survey_features
-from fairbandits.logs.fragments import BATCH_ROWS, LogSource
-from fairbandits.logs.label_kinds import settle_label_kinds
-from fairbandits.logs.labels import LabelEncoder
 from fairbandits.logs.log import Log
-from fairbandits.logs.sources import open_source
-
-# The prefix of columns that say which users an arm matches.
-_MATCH = "match:"
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,7 +66,7 @@ class ArmTable:
 
     def context_encoder(self, users: TableEncoder) -> ContextEncoder:
         """Return the encoder of users and arms together."""
-        return ContextEncoder(users, self.encoder, {name: (name, f"{_MATCH}{name}") for name in self.matches})
+        return ContextEncoder(users, self.encoder, {name: (name, f"{MATCH}{name}") for name in self.matches})
 
     def catalogue(self, users: TableEncoder) -> ItemCatalogue:
         """Return the arms as a catalogue for users that an encoder encodes."""
@@ -92,45 +86,25 @@ def read_arms(source: Any, log: Log) -> ArmTable:
     log : Log
         The log.
     """
-    found = open_source(source)
-    if not found.fragments:
-        raise LogError(f"{found.name}: has no rows; a table of arms has one row per arm")
-    id_column = next((column for column in (log.roles.arm, "arm") if column in found.kinds), None)
-    if id_column is None:
-        raise LogError(f"{found.name}: there is no column {log.roles.arm!r} with the arm ids")
-    matched = {column: column.removeprefix(_MATCH) for column in found.kinds if column.startswith(_MATCH)}
-    for column, attribute in matched.items():
+    found = open_arms(source, (log.roles.arm, ARM))
+    for column, attribute in found.matches.items():
         if attribute not in log.roles.groups:
             groups = ", ".join(log.roles.groups) or "none"
             raise LogError(f"{found.name}: column {column!r} must match a group column of the log ({groups})")
-    compared = {id_column: log.roles.arm, **matched}
-    as_text = [column for column, other in compared.items() if log.kinds[other] == TEXT]
-    found = replace(found, kinds=settle_label_kinds(found.fragments, found.kinds, list(compared), as_text))
-    others = [column for column in found.kinds if column != id_column and column not in matched]
-    encoder = survey_features(found.fragments, others, found.kinds).encoder(has_constant=False)
-    values, features = _read_table(found, (id_column, *matched), encoder)
-    matches = {attribute: values[column] for column, attribute in matched.items()}
-    return ArmTable(_arm_ids(found.name, values[id_column]), features, encoder, matches)
-
-
-def _read_table(
-    source: LogSource, label_columns: Sequence[str], encoder: TableEncoder
-) -> tuple[dict[str, list[Any]], Features]:
-    """Read a whole table: the labels of some columns, and the features."""
-    reader = FeatureReader(encoder, source.kinds)
-    encoders = {column: LabelEncoder(column, is_text=source.kinds[column] != INTEGER) for column in label_columns}
-    kinds = reader.kinds | {column: TEXT if each.is_text else INTEGER for column, each in encoders.items()}
-    values: dict[str, list[Any]] = {column: [] for column in label_columns}
+    compared = {found.id_column: log.roles.arm, **found.matches}
+    found = found.with_labels([column for column, other in compared.items() if log.kinds[other] == TEXT])
+    source_kinds = found.source.kinds
+    encoder = survey_features(found.source.fragments, found.features, source_kinds).encoder(has_constant=False)
+    reader = FeatureReader(encoder, source_kinds)
+    values: dict[str, list[Any]] = {column: [] for column in compared}
     rows: list[Any] = []
-    for fragment in source.fragments:
-        for location, batch in fragment.batches(kinds, BATCH_ROWS):
-            columns = dict(zip(batch.schema.names, batch.columns, strict=True))
-            for column, label_encoder in encoders.items():
-                coded = label_encoder.encode(columns[column], location)
-                labels = [*coded.labels, None]  # the last entry is for missing labels, whose code is -1
-                values[column] += [labels[code] for code in coded.codes.tolist()]
-            rows.append(sparse.csr_array(reader.read(columns, location, len(batch))))
-    return values, sparse.csr_array(sparse.vstack(rows))
+    for location, columns, labels, n_rows in found.batches(reader.kinds):
+        for column, each in labels.items():
+            values[column] += each
+        rows.append(sparse.csr_array(reader.read(columns, location, n_rows)))
+    matches = {attribute: values[column] for column, attribute in found.matches.items()}
+    ids = _arm_ids(found.name, values[found.id_column])
+    return ArmTable(ids, sparse.csr_array(sparse.vstack(rows)), encoder, matches)
 
 
 class OfferBuilder:

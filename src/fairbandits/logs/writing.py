@@ -60,21 +60,28 @@ def write_log(
     """
     require_arrow()
     target = Path(path)
-    file = data_file(target)
-    if file is None or file.format not in (CSV, PARQUET) or file.compression is not None:
-        raise LogError(f"{path}: a log must be a .csv or .parquet file, got {target.suffix!r}")
-    if not target.parent.is_dir():
-        raise LogError(f"{path}: the folder does not exist; create it first")
+    file_format = check_log_path(path)
     if isinstance(log, Trace):
         roles, log = _roles_of(log), log.to_log()
     blocks = iter([log] if isinstance(log, Mapping) else log)
     first = _as_table(next(blocks), roles)
     n_rows = 0
-    with atomic_file(target) as temporary, _writer(file.format, temporary, first.schema) as write:
+    with atomic_file(target) as temporary, _writer(file_format, temporary, first.schema) as write:
         for table in chain([first], (_as_table(columns, roles) for columns in blocks)):
             write(table)
             n_rows += len(table)
     return n_rows
+
+
+def check_log_path(path: str | os.PathLike[str]) -> str:
+    """Return the format of a log that is to be written; raise LogError if a path does not name one."""
+    target = Path(path)
+    file = data_file(target)
+    if file is None or file.format not in (CSV, PARQUET) or file.compression is not None:
+        raise LogError(f"{path}: a log must be a .csv or .parquet file, got {target.suffix!r}")
+    if not target.parent.is_dir():
+        raise LogError(f"{path}: the folder does not exist; create it first")
+    return file.format
 
 
 @contextmanager

@@ -100,7 +100,8 @@ class PolicyState:
         state = cls(json.loads(text), arrays)
         if version == "3":
             state = _with_new_names(state)
-        if version in _OLDER and "params" in state.header:  # other states are stored in this format as well
+        # A service keeps other states than those of policies in this form.
+        if version in _OLDER and "params" in state.header:
             _check_scale(state, version, name)
             _drop_default_tolerance(state.header)
         return state

@@ -2,32 +2,44 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import tomllib
 from collections.abc import Mapping
 from functools import cached_property
 from importlib.resources import files
 from pathlib import Path
-from typing import Annotated, Any, NotRequired, Self
+from typing import Annotated, Any, Self
 
-from pydantic import Field, FiniteFloat, IPvAnyNetwork, TypeAdapter, ValidationError, model_validator
+from pydantic import (
+    Field,
+    FiniteFloat,
+    IPvAnyNetwork,
+    PrivateAttr,
+    TypeAdapter,
+    ValidationError,
+    model_validator,
+)
 
+from fairbandits.contexts import ItemCatalogue
+from fairbandits.logs.arm_files import MATCH, read_arm_rows
 from fairbandits.policies import Policy
+from fairbandits.recommender import Recommender
 from fairbandits.registry import make_policy
 from fairbandits.service.features import (
     CategoricalFeature,
     ConfigPart,
-    Feature,
+    ConfiguredFeature,
     Name,
     NumericFeature,
     check_unique,
-    column_names,
-    feature_values_type,
     strict_dict,
 )
+from fairbandits.service.inputs import ServiceInputs, configured_inputs, saved_inputs
+from fairbandits.service.start import SUFFIX, StartState
 
 _DAY = 86400.0
+# Settings that a saved recommender replaces.
+_IN_RECOMMENDER = ("policy", "features", "attributes", "arm_features", "matches", "catalogue", "arms")
 _Seconds = Annotated[float, Field(gt=0, le=3600)]
 _Rate = Annotated[float, Field(gt=0, le=1e9)]
 
@@ -154,10 +166,14 @@ class Config(ConfigPart):
         Attributes or categorical features in which a user can match an arm. Each is a column of the contexts,
         1 if the two values are equal.
     catalogue : path, optional
-        A CSV file of arms with a column `arm`, one for each arm feature, and `match_NAME` for each match.
+        A file of arms with a column `arm`, one for each arm feature, and `match:NAME` for each match, in any
+        format that a log can have (.csv, .jsonl, .parquet, ...).
     arms : tuple of dict
         Further arms: `arm`, `features`, `matches`. The configured arms fill an empty log; later, arms are added
         and retired through the API.
+    recommender : path, optional
+        A file that `fairbandits fit` or `Recommender.save` wrote, instead of a policy, features, attributes, arms
+        and a reward range: the service starts with what it has learned.
     reward, users, store, server, limits
         See `RewardConfig`, `UsersConfig`, `StoreConfig`, `ServerConfig` and `Limits`.
     """
@@ -166,54 +182,83 @@ class Config(ConfigPart):
     policy: str = "EvenLinUCB(tolerance=0.05)"
     tolerance: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 0.05
     min_group: Annotated[int, Field(ge=1)] = 20
-    features: dict[Name, Feature] = Field(default_factory=dict)
+    features: dict[Name, ConfiguredFeature] = Field(default_factory=dict)
     attributes: dict[Name, Annotated[tuple[Name, ...], Field(min_length=1)]] = Field(default_factory=dict)
-    arm_features: dict[Name, Feature] = Field(default_factory=dict)
+    arm_features: dict[Name, ConfiguredFeature] = Field(default_factory=dict)
     matches: tuple[Name, ...] = ()
     catalogue: Path | None = None
     arms: tuple[dict[str, Any], ...] = ()
+    recommender: Path | None = None
     reward: RewardConfig = RewardConfig()
     users: UsersConfig = UsersConfig()
     store: StoreConfig = StoreConfig()
     server: ServerConfig = ServerConfig()
     limits: Limits = Limits()
+    _start: StartState | None = PrivateAttr(default=None)
 
     @model_validator(mode="after")
     def _check(self) -> Self:
+        if self.recommender is not None:
+            self._check_recommender()
+            return self
         for attribute, groups in self.attributes.items():
             check_unique(f"attributes.{attribute}", groups)
         check_unique("matches", self.matches)
         for name in self.matches:
             if name not in self.attributes and not isinstance(self.features.get(name), CategoricalFeature):
                 raise ValueError(f"matches must name attributes or categorical features, got {name!r}")
+        for name in self.arm_features:
+            if name.startswith(MATCH):
+                raise ValueError(f"arm_features must not begin with {MATCH!r}, got {name!r}; use matches")
         if not self.columns:
             raise ValueError("contexts must have a column: configure a feature of users or of arms, or a match")
         check_unique("columns", self.columns)
-        arms: Any = tuple[self.arm_type, ...]  # type: ignore[name-defined]  # made at run time
+        arms: Any = tuple[self.inputs.arm_type, ...]  # type: ignore[name-defined]  # made at run time
         TypeAdapter(strict_dict("Arms", {"arms": arms})).validate_python({"arms": self.arms})
         check_unique("arms", [arm["arm"] for arm in self.arms])
         self.make_policy()
         return self
 
+    def _check_recommender(self) -> None:
+        reward = [f"reward.{name}" for name in ("low", "high") if name in self.reward.model_fields_set]
+        given = [name for name in (*_IN_RECOMMENDER, *reward) if name in (*self.model_fields_set, *reward)]
+        if given:
+            raise ValueError(f"{', '.join(given)} must be left out: the file of recommender has all of it")
+
+    @property
+    def start(self) -> StartState | None:
+        """The recommender that the service starts with; None if the configuration describes it."""
+        if self.recommender is not None and self._start is None:
+            raise ValueError(f"{self.recommender}: no such file; `fairbandits fit` writes one")
+        return self._start
+
+    def starting_from(self, start: StartState) -> Config:
+        """Return the configuration with the recommender that it names, and the range of its rewards."""
+        low, high = start.recommender().policy.reward_range
+        reward = self.reward.model_copy(update={"low": low, "high": high})
+        config = self.model_copy(update={"reward": reward})
+        config._start = start
+        return config
+
+    @cached_property
+    def inputs(self) -> ServiceInputs:
+        """What the service takes: features and groups of users, features and matches of arms."""
+        if self.start is not None:
+            return saved_inputs(self.start.recommender())
+        return configured_inputs(self.features, self.attributes, self.arm_features, self.matches)
+
     @property
     def columns(self) -> tuple[str, ...]:
         """The columns of a context: the features of the user, those of the arm, the matches."""
-        return (
-            *column_names(self.features),
-            *(f"arm-{column}" for column in column_names(self.arm_features)),
-            *(f"match-{name}" for name in self.matches),
-        )
+        return self.inputs.encoder.features
 
-    @cached_property
-    def arm_type(self) -> Any:
-        """The type of an arm: its id, its features, its matches."""
-        matches = strict_dict("ArmMatches", dict.fromkeys(self.matches, NotRequired[Name | None]))
-        fields = {
-            "arm": Name,
-            "features": feature_values_type("ArmFeatures", self.arm_features),
-            "matches": NotRequired[matches],
-        }
-        return strict_dict("Arm", fields)
+    def make_recommender(self) -> Recommender:
+        """Create the recommender as it is before the first entry of the log."""
+        if self.start is not None:
+            return self.start.recommender()
+        return Recommender.from_parts(
+            self.make_policy(), ItemCatalogue(self.inputs.encoder), tuple(self.attributes)
+        )
 
     def make_policy(self) -> Policy:
         """Create the policy, which has learned nothing yet."""
@@ -230,13 +275,17 @@ class Config(ConfigPart):
 
     def log_schema(self) -> str:
         """Return what the numbers in the log depend on: columns, feature ranges and the reward range, as JSON."""
+        reward = [self.reward.low, self.reward.high]
+        if self.start is not None:
+            saved = {"columns": self.columns, "recommender": self.start.sha256, "reward": reward}
+            return json.dumps(saved, sort_keys=True)
         scales = {
             f"{whose}.{name}": [feature.low, feature.high]
             for whose, features in (("user", self.features), ("arm", self.arm_features))
             for name, feature in features.items()
             if isinstance(feature, NumericFeature)
         }
-        spec = {"columns": self.columns, "scales": scales, "reward": [self.reward.low, self.reward.high]}
+        spec = {"columns": self.columns, "scales": scales, "reward": reward}
         return json.dumps(spec, sort_keys=True)
 
 
@@ -246,8 +295,13 @@ def example_config() -> str:
 
 
 def load_config(path: str | Path) -> Config:
-    """Read a configuration and its catalogue; paths in the file are relative to its folder."""
+    """Read a configuration and its catalogue; paths in the file are relative to its folder.
+
+    A saved recommender is a configuration, too: everything but the recommender is as by default.
+    """
     path = Path(path)
+    if path.suffix == SUFFIX:
+        return as_config({"recommender": path.name}, str(path), path.parent)
     try:
         plain = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
@@ -266,6 +320,12 @@ def as_config(plain: Mapping[str, Any], name: str = "config", folder: Path = Pat
         if config.catalogue is not None:
             arms = [*config.arms, *_read_catalogue(folder / config.catalogue, config)]
             config = Config.model_validate({**plain, "arms": arms, "catalogue": None})
+        if config.recommender is not None:
+            file = folder / config.recommender
+            config = config.model_copy(update={"recommender": file})
+            # Without the file, the copy in the store is used, if there is one.
+            if file.is_file():
+                config = config.starting_from(StartState.read(file))
     except ValidationError as error:
         raise ValueError(f"{name}: {'; '.join(_messages(error))}") from None
     if config.users.secret_file is None:
@@ -285,31 +345,5 @@ def _messages(error: ValidationError) -> list[str]:
 
 
 def _read_catalogue(path: Path, config: Config) -> list[dict[str, Any]]:
-    try:
-        # Excel puts a byte-order mark at the beginning of a file.
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            rows = list(csv.DictReader(file))
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise ValueError(f"{path}: the catalogue cannot be read ({error})") from None
-    expected = ["arm", *config.arm_features, *(f"match_{name}" for name in config.matches)]
-    if not rows or set(rows[0]) != set(expected):
-        got = ", ".join(map(str, rows[0])) if rows else "no rows"
-        raise ValueError(f"{path}: columns must be {', '.join(expected)}, got {got}")
-    for number, row in enumerate(rows, start=1):
-        if None in row or None in row.values():  # DictReader's sign of too many or too few cells
-            raise ValueError(f"{path}: row {number} must have one cell for each of the {len(expected)} columns")
-    return [
-        {
-            "arm": row["arm"],
-            "features": {name: _as_value(row[name], feature) for name, feature in config.arm_features.items()},
-            "matches": {name: row[f"match_{name}"] or None for name in config.matches},
-        }
-        for row in rows
-    ]
-
-
-def _as_value(text: str, feature: NumericFeature | CategoricalFeature) -> float | str:
-    try:
-        return text if isinstance(feature, CategoricalFeature) else float(text)
-    except ValueError:
-        return text  # refused when the arm is validated, with its place
+    kinds = {name: feature.encoder(name).kind for name, feature in config.arm_features.items()}
+    return read_arm_rows(path, kinds, config.matches)

@@ -85,9 +85,15 @@ class Engine:
 
     def _open(self) -> None:
         self.store.open(self.config.log_schema())
+        start = self.config.start
+        is_continued = start is not None and not self.store.save_start(start.content)
         if not self.store.last_seq():
             append(self.store, [self._first_arms()], 0)
         self.follower.start(self.store)
+        if is_continued:
+            # Only the first worker of a new log goes on with the random numbers of a saved recommender: no two
+            # may draw the same.
+            self.recommender.policy.set_params(random_state=None)
         self.recommender.catalogue.check()
         warm_up(self.config)
 

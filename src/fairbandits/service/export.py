@@ -1,21 +1,29 @@
-"""Export of a service's log to a file that `fairbandits audit`, `evaluate` and `fit` read."""
+"""Export of a service: its log as a file that `audit`, `evaluate` and `fit` read, or its recommender."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
-from sqlalchemy import Connection, func, select
+from numpy.typing import NDArray
+from sqlalchemy import ColumnElement, Connection, func, select
 
 from fairbandits.categorical import Categorical
+from fairbandits.contexts import CategoryEncoder, DateEncoder
+from fairbandits.contexts.column_encoders import category_text
 from fairbandits.logs import Roles, write_log
+from fairbandits.logs.writing import check_log_path
+from fairbandits.recommender import Recommender
 from fairbandits.service.config import Config
-from fairbandits.service.features import CategoricalFeature, NumericFeature
+from fairbandits.service.features import Feature, SavedFeature
+from fairbandits.service.inputs import ServiceInputs
 from fairbandits.service.log.events import Decided, read_event, reward_key, rewards_by_arm
+from fairbandits.service.log.follower import Follower
 from fairbandits.service.log.store import find, last_seq, open_store
 from fairbandits.service.log.tables import events
+from fairbandits.service.state.recommender import ServedRecommender
 
 _ROWS = 5000
 # Prefixes of the columns of user features, and of attributes whose name another column has.
@@ -39,12 +47,28 @@ def export(config: Config, path: str | os.PathLike[str]) -> int:
     int
         The number of rows.
     """
-    with open_store(config) as store, store.connection() as connection:
+    check_log_path(path)
+    with open_store(config, must_exist=True) as store, store.connection() as connection:
         # A running service goes on writing; later entries are left out.
         last = last_seq(connection)
+        if not _count_decisions(connection, last):
+            raise ValueError("the log has no decisions yet, so there is nothing to export")
         probability = _PROPENSITY if _has_propensities(connection, last) else _SLATE_PROBABILITY
         chunks = (_columns(config, rows, probability) for rows in _chunks(connection, last))
         return write_log(path, chunks, _roles(config, probability))
+
+
+def export_recommender(config: Config, path: str | os.PathLike[str]) -> Recommender:
+    """Write the recommender of a service, with all that it has learned, to a file for `Recommender.load`."""
+    follower = Follower(lambda: {"recommender": ServedRecommender(config)}, config.store.snapshot_every)
+    with open_store(config, must_exist=True) as store:
+        if config.start is None and not store.last_seq():
+            raise ValueError("the log is empty, so there is nothing to export")
+        follower.start(store)
+    served = cast(ServedRecommender, follower.folds["recommender"])
+    served.catalogue.encode()
+    served.recommender.save(path)
+    return served.recommender
 
 
 def _roles(config: Config, probability: str) -> Roles:
@@ -62,20 +86,29 @@ def _roles(config: Config, probability: str) -> Roles:
 
 
 def _user_columns(config: Config) -> tuple[str, ...]:
-    return tuple(f"{_USER}{name}" for name in config.features)
+    """Return the name of the column of each feature."""
+    if config.start is None:
+        return tuple(f"{_USER}{name}" for name in config.features)
+    # The names by which a saved recommender knows them, so that it can be evaluated and fitted again.
+    taken = {*_FIXED, *config.inputs.attributes}
+    return tuple(f"{_USER}{name}" if name in taken else name for name in config.inputs.features)
 
 
 def _group_columns(config: Config) -> dict[str, str]:
     """Return the name of the column of each attribute."""
     taken = {*_FIXED, *_user_columns(config)}
-    return {name: f"{_GROUP}{name}" if name in taken else name for name in config.attributes}
+    return {name: f"{_GROUP}{name}" if name in taken else name for name in config.inputs.attributes}
 
 
 def _has_propensities(connection: Connection, last: int) -> bool:
     """Return whether every decision is for a single arm and has a probability."""
     without = events.c.body.contains('"propensity":null') | events.c.body.contains('"slate":true')
-    query = select(func.count()).where(events.c.kind == Decided.KIND, events.c.seq <= last, without)
-    return not connection.execute(query).scalar()
+    return not _count_decisions(connection, last, without)
+
+
+def _count_decisions(connection: Connection, last: int, *which: ColumnElement[bool]) -> int:
+    query = select(func.count()).where(events.c.kind == Decided.KIND, events.c.seq <= last, *which)
+    return connection.execute(query).scalar() or 0
 
 
 def _chunks(connection: Connection, last: int) -> Iterator[list[Row]]:
@@ -84,13 +117,11 @@ def _chunks(connection: Connection, last: int) -> Iterator[list[Row]]:
         query = select(events.c.seq, events.c.body).where(events.c.kind == Decided.KIND)
         query = query.where(events.c.seq > seq, events.c.seq <= last).order_by(events.c.seq).limit(_ROWS)
         found = connection.execute(query).all()
-        if not found and seq:
+        if not found:
             return
         decisions = [read_event(Decided.KIND, body) for _, body in found]
         rewards = find(connection, [reward_key(decided.id) for decided in decisions])
         yield [row for decided in decisions for row in _rows(decided, rewards)]
-        if not found:
-            return
         seq = found[-1].seq
 
 
@@ -114,22 +145,41 @@ def _columns(config: Config, rows: list[Row], probability: str) -> dict[str, Any
         probability: np.array([decided.propensity for decided in decisions], float),
     }
     for name, column in _group_columns(config).items():
-        columns[column] = _categorical(
-            [decided.groups.get(name) for decided in decisions], config.attributes[name]
-        )
-    for (name, feature), column in zip(config.features.items(), _user_columns(config), strict=True):
-        values = [_value(decided, name, feature) for decided in decisions]
-        columns[column] = (
-            _categorical(values, feature.values)
-            if isinstance(feature, CategoricalFeature)
-            else np.array(values, float)
-        )
+        groups = [decided.groups.get(name) for decided in decisions]
+        columns[column] = _group_column(groups, name, config.inputs)
+    for (name, feature), column in zip(config.inputs.features.items(), _user_columns(config), strict=True):
+        columns[column] = _feature_column([decided.features.get(name) for decided in decisions], name, feature)
     return columns
 
 
-def _value(decided: Decided, name: str, feature: NumericFeature | CategoricalFeature) -> Any:
-    value = decided.features.get(name)
-    return feature.default if value is None else value
+def _group_column(groups: list[Any], name: str, inputs: ServiceInputs) -> Any:
+    """Return the groups of an attribute: a column of a file holds either integers or text."""
+    if name in inputs.integer_attributes:
+        known = sorted({group for group in groups if group is not None}) or [0]
+        return Categorical(
+            np.array([-1 if each is None else known.index(each) for each in groups], np.int32), known
+        )
+    texts = [None if group is None else str(group) for group in groups]
+    return _categorical(texts, inputs.attributes[name] or ())
+
+
+def _feature_column(values: list[Any], name: str, feature: Feature) -> Any:
+    encoder = feature.encoder(name)
+    # Defaults of the configuration are values; what a saved recommender fills in is none.
+    default = None if isinstance(feature, SavedFeature) else feature.default
+    filled = [default if value is None else value for value in values]
+    if isinstance(encoder, CategoryEncoder):
+        texts = [None if value is None else category_text(value) for value in filled]
+        return _categorical(texts, encoder.categories)
+    numbers = np.array([np.nan if value is None else encoder.parse(value) for value in filled])
+    return _as_times(numbers) if isinstance(encoder, DateEncoder) else numbers
+
+
+def _as_times(seconds: NDArray[np.float64]) -> NDArray[np.datetime64]:
+    times = np.full(len(seconds), "NaT", "datetime64[us]")
+    known = ~np.isnan(seconds)
+    times[known] = (seconds[known] * 1e6).astype(np.int64).astype("datetime64[us]")
+    return times
 
 
 def _categorical(values: list[Any], labels: tuple[str, ...] = ()) -> Categorical:

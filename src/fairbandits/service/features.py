@@ -1,9 +1,11 @@
-"""Features of users and of arms, as the configuration declares them."""
+"""Features of users and of arms, as the configuration declares them or a saved recommender encodes them."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Annotated, Any, Literal, NotRequired, Self
 
 from pydantic import (
@@ -13,13 +15,20 @@ from pydantic import (
     Discriminator,
     Field,
     FiniteFloat,
+    Strict,
     Tag,
     model_validator,
     with_config,
 )
 from typing_extensions import TypedDict
 
+from fairbandits.contexts import CategoryEncoder, DateEncoder, NumberEncoder
+from fairbandits.contexts.column_encoders import ColumnEncoder
+
 _LARGEST = 1e50
+_MAX_TEXT = 200
+# Categories that a description lists.
+_MAX_LISTED = 20
 
 
 def _check_printable(text: str) -> str:
@@ -29,7 +38,14 @@ def _check_printable(text: str) -> str:
 
 
 #: The name of an arm, attribute, group or feature: short, and safe to print anywhere.
-Name = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(_check_printable)]
+Name = Annotated[str, Field(min_length=1, max_length=_MAX_TEXT), AfterValidator(_check_printable)]
+#: A label of any kind: text, a whole number or a truth value.
+Label = (
+    Annotated[str, Field(min_length=1, max_length=_MAX_TEXT), Strict()]
+    | Annotated[int, Strict()]
+    | Annotated[bool, Strict()]
+)
+_Number = Annotated[float, Field(allow_inf_nan=False), Strict()]
 
 
 class ConfigPart(BaseModel):
@@ -63,6 +79,25 @@ class NumericFeature(ConfigPart):
             raise ValueError(f"default must be from {self.low:g} to {self.high:g}, got {self.default:g}")
         return self
 
+    def encoder(self, name: str) -> ColumnEncoder:
+        """Return the encoder of the feature."""
+        return NumberEncoder(name, self.low, self.high, self.default)
+
+    @property
+    def is_required(self) -> bool:
+        """Whether a value must be given."""
+        return self.default is None
+
+    @property
+    def value_type(self) -> Any:
+        """The type of values that are accepted."""
+        return Annotated[float, Field(ge=self.low, le=self.high, strict=True, allow_inf_nan=False)]
+
+    @property
+    def example(self) -> float:
+        """A valid value."""
+        return self.low
+
 
 class CategoricalFeature(ConfigPart):
     """A categorical feature, one-hot encoded.
@@ -85,17 +120,99 @@ class CategoricalFeature(ConfigPart):
             raise ValueError(f"default must be one of the values, got {self.default!r}")
         return self
 
+    def encoder(self, name: str) -> ColumnEncoder:
+        """Return the encoder of the feature."""
+        return CategoryEncoder(name, self.values, self.default)
+
+    @property
+    def is_required(self) -> bool:
+        """Whether a value must be given."""
+        return self.default is None
+
+    @property
+    def value_type(self) -> Any:
+        """The type of values that are accepted."""
+        return Literal[self.values]
+
+    @property
+    def example(self) -> str:
+        """A valid value."""
+        return self.values[0]
+
+
+@dataclass(frozen=True)
+class SavedFeature:
+    """A feature of a saved recommender, which takes what its encoder takes.
+
+    Attributes
+    ----------
+    column : NumberEncoder, DateEncoder or CategoryEncoder
+        The encoder.
+    """
+
+    column: ColumnEncoder
+
+    def encoder(self, name: str) -> ColumnEncoder:
+        """Return the encoder of the feature."""
+        return self.column
+
+    @property
+    def default(self) -> Any:
+        """What stands for a missing value; None if nothing does."""
+        return self.column.fill
+
+    @property
+    def is_required(self) -> bool:
+        """Whether a value must be given."""
+        return isinstance(self.column, NumberEncoder) and self.column.fill is None
+
+    @property
+    def value_type(self) -> Any:
+        """The type of values that are accepted."""
+        column = self.column
+        if isinstance(column, CategoryEncoder):
+            listed = ", ".join(column.categories[:_MAX_LISTED])
+            more = ", ..." if len(column.categories) > _MAX_LISTED else ""
+            known = f"Known: {listed}{more}." if listed else "Compared with the arms."
+            return Annotated[Label | _Number, Field(description=f"A category. {known} Others are accepted too.")]
+        if isinstance(column, DateEncoder):
+            text = "A date or time such as 2024-05-01, or seconds since 1970."
+            date = Annotated[str, Field(max_length=_MAX_TEXT), Strict()]
+            return Annotated[date | _Number, Field(description=text), AfterValidator(_checked_by(column))]
+        text = "A number or truth value."
+        if column.low is not None and column.high is not None:
+            text += f" Numbers below {column.low:g} or above {column.high:g} count as these."
+        return Annotated[_Number | Annotated[bool, Strict()], Field(description=text)]
+
+    @property
+    def example(self) -> Any:
+        """A valid value."""
+        column = self.column
+        if isinstance(column, CategoryEncoder):
+            return column.categories[0] if column.categories else "any"
+        low = 0.0 if column.low is None else column.low
+        return datetime.fromtimestamp(low, UTC).date().isoformat() if isinstance(column, DateEncoder) else low
+
+
+def _checked_by(column: DateEncoder) -> Any:
+    def check(value: Any) -> Any:
+        column.parse(value)
+        return value
+
+    return check
+
 
 def _kind(feature: Any) -> str:
     has_values = "values" in feature if isinstance(feature, Mapping) else isinstance(feature, CategoricalFeature)
     return "categorical" if has_values else "numeric"
 
 
-Feature = Annotated[
+ConfiguredFeature = Annotated[
     Annotated[NumericFeature, Tag("numeric")] | Annotated[CategoricalFeature, Tag("categorical")],
     Discriminator(_kind),
 ]
-Features = Mapping[str, NumericFeature | CategoricalFeature]
+Feature = NumericFeature | CategoricalFeature | SavedFeature
+Features = Mapping[str, Feature]
 
 
 def check_unique(what: str, names: Iterable[str]) -> None:
@@ -105,37 +222,17 @@ def check_unique(what: str, names: Iterable[str]) -> None:
         raise ValueError(f"{what} must be unique, got more than once: {', '.join(duplicates[:5])}")
 
 
-def column_names(features: Features) -> tuple[str, ...]:
-    """Return the names of the columns that features are encoded as.
-
-    Examples
-    --------
-    >>> column_names({"age": NumericFeature(low=17, high=90), "sex": CategoricalFeature(values=("f", "m"))})
-    ('age', 'sex=f', 'sex=m')
-    """
-    return tuple(
-        column
-        for name, feature in features.items()
-        for column in (
-            [f"{name}={v}" for v in feature.values] if isinstance(feature, CategoricalFeature) else [name]
-        )
-    )
-
-
 def feature_values_type(name: str, features: Features) -> Any:
     """Return the type of a field that holds a value for every feature; pydantic validates and documents with it.
 
-    The field is optional if every feature has a default.
+    The field is optional if every feature is.
     """
     fields: dict[str, Any] = {}
     for key, feature in features.items():
-        if isinstance(feature, CategoricalFeature):
-            kind: Any = Literal[feature.values]
-        else:
-            kind = Annotated[float, Field(ge=feature.low, le=feature.high, strict=True, allow_inf_nan=False)]
-        fields[key] = kind if feature.default is None else NotRequired[kind | None]
+        kind = feature.value_type
+        fields[key] = kind if feature.is_required else NotRequired[kind | None]
     values = strict_dict(name, fields)
-    return values if any(feature.default is None for feature in features.values()) else NotRequired[values]
+    return values if any(feature.is_required for feature in features.values()) else NotRequired[values]
 
 
 def strict_dict(name: str, fields: Mapping[str, Any]) -> Any:
@@ -151,7 +248,4 @@ def example_values(features: Features) -> dict[str, Any]:
     >>> example_values({"age": NumericFeature(low=17, high=90), "sex": CategoricalFeature(values=("f", "m"))})
     {'age': 17.0, 'sex': 'f'}
     """
-    return {
-        name: feature.values[0] if isinstance(feature, CategoricalFeature) else feature.low
-        for name, feature in features.items()
-    }
+    return {name: feature.example for name, feature in features.items()}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import socket
 import time
@@ -12,6 +13,7 @@ from typing import Any
 import uvicorn
 from fastapi import FastAPI
 
+from fairbandits.policies import GreedyPicker
 from fairbandits.service.auth.key_store import read_keys
 from fairbandits.service.auth.user_secret import read_user_secret
 from fairbandits.service.config import Config
@@ -19,7 +21,10 @@ from fairbandits.service.demo import prepare_config_or_demo
 from fairbandits.service.http.app import CONFIG_VARIABLE, DEMO_VARIABLE, create_app
 from fairbandits.service.http.loopback import is_loopback
 from fairbandits.service.http.protocol import LimitedProtocol
+from fairbandits.service.log.errors import NoLogError
 from fairbandits.service.log.store import open_store
+
+_log = logging.getLogger(__name__)
 
 _BACKLOG = 2048
 
@@ -46,6 +51,7 @@ def serve(
         )
     config = prepare_config_or_demo(path)
     _check_start(config, host or config.server.host)
+    _warn_of_certainty(config)
     listening = listen(config, host, port)
     if workers == 1:
         run(create_app(config, demo), config, listening)
@@ -87,12 +93,33 @@ def _check_start(config: Config, host: str) -> None:
     """Raise ValueError if the secret or the store cannot be used, or if the network could use it without a key."""
     if config.users.secret_file is not None:
         read_user_secret(config.users.secret_file)
-    with open_store(config) as store:
-        keys = read_keys(store)
-    if not is_loopback(host) and not any(key.parent is None and key.is_active(time.time()) for key in keys):
+    if is_loopback(host):
+        with open_store(config):
+            return
+    if not _has_key(config):
         raise ValueError(
             f"host must be a loopback address while there is no key, got {host}; create a key with "
             "`fairbandits keys create --scope decide,reward --name NAME` (and --config FILE, if there is one)"
+        )
+
+
+def _has_key(config: Config) -> bool:
+    """Return whether there is an active key; no store is created."""
+    try:
+        with open_store(config, must_exist=True) as store:
+            return any(key.parent is None and key.is_active(time.time()) for key in read_keys(store))
+    except NoLogError:
+        return False
+
+
+def _warn_of_certainty(config: Config) -> None:
+    """Log a warning if the log could not be used to evaluate other policies."""
+    policy = config.make_recommender().policy
+    if isinstance(policy.picker, GreedyPicker) and not policy.min_probability:
+        _log.warning(
+            "%s always picks the arm with the highest score, so its log says probability 1, and no other policy "
+            "can be evaluated on it; to change that, set min_probability, as in %s(min_probability=0.001)",
+            *[type(policy).__name__] * 2,
         )
 
 

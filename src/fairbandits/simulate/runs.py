@@ -17,6 +17,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, TypeVar
 
+from fairbandits.extras import install_hint
 from fairbandits.models.threads import one_thread
 from fairbandits.policies import Policy
 from fairbandits.progress import with_progress
@@ -213,7 +214,7 @@ def run_all(tasks: Sequence[Callable[[], Summary]], *, jobs: int, progress: bool
     try:
         from joblib import Parallel, delayed  # noqa: PLC0415 - an extra
     except ImportError:
-        raise ImportError(f"jobs={jobs} needs joblib: pip install 'fairbandits[cli]'") from None
+        raise ImportError(f"jobs={jobs} needs joblib; {install_hint('cli')}") from None
     parallel = Parallel(n_jobs=jobs, return_as="generator")
     found = parallel(delayed(_run_in_worker)(task, os.getpid()) for task in tasks)
     return list(with_progress(found, len(tasks), progress, "runs"))

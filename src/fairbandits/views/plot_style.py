@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from fairbandits.extras import install_hint
 from fairbandits.views.text import shorten_name
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ def require_matplotlib() -> None:
     try:
         import matplotlib as mpl  # noqa: F401, PLC0415 - an extra
     except ImportError:
-        raise ImportError("figures need matplotlib: pip install 'fairbandits[plot]'") from None
+        raise ImportError(f"figures need matplotlib; {install_hint('plot')}") from None
 
 
 @contextmanager

@@ -78,8 +78,18 @@ def test_keys_are_created_listed_and_revoked_by_command(folder, capsys):
 def test_commands_explain_errors(folder, capsys):
     assert main(["keys", "create", "--scope", "everything", "--name", "shop"]) == 2
     assert "scopes must be one or more of decide, reward, read, admin" in capsys.readouterr().err
+    for command in (["list"], ["revoke", "x"]):
+        assert main(["keys", *command]) == 2
+        assert "sqlite:///fairbandits.db holds no log; `fairbandits serve` creates one" in capsys.readouterr().err
+    assert main(["serve", "--host", "0.0.0.0"]) == 2  # noqa: S104 - it is refused
+    assert "host must be a loopback address" in capsys.readouterr().err
+    assert not list(folder.glob("*.db*")), "nothing is left behind"
+    with open_store(demo_config()):
+        pass
     assert main(["keys", "list"]) == 0
     assert "There are no keys" in capsys.readouterr().out
+    assert main(["keys"]) == 2
+    assert capsys.readouterr().err == "error: Missing command; try --help\n"
     assert main(["keys", "list", "--config", "none.toml"]) == 2
     assert "cannot be read" in capsys.readouterr().err
     assert main(["serve", "--host", "0.0.0.0"]) == 2  # noqa: S104 - it is refused

@@ -19,7 +19,7 @@ def open_page(browser):  # noqa: F811 - the fixture
         if message.type in _COMPLAINTS:
             complaints.append(f"{message.type}: {message.text}")
 
-    def open_page(server, width=1280, height=900, scheme="light", waits_for=_FOUND):
+    def open_page(server, width=1280, height=900, scheme="light", waits_for=_FOUND, path=""):
         context = browser.new_context(
             viewport={"width": width, "height": height}, color_scheme=scheme, reduced_motion="reduce"
         )
@@ -29,7 +29,7 @@ def open_page(browser):  # noqa: F811 - the fixture
         page.on("console", note)
         page.on("pageerror", lambda error: complaints.append(f"error: {error}"))
         page.on("request", lambda request: hosts.add(urlsplit(request.url).netloc))
-        page.goto(server.url)
+        page.goto(f"{server.url}{path}")
         page.wait_for_selector(waits_for)
         return page
 

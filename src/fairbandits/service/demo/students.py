@@ -9,6 +9,7 @@ import numpy as np
 
 from fairbandits.service.auth.user_secret import create_user_secret
 from fairbandits.service.config import Config, as_config, load_config
+from fairbandits.service.log.start import with_stored_start
 from fairbandits.worlds.datasets.stand_in import stand_in_students, stand_in_videos
 from fairbandits.worlds.datasets.tables import CATEGORIES, RANGES, Table
 from fairbandits.worlds.features import QUARTILES, education_level, quartile_bin, rate_bin, video_rating
@@ -51,7 +52,7 @@ def demo_config(**changed: Any) -> Config:
 
 def load_config_or_demo(path: str | Path | None) -> Config:
     """Read a configuration; without a path, return that of the demo."""
-    return load_config(path) if path else demo_config(users={"secret_file": _SECRET_FILE})
+    return with_stored_start(load_config(path)) if path else demo_config(users={"secret_file": _SECRET_FILE})
 
 
 def prepare_config_or_demo(path: str | Path | None) -> Config:

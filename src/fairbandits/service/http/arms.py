@@ -35,15 +35,7 @@ def routes(engine: Engine, schemas: Schemas) -> APIRouter:
         """List the arms in alphabetical order, `limit` of them, from the first one after `after`."""
         catalogue = engine.recommender.catalogue
         names = sorted(name for name in catalogue.arms if name > after)
-        page = [
-            {
-                "arm": name,
-                "version": catalogue.versions[name],
-                "features": catalogue.arms[name].features,
-                "matches": catalogue.arms[name].matches,
-            }
-            for name in names[:limit]
-        ]
+        page = [_listed(name, catalogue) for name in names[:limit]]
         following = names[limit - 1] if len(names) > limit else None
         return JsonResponse(to_json({"arms": page, "next": following}))
 
@@ -76,6 +68,12 @@ def routes(engine: Engine, schemas: Schemas) -> APIRouter:
         return await _change(engine, request, b"", partial(_retired, arm=arm))
 
     return router
+
+
+def _listed(name: str, catalogue: ServedCatalogue) -> dict[str, Any]:
+    plain: dict[str, Any] = {"arm": name, "version": catalogue.versions[name]}
+    arm = catalogue.arms[name]
+    return plain if arm.features is None else plain | {"features": arm.features, "matches": arm.matches}
 
 
 async def _change(

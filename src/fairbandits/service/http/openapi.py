@@ -141,10 +141,12 @@ def _problem(status: int) -> dict[str, Any]:
 def _add_examples(spec: dict[str, Any], examples: Mapping[str, Any]) -> None:
     for operations in spec["paths"].values():
         for operation in operations.values():
-            content = operation.get("requestBody", {}).get("content", {}).get("application/json")
-            if content is not None:
-                schema = content["schema"].get("oneOf", [content["schema"]])[0]
-                content["example"] = examples[schema["$ref"].rsplit("/", 1)[1]]
+            for part in (operation.get("requestBody", {}), operation["responses"].get("200", {})):
+                content = part.get("content", {}).get("application/json", {})
+                schema = content.get("schema", {})
+                name = schema.get("oneOf", [schema])[0].get("$ref", "").rsplit("/", 1)[-1]
+                if name in examples:
+                    content["example"] = examples[name]
 
 
 def _ref(name: str) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""`/` and `/static/`: the page and its files."""
+"""`/`, `/docs` and `/static/`: the pages and their files."""
 
 from __future__ import annotations
 
@@ -22,10 +22,12 @@ def routes() -> APIRouter:
     @router.get("/")
     @access("read", page=True)
     async def page(request: Request) -> Response:
-        html = load_asset("index.html").body
-        # There is something to log out of only if the visitor has a key.
-        has_key = "client" in request.scope.get("state", {})
-        return Response(html.replace(_SESSION, _LOG_OUT if has_key else b""), media_type="text/html")
+        return _send_page(request, "index.html")
+
+    @router.get("/docs")
+    @access("read", page=True)
+    async def docs(request: Request) -> Response:
+        return _send_page(request, "docs.html")
 
     @router.get("/static/{name}")
     @access(None, page=True)
@@ -33,6 +35,13 @@ def routes() -> APIRouter:
         return await _send_asset(request, name)
 
     return router
+
+
+def _send_page(request: Request, name: str) -> Response:
+    html = load_asset(name).body
+    # There is something to log out of only if the visitor has a key.
+    has_key = "client" in request.scope.get("state", {})
+    return Response(html.replace(_SESSION, _LOG_OUT if has_key else b""), media_type="text/html")
 
 
 async def _send_asset(request: Request, name: str) -> Response:

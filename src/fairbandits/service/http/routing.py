@@ -120,7 +120,7 @@ class RouteTable:
             allowed = ", ".join(sorted(by_method))
             detail = f"the method must be {allowed}, got {method[:20]}"
             raise ProblemError(405, "Method not allowed", detail, headers={"Allow": allowed})
-        raise ProblemError(404, "Not found", "there is nothing at this path; /openapi.json describes the API")
+        raise ProblemError(404, "Not found", "there is nothing at this path; /docs describes the API")
 
 
 def _served_routes(router: APIRouter) -> Iterator[ServedRoute]:

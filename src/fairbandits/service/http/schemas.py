@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Annotated, Any, Literal, NoReturn, NotRequired
 
 from pydantic import AfterValidator, BeforeValidator, Field, TypeAdapter
 from pydantic.json_schema import SkipJsonSchema
 from typing_extensions import TypedDict
 
+from fairbandits.contexts.tables import column_label
 from fairbandits.service.config import Config
-from fairbandits.service.features import Name, example_values, feature_values_type, strict_dict
+from fairbandits.service.features import Label, Name, example_values, feature_values_type, strict_dict
+from fairbandits.service.inputs import ServiceInputs
 
-DecisionId = Annotated[str, Field(pattern="^[0-9a-f]{32}$", examples=["01924f7a3b1c5d0e8f6a7b9c2d4e6f80"])]
+_EXAMPLE_ID = "01924f7a3b1c5d0e8f6a7b9c2d4e6f80"
+DecisionId = Annotated[str, Field(pattern="^[0-9a-f]{32}$", examples=[_EXAMPLE_ID])]
 
 
 class ArmScore(TypedDict):
@@ -62,7 +66,7 @@ class RewardsResponse(TypedDict):
 
 
 class ArmResponse(TypedDict):
-    """An arm. A retired arm has no features and no matches."""
+    """An arm. Retired arms have no features and no matches, nor have those of a saved recommender at first."""
 
     arm: str
     version: int
@@ -127,8 +131,8 @@ class Schemas:
         self.decisions = _adapter(strict_dict("DecisionsRequest", {"decisions": _list_of(decision, most)}))
         self.reward = _adapter(reward)
         self.rewards = _adapter(_list_of(reward, most))
-        self.arm = _adapter(config.arm_type)
-        self.arms = _adapter(_list_of(config.arm_type, most))
+        self.arm = _adapter(config.inputs.arm_type)
+        self.arms = _adapter(_list_of(config.inputs.arm_type, most))
         self.change = _adapter(_change_type(config))
         self.examples = _examples(config, has_users=pseudonymise is not None)
 
@@ -143,30 +147,52 @@ def _list_of(kind: Any, most: int) -> Any:
 
 
 def _examples(config: Config, has_users: bool) -> dict[str, Any]:
-    """Return a valid request of each kind."""
-    groups = {name: values[0] for name, values in config.attributes.items()}
+    """Return a valid request of each kind, and responses."""
+    inputs = config.inputs
+    groups = {name: _example_group(name, inputs) for name in inputs.attributes}
     user = {"user": "user-17"} if has_users else {}
-    decision = {**user, "features": example_values(config.features), "groups": groups}
-    features = example_values(config.arm_features)
+    decision = {**user, "features": example_values(inputs.features), "groups": groups}
+    features = example_values(inputs.arm_features)
+    reward = {"decision": _EXAMPLE_ID, "reward": config.reward.high}
+    score = {"mean": 0.5, "width": 0.25, "exploration": 0.125, "fairness": 0.0, "total": 0.625}
+    decided = {"decision": _EXAMPLE_ID, "propensity": 1.0, "arm": "an-arm", "scores": score}
     return {
+        "DecisionResponse": decided,
+        "DecisionsResponse": {"decisions": [decided]},
+        "RewardResponse": reward,
         "DecisionRequest": decision,
         "DecisionsRequest": {"decisions": [decision, decision | {"k": 1}]},
-        "RewardRequest": {"decision": "01924f7a3b1c5d0e8f6a7b9c2d4e6f80", "reward": config.reward.high},
-        "Arm": {"arm": "a-new-arm", "features": features, "matches": dict.fromkeys(config.matches)},
+        "RewardRequest": reward,
+        "Arm": {"arm": "a-new-arm", "features": features, "matches": dict.fromkeys(inputs.matches)},
         "ArmChange": {"features": features},
     }
 
 
+def _example_group(attribute: str, inputs: ServiceInputs) -> Any:
+    groups = inputs.attributes[attribute]
+    return (1 if attribute in inputs.integer_attributes else "any") if groups is None else groups[0]
+
+
 def _decision_type(config: Config, pseudonymise: Callable[[str], str] | None) -> Any:
-    groups = {name: NotRequired[Literal[groups] | None] for name, groups in config.attributes.items()}
+    inputs = config.inputs
+    groups = {name: NotRequired[_group_type(name, inputs) | None] for name in inputs.attributes}
     fields = {
         "user": NotRequired[_user_type(pseudonymise)],
-        "features": feature_values_type("UserFeatures", config.features),
+        "features": feature_values_type("UserFeatures", inputs.features),
         "groups": NotRequired[strict_dict("UserGroups", groups)],
         "arms": NotRequired[_list_of(Name, config.limits.arms)],
         "k": NotRequired[Annotated[int, Field(ge=1, strict=True)]],
     }
     return strict_dict("DecisionRequest", fields)
+
+
+def _group_type(attribute: str, inputs: ServiceInputs) -> Any:
+    groups = inputs.attributes[attribute]
+    if groups is not None:
+        return Literal[groups]
+    if attribute in inputs.integer_attributes:
+        return Annotated[int, Field(strict=True)]
+    return Annotated[Label, AfterValidator(partial(column_label, column=attribute))]
 
 
 def _user_type(pseudonymise: Callable[[str], str] | None) -> Any:
@@ -184,5 +210,5 @@ def _refuse_user(_: Any) -> NoReturn:
 
 
 def _change_type(config: Config) -> Any:
-    fields = {name: kind for name, kind in config.arm_type.__annotations__.items() if name != "arm"}
+    fields = {name: kind for name, kind in config.inputs.arm_type.__annotations__.items() if name != "arm"}
     return strict_dict("ArmChange", fields)

@@ -17,3 +17,7 @@ class LogUnavailableError(RuntimeError):
 
 class LogBrokenError(RuntimeError):
     """The log cannot be applied to the state, so no request can be served until the cause is removed."""
+
+
+class NoLogError(ValueError):
+    """The store holds no log."""

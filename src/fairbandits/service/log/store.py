@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import logging
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -16,7 +17,7 @@ from sqlalchemy.pool import NullPool
 
 from fairbandits.service.config import Config
 from fairbandits.service.log import migrations
-from fairbandits.service.log.errors import StoreDownError
+from fairbandits.service.log.errors import NoLogError, StoreDownError
 from fairbandits.service.log.events import Decided, Entry, Rewarded, decision_key, read_event
 from fairbandits.service.log.tables import answers, events, facts, snapshots
 
@@ -30,12 +31,22 @@ _BATCH = 500
 _SNAPSHOTS_KEPT = 2
 # Seconds that a busy database may take to accept a connection or to grant the lock.
 _TIMEOUT = 10
+# The state before the first entry: the file that the service started with, if there was one.
+_START = "start"
+_SNAPSHOT_SEQS = select(snapshots.c.seq).where(snapshots.c.seq > 0).distinct().order_by(snapshots.c.seq.desc())
 _ENGINE: dict[str, Any] = {"isolation_level": "AUTOCOMMIT", "poolclass": NullPool, "hide_parameters": True}
 
 
 @contextmanager
-def open_store(config: Config) -> Iterator[Store]:
+def open_store(config: Config, *, must_exist: bool = False) -> Iterator[Store]:
     """Open the store of a service, whether or not the service is running.
+
+    Parameters
+    ----------
+    config : Config
+        The configuration.
+    must_exist : bool
+        Whether to refuse a store without a log, instead of creating the log.
 
     Raises
     ------
@@ -44,6 +55,11 @@ def open_store(config: Config) -> Iterator[Store]:
     """
     store = Store(config.store.url)
     try:
+        if must_exist and not store.exists():
+            raise NoLogError(
+                f"{store.engine.url!r} holds no log; `fairbandits serve` creates one; or name the configuration "
+                "of a service that has one"
+            )
         store.open(config.log_schema())
         yield store
     except StoreDownError as error:
@@ -67,18 +83,30 @@ class Store:
         self.placeholder = "?" if self.is_sqlite else "%s"
         self._connection: Connection | None = None
 
+    def exists(self) -> bool:
+        """Return whether the store holds a log; nothing is created."""
+        if self.is_sqlite and not Path(self.engine.url.database or "").is_file():
+            return False
+        with self.connection() as connection:
+            return migrations.are_there(connection)
+
     def open(self, schema: str) -> None:
         """Create or migrate the tables; raise ValueError if the log has another schema (`Config.log_schema`)."""
+        if self.is_sqlite:
+            Path(self.engine.url.database or "").parent.mkdir(parents=True, exist_ok=True)
         with self.transaction() as connection:
             migrations.upgrade(connection)
             stored = connection.execute(select(facts.c.value).where(facts.c.name == _SCHEMA)).scalar()
             if stored is None:
                 connection.execute(insert(facts).values(name=_SCHEMA, value=schema))
             elif stored != schema:
-                raise ValueError(
-                    f"{self.engine.url!r} holds a log with other features, columns or another reward range; "
-                    "configure another store"
+                other = "recommender" in json.loads(stored) and "recommender" in json.loads(schema)
+                what = (
+                    "that started from another recommender"
+                    if other
+                    else ("with other features, columns or another reward range")
                 )
+                raise ValueError(f"{self.engine.url!r} holds a log {what}; configure another store")
 
     @contextmanager
     def connection(self) -> Iterator[Connection]:
@@ -145,8 +173,7 @@ class Store:
             for part, body in parts.items()
         ]
         with self.transaction() as connection:
-            query = select(snapshots.c.seq).distinct().order_by(snapshots.c.seq.desc())
-            saved = [*connection.execute(query).scalars()]
+            saved = [*connection.execute(_SNAPSHOT_SEQS).scalars()]
             if seq in saved:
                 return  # by another worker, and bitwise identical
             connection.execute(insert(snapshots), rows)
@@ -161,13 +188,39 @@ class Store:
     def read_snapshots(self) -> Iterator[tuple[int, dict[str, bytes]]]:
         """Read the snapshots, newest first. Damaged ones are logged and skipped."""
         with self.connection() as connection:
-            seqs = connection.execute(select(snapshots.c.seq).distinct().order_by(snapshots.c.seq.desc()))
-            for seq in seqs.scalars().all():
+            for seq in connection.execute(_SNAPSHOT_SEQS).scalars().all():
                 rows = connection.execute(select(snapshots).where(snapshots.c.seq == seq)).all()
                 if all(hashlib.sha256(row.body).hexdigest() == row.sha256 for row in rows):
                     yield seq, {row.part: row.body for row in rows}
                 else:
                     _log.warning("the snapshot at entry %d is damaged; reading more of the log instead", seq)
+
+    # -- the start -------------------------------------------------------------------------------------
+
+    def save_start(self, content: bytes) -> bool:
+        """Save the recommender that the log starts with; return False if another worker has."""
+        row = {
+            "seq": 0,
+            "part": _START,
+            "time": time.time(),
+            "sha256": hashlib.sha256(content).hexdigest(),
+            "body": content,
+        }
+        with self.transaction() as connection:
+            if connection.execute(select(snapshots.c.part).where(snapshots.c.seq == 0)).first() is not None:
+                return False
+            connection.execute(insert(snapshots), [row])
+            return True
+
+    def read_start(self) -> bytes | None:
+        """Return the recommender that the log starts with; None if it starts with nothing."""
+        with self.connection() as connection:
+            row = connection.execute(select(snapshots).where(snapshots.c.seq == 0)).first()
+        if row is None:
+            return None
+        if hashlib.sha256(row.body).hexdigest() != row.sha256:
+            raise ValueError(f"{self.engine.url!r}: the recommender that the log starts with is damaged")
+        return bytes(row.body)
 
     # -- replies ---------------------------------------------------------------------------------------
 
@@ -190,7 +243,6 @@ def make_engine(url: str) -> Engine:
     if name == "sqlite":
         if not parsed.database or parsed.database == ":memory:":
             raise ValueError(f"store.url must name a file, got {url}; a log in memory is lost with the process")
-        Path(parsed.database).parent.mkdir(parents=True, exist_ok=True)
         engine = create_engine(parsed, **_ENGINE, connect_args={"timeout": _TIMEOUT})
         event.listen(engine, "connect", _make_durable)
         return engine

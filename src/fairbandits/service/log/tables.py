@@ -29,7 +29,8 @@ answers = Table(
     Index("answers_time", "time"),
 )
 
-#: The state after entry `seq`, by part. The checksum of each part shows whether it is damaged.
+#: The state after entry `seq`, by part; after entry 0, the recommender that the log starts with, if there is one.
+#: The checksum of each part shows whether it is damaged.
 snapshots = Table(
     "snapshots",
     metadata,

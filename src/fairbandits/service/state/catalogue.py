@@ -6,24 +6,25 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from fairbandits.contexts import Catalogue, Offer
-from fairbandits.service.config import Config
-from fairbandits.service.features import CategoricalFeature, Features, NumericFeature, column_names
+from fairbandits.arms import ArmId
+from fairbandits.contexts import ItemCatalogue, Offer
+from fairbandits.recommender import Recommender
+from fairbandits.service.inputs import ServiceInputs
 from fairbandits.service.log.events import ArmRetired, ArmSet
 
 #: The features and the known groups of a user.
-User = tuple[Mapping[str, Any], Mapping[str, str]]
+User = tuple[Mapping[str, Any], Mapping[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
 class ServedArm:
-    """An arm of the catalogue: its features, and the user values that it matches."""
+    """An arm of the catalogue: its features, and the user values that it matches.
 
-    features: Mapping[str, Any]
-    matches: Mapping[str, str | None]
+    Arms of a saved recommender have neither: its file holds them as they are encoded.
+    """
+
+    features: Mapping[str, Any] | None
+    matches: Mapping[str, str | None] | None
 
 
 class ServedCatalogue:
@@ -31,8 +32,10 @@ class ServedCatalogue:
 
     Parameters
     ----------
-    config : Config
-        The configuration, which declares the features of users and arms.
+    inputs : ServiceInputs
+        What the service takes.
+    recommender : Recommender
+        The recommender, as it is before the first entry of the log. Its items follow those of this catalogue.
 
     Attributes
     ----------
@@ -44,37 +47,45 @@ class ServedCatalogue:
         The log entry that retired an arm of this id last.
     """
 
-    def __init__(self, config: Config) -> None:
-        self._arm_encoder = FeatureEncoder(config.arm_features)
-        self._user_encoder = FeatureEncoder(config.features)
-        self._required = [name for name, feature in config.arm_features.items() if feature.default is None]
-        self._matches = config.matches
-        # A user matches an arm by a group, or by a feature.
-        self._group_matches = [name for name in config.matches if name in config.attributes]
-        self._feature_matches = [name for name in config.matches if name not in config.attributes]
-        self.arms: dict[str, ServedArm] = {}
-        self.versions: dict[str, int] = {}
+    def __init__(self, inputs: ServiceInputs, recommender: Recommender) -> None:
+        self._inputs = inputs
+        self._recommender = recommender
+        self._required = [name for name, feature in inputs.arm_features.items() if feature.is_required]
+        # Rows without values; encoders fill them in.
+        self._no_user = dict.fromkeys(inputs.encoder.users.columns)
+        self._no_arm = dict.fromkeys(inputs.encoder.items.columns)
+        self._no_groups = dict.fromkeys(inputs.attributes)
+        self._ids: dict[str, ArmId] = {str(item): item for item in recommender.items}
+        self.arms = {name: ServedArm(None, None) for name in self._ids}
+        self.versions = dict.fromkeys(self._ids, 1)
         self.retired: dict[str, int] = {}
-        self._encoded: Catalogue | None = None
+        # Arms that are not encoded yet.
+        self._waiting: dict[str, None] = {}
+
+    def id_of(self, arm: str) -> ArmId:
+        """Return the id that the recommender has for an arm: that of a saved one may be a number."""
+        return self._ids.get(arm, arm)
 
     def set(self, event: ArmSet) -> None:
         """Add or change an arm."""
         self.arms[event.arm] = ServedArm(event.features, event.matches)
         self.versions[event.arm] = event.version
-        self._encoded = None
+        self._waiting[event.arm] = None
 
     def retire(self, event: ArmRetired, seq: int) -> None:
         """Remove an arm."""
         del self.arms[event.arm]
         self.versions[event.arm] = event.version
         self.retired[event.arm] = seq
-        self._encoded = None
+        self._waiting.pop(event.arm, None)
+        if (item := self.id_of(event.arm)) in self._recommender.catalogue:
+            self._recommender.catalogue.retire(item)
 
     def check(self) -> None:
         """Raise ValueError if an arm lacks a feature whose default was removed from the configuration."""
         for name, arm in self.arms.items():
             for feature in self._required:
-                if arm.features.get(feature) is None:
+                if arm.features is not None and arm.features.get(feature) is None:
                     raise ValueError(
                         f"arm_features.{feature} must have a default, because arm {name!r} of the log has no "
                         "value for it"
@@ -82,71 +93,36 @@ class ServedCatalogue:
 
     def offer(self, users: Sequence[User], arms: Sequence[str] | None = None) -> Offer:
         """Return the contexts of arms for users; all arms by default."""
-        matching: dict[str, list[Any]] = {
-            name: [groups.get(name) for _, groups in users] for name in self._group_matches
-        }
-        matching |= {name: [features.get(name) for features, _ in users] for name in self._feature_matches}
-        encoded = np.array([self._user_encoder.encode(features) for features, _ in users])
-        return self._encode().offer_many(encoded, matching, arms)
+        self.encode()
+        rows = [{**self._no_user, **features} for features, _ in users]
+        groups = [{**self._no_groups, **known} for _, known in users]
+        eligible = None if arms is None else [self.id_of(arm) for arm in arms]
+        return self._recommender.offer(rows, groups, eligible)
 
-    def _encode(self) -> Catalogue:
-        # Lazily, because many arms may change between two users.
-        if self._encoded is None:
-            features = np.array([self._arm_encoder.encode(arm.features) for arm in self.arms.values()])
-            matches = {name: [arm.matches.get(name) for arm in self.arms.values()] for name in self._matches}
-            self._encoded = Catalogue(features, len(self._user_encoder.columns), list(self.arms), matches)
-        return self._encoded
+    def encode(self) -> None:
+        """Give the recommender the arms that have changed: not at once, as many may change between two users."""
+        for name in self._waiting:
+            self._recommender.catalogue.set(self.id_of(name), self._row(self.arms[name]))
+        self._waiting = {}
+
+    def _row(self, arm: ServedArm) -> dict[str, Any]:
+        matches = arm.matches or {}
+        values = {column: matches.get(way) for way, column in self._inputs.matches.items()}
+        return {**self._no_arm, **(arm.features or {}), **values}
 
     def to_dict(self) -> dict[str, Any]:
         """Return the catalogue as plain values."""
-        arms = [[name, dict(arm.features), dict(arm.matches)] for name, arm in self.arms.items()]
+        arms = [[name, arm.features, arm.matches] for name, arm in self.arms.items()]
         return {"arms": arms, "versions": self.versions, "retired": self.retired}
 
     def restore(self, plain: Mapping[str, Any]) -> None:
-        """Replace the catalogue by one that `to_dict` returned."""
-        self.arms = {name: ServedArm(features, matches) for name, features, matches in plain["arms"]}
+        """Replace the catalogue, as it is before the first entry, by one that `to_dict` returned."""
+        start, items = self._recommender.catalogue, ItemCatalogue(self._inputs.encoder)
+        arms = {name: ServedArm(features, matches) for name, features, matches in plain["arms"]}
+        for name, arm in arms.items():
+            if arm.features is None:
+                items.copy_item(self.id_of(name), start)
+            else:
+                items.set(self.id_of(name), self._row(arm))
+        self.arms, self._recommender.catalogue = arms, items
         self.versions, self.retired = dict(plain["versions"]), dict(plain["retired"])
-        self._encoded = None
-
-
-class FeatureEncoder:
-    """Encodes features as a vector.
-
-    Parameters
-    ----------
-    features : mapping of str to NumericFeature or CategoricalFeature
-        The features, in the order of their columns.
-
-    Examples
-    --------
-    >>> features = {"age": NumericFeature(low=20, high=70), "sex": CategoricalFeature(values=("f", "m"))}
-    >>> encoder = FeatureEncoder(features)
-    >>> encoder.encode({"age": 45, "sex": "m"})
-    array([0.5, 0. , 1. ])
-    """
-
-    def __init__(self, features: Features) -> None:
-        self.columns = column_names(features)
-        column = {name: at for at, name in enumerate(self.columns)}
-        self._numeric: list[tuple[str, Any, int, float, float]] = [
-            (name, feature.default, column[name], feature.low, feature.high - feature.low)
-            for name, feature in features.items()
-            if isinstance(feature, NumericFeature)
-        ]
-        self._categorical: list[tuple[str, Any, dict[str, int]]] = [
-            (name, feature.default, {value: column[f"{name}={value}"] for value in feature.values})
-            for name, feature in features.items()
-            if isinstance(feature, CategoricalFeature)
-        ]
-
-    def encode(self, values: Mapping[str, Any]) -> NDArray[np.float64]:
-        """Return the vector of values that were validated with `feature_values_type`."""
-        # Validation guarantees a value for every feature without a default.
-        x = np.zeros(len(self.columns))
-        for name, default, column, low, span in self._numeric:
-            value = values.get(name)
-            x[column] = ((default if value is None else value) - low) / span
-        for name, default, columns in self._categorical:
-            category = values.get(name)
-            x[columns[default if category is None else category]] = 1.0
-        return x

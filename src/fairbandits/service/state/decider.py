@@ -249,8 +249,9 @@ def new_id(now: float) -> str:
 def warm_up(config: Config) -> None:
     """Decide and learn once with a scratch recommender, so that the first user does not wait for compiled code."""
     scratch = ServedRecommender(config)
-    scratch.apply(Entry(1, ArmAdded("", 1, 0.0, example_values(config.arm_features), {})))
-    decided = decide(scratch, example_values(config.features), {})
+    inputs = config.inputs
+    scratch.apply(Entry(1, ArmAdded("", 1, 0.0, example_values(inputs.arm_features), {})))
+    decided = decide(scratch, example_values(inputs.features), {})
     scratch.apply(Entry(2, decided))
     scratch.apply(Entry(3, Rewarded(decided.id, 0.0, config.reward.low), decided))
-    decide(scratch, example_values(config.features), {}, k=1)
+    decide(scratch, example_values(inputs.features), {}, k=1)

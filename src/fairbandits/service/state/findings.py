@@ -18,7 +18,7 @@ from fairbandits.audit.results import Comparison
 from fairbandits.audit.sequential import compare_sequentially
 from fairbandits.audit.settings import AuditSettings
 from fairbandits.service.config import Config
-from fairbandits.service.state.monitor import Monitor
+from fairbandits.service.state.monitor import MAX_OPEN_GROUPS, Monitor
 from fairbandits.views.text import join_names, percent
 
 #: The confidence with which all intervals of all groups hold together, at all times.
@@ -27,6 +27,7 @@ _STATUS = {verdict.FAIR: "fair", verdict.UNFAIR: "unfair", verdict.UNDECIDED: "u
 # The parts of a sequential audit that are shown; the others need a finished log.
 _KEYS = ("attributes", "conclusion", "sentence", "groups", "gap", "since", "decomposition", "missing", "timeline")
 _GROUP_KEYS = ("labels", "large_enough", "rewards", "missing", "mean", "low", "high", "missing_share")
+_NO_GROUPS = "No decision was for a user whose group is known, so there are no groups to compare yet."
 _NO_ATTRIBUTES = "No sensitive attributes are configured, so there are no groups to compare."
 
 
@@ -46,7 +47,9 @@ class Findings:
         self._settings = AuditSettings(CONFIDENCE, config.tolerance, sequential=True, min_rows=config.min_group)
         span = config.reward.high - config.reward.low
         self.words = AuditSentences(self._settings, span, lowest=config.reward.low)
-        self.comparisons = tuple(self._compare(number) for number in range(len(config.attributes)))
+        self._attributes = config.inputs.attributes
+        known = {attribute for attribute, _ in monitor.groups}
+        self.comparisons = tuple(self._compare(attribute) for attribute in self._attributes if attribute in known)
 
     @property
     def status(self) -> str:
@@ -56,7 +59,7 @@ class Findings:
     def sentences(self) -> tuple[str, str]:
         """Return the main finding as a sentence, and a second sentence with details."""
         if not self.comparisons:
-            return _NO_ATTRIBUTES, ""
+            return _NO_GROUPS if self._attributes else _NO_ATTRIBUTES, ""
         about = self.words.summary(verdict.headline(self.comparisons))
         status = verdict.exit_status(self.comparisons, self._settings)
         said = self.words.verdict(self.comparisons, status) or ""
@@ -85,17 +88,19 @@ class Findings:
         }
         return {name: _rounded(value) for name, value in plain.items()}
 
-    def _compare(self, number: int) -> Comparison:
-        compared = self._compared(number)
-        # As in an audit of the log, which compares intersections as well. Shared by all configured groups, so that
-        # no interval changes when the first user of a group arrives.
-        n_comparisons = len(attribute_combinations(list(self._config.attributes)))
-        error = (1.0 - CONFIDENCE) / n_comparisons / len(compared.labels)
+    def _compare(self, attribute: str) -> Comparison:
+        compared = self._compared(attribute)
+        # As in an audit of the log, which compares intersections as well. Shared by all groups that may come, so
+        # that no interval changes when the first user of a group arrives.
+        n_comparisons = len(attribute_combinations(list(self._attributes)))
+        configured = self._attributes[attribute]
+        n_groups = MAX_OPEN_GROUPS if configured is None else len(configured)
+        error = (1.0 - CONFIDENCE) / n_comparisons / n_groups
         return compare_sequentially(compared, self._settings, error)
 
-    def _compared(self, number: int) -> GroupedSums:
-        attribute, groups = list(self._config.attributes.items())[number]
+    def _compared(self, attribute: str) -> GroupedSums:
         monitor = self._monitor
+        groups = [group for name, group in monitor.groups if name == attribute]
         at = np.array([monitor.groups.index((attribute, group)) for group in groups])
         missing = monitor.decided[at] - monitor.totals[at, COUNT]
         return GroupedSums(
@@ -139,10 +144,10 @@ class Findings:
         monitor, numbers = self._monitor, self._group_indices(comparison)
         at = list(numbers.values())
         in_all = monitor.decided[at].sum(), monitor.explored[at].sum()
-        first = min((i for i, (name, _) in enumerate(monitor.groups) if name == comparison.name), default=0)
+        groups = [group for name, group in monitor.groups if name == comparison.name]
         return {
             name: {
-                "place": number - first,
+                "place": groups.index(name),
                 "decisions": int(monitor.decided[number]),
                 "share_of_decisions": _share(monitor.decided[number], in_all[0]),
                 "explorations": int(monitor.explored[number]),

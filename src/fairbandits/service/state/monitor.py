@@ -29,6 +29,10 @@ _ARRAYS = {
     "by_block": "by_block",
     "by_arm": "by_arm",
 }
+# The axis of each that is that of the groups.
+_GROUP_AXES = {"decided": 0, "explored": 0, "totals": 0, "by_block": 1, "by_arm": 1}
+#: The number of groups of an attribute that are compared where the configuration does not name them.
+MAX_OPEN_GROUPS = 20
 
 
 class Monitor:
@@ -50,7 +54,8 @@ class Monitor:
     last : float
         The time of the last reward, in seconds since 1970.
     groups : list of (attribute, group)
-        All groups, in the order of the arrays.
+        All groups, in the order of the arrays: those of the configuration; where it names none, those that come,
+        up to 20 of an attribute.
     decided, explored : arrays of shape (groups,)
         The number of decisions, and of those that were exploration.
     totals : array of shape (groups, 3)
@@ -69,7 +74,9 @@ class Monitor:
 
     def __init__(self, config: Config) -> None:
         self.reward_range = (config.reward.low, config.reward.high)
-        self.groups = [(attribute, group) for attribute, groups in config.attributes.items() for group in groups]
+        attributes = config.inputs.attributes
+        self._open = {attribute for attribute, groups in attributes.items() if groups is None}
+        self.groups = [(attribute, group) for attribute, groups in attributes.items() for group in groups or ()]
         self._group_index = {group: index for index, group in enumerate(self.groups)}
         self.seq = self.decisions = self.rewards = 0
         self.last = 0.0
@@ -125,9 +132,26 @@ class Monitor:
             for arm_index, each in observed:
                 _add(self.by_arm[arm_index, group], 1.0 / len(observed), each)
 
-    def _group_indices(self, groups: Mapping[str, str]) -> list[int]:
+    def _group_indices(self, groups: Mapping[str, Any]) -> list[int]:
         # The log may name groups that were removed from the configuration since.
-        return [index for group in groups.items() if (index := self._group_index.get(group)) is not None]
+        found = [self._claim_group(attribute, str(group)) for attribute, group in groups.items()]
+        return [index for index in found if index is not None]
+
+    def _claim_group(self, attribute: str, group: str) -> int | None:
+        """Return the index of a group, after making room for it if it is new; None if it is not compared."""
+        index = self._group_index.get((attribute, group))
+        if index is not None or attribute not in self._open:
+            return index
+        if sum(name == attribute for name, _ in self.groups) == MAX_OPEN_GROUPS:
+            return None
+        self._group_index[attribute, group] = len(self.groups)
+        self.groups = [*self.groups, (attribute, group)]
+        for name, axis in _GROUP_AXES.items():
+            array = getattr(self, name)
+            shape = [*array.shape]
+            shape[axis] = 1
+            setattr(self, name, np.concatenate([array, np.zeros(shape)], axis=axis))
+        return len(self.groups) - 1
 
     def _block_index(self, tick: int) -> int:
         """Return the block of a time, after making the blocks cover it."""
@@ -180,8 +204,10 @@ class Monitor:
     def restore(self, content: bytes) -> None:
         """Replace the state by a serialised one; raise ValueError, and change nothing, if it is damaged."""
         state = PolicyState.from_bytes(content, "the snapshot of the monitor")
-        if state.header["groups"] != [list(group) for group in self.groups]:
+        groups = [(attribute, group) for attribute, group in state.header["groups"]]
+        if [each for each in groups if each[0] not in self._open] != self.groups:
             raise ValueError("the groups of the configuration have changed")
+        self.groups, self._group_index = groups, {group: index for index, group in enumerate(groups)}
         for name in _NUMBERS:
             setattr(self, name, state.header[name])
         for attribute, name in _ARRAYS.items():
@@ -203,7 +229,7 @@ def _recent(decided: Decided) -> dict[str, Any]:
     return {
         "decision": decided.id,
         "time": decided.time,
-        "groups": dict(decided.groups),
+        "groups": {attribute: str(group) for attribute, group in decided.groups.items()},
         "picked": list(decided.picked),
         "scores": list(decided.scores),
         "offered": decided.offered,

@@ -1,4 +1,4 @@
-"""The served recommender: a policy and its catalogue, as a fold of the log."""
+"""The served recommender: the library's, as a fold of the log."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from fairbandits.fairness import GroupKey
 from fairbandits.models import Row
 from fairbandits.policies import Policy
 from fairbandits.policies.persistence import PolicyState
+from fairbandits.recommender import Recommender
 from fairbandits.service.config import Config
 from fairbandits.service.log.events import (
     ArmRetired,
@@ -26,7 +27,7 @@ from fairbandits.service.state.catalogue import ServedCatalogue
 
 
 class ServedRecommender:
-    """A fold of the log: the catalogue, and what the policy has learned.
+    """A fold of the log: a `fairbandits.Recommender`, with the items and the rewards of the log.
 
     `decider.py` decides with it, which changes nothing here: a decision counts once it is in the log.
 
@@ -37,8 +38,10 @@ class ServedRecommender:
 
     Attributes
     ----------
+    recommender : Recommender
+        The recommender of the library.
     policy : Policy
-        The policy.
+        Its policy.
     catalogue : ServedCatalogue
         The arms.
     seq : int
@@ -49,8 +52,9 @@ class ServedRecommender:
 
     def __init__(self, config: Config) -> None:
         self.config = config
-        self.policy = config.make_policy()
-        self.catalogue = ServedCatalogue(config)
+        self.recommender = config.make_recommender()
+        self.policy = self.recommender.policy
+        self.catalogue = ServedCatalogue(config.inputs, self.recommender)
         self.seq = 0
         self.decided = 0
         self.rewarded = 0
@@ -69,15 +73,16 @@ class ServedRecommender:
             self.catalogue.set(event)
         elif isinstance(event, ArmRetired):
             self.catalogue.retire(event, entry.seq)
-            self.policy.forget_arm(event.arm, missing_ok=True)  # it may never have been shown
+            # It may never have been shown.
+            self.policy.forget_arm(self.catalogue.id_of(event.arm), missing_ok=True)
         self.seq = entry.seq
 
     def _learn(self, decided: Decided, reward: float | list[float | None]) -> None:
         mean, rewards = rewards_by_arm(reward, len(decided.picked))
-        retired = self.catalogue.retired
+        retired, id_of = self.catalogue.retired, self.catalogue.id_of
         # An arm that was retired after the decision counts for the groups alone.
         items = [
-            (None if decided.at < retired.get(arm, 0) else arm, _row(context, decided.width), each)
+            (None if decided.at < retired.get(arm, 0) else id_of(arm), _row(context, decided.width), each)
             for arm, context, each in zip(decided.picked, decided.contexts, rewards, strict=True)
             if each is not None
         ]
@@ -90,22 +95,31 @@ class ServedRecommender:
         return lambda: hashlib.sha256(f"{state.checksum()} {rest}".encode()).hexdigest()
 
     def snapshot(self) -> Callable[[], bytes]:
-        """Copy the state; return a function that serialises the copy, to be called in another thread."""
-        state = self.policy.state()
-        state.header["metadata"] = {"service": self._rest()}
+        """Copy the state; return a function that serialises the copy, to be called in another thread.
+
+        The bytes are those of a file of the recommender, which `Recommender.from_state` reads as well.
+        """
+        self.catalogue.encode()
+        state = self.recommender.state()
+        state.header["metadata"] |= {"service": self._rest()}
         return state.to_bytes
 
     def restore(self, content: bytes) -> None:
         """Replace the state by a serialised one; raise ValueError, and change nothing, if it is damaged."""
         state = PolicyState.from_bytes(content, "the snapshot")
         policy = Policy.from_state(state, "the snapshot")
-        configured = self.config.make_policy()
+        start = self.config.make_recommender()
+        configured = start.policy.set_params(random_state=None)
         if repr(policy.set_params(random_state=None)) != repr(configured):
             raise ValueError(f"the snapshot must be of {configured!r}, got {policy!r}")
         rest = json.loads(state.header["metadata"]["service"])
-        self.catalogue.restore(rest["shelf"])
-        self.policy, self.seq = policy, rest["seq"]
-        self.decided, self.rewarded = rest["decided"], rest["rewarded"]
+        policy.metadata = start.policy.metadata
+        recommender = Recommender.from_parts(policy, start.catalogue, start.group_columns, start.item_id)
+        catalogue = ServedCatalogue(self.config.inputs, recommender)
+        # The encoder and the items of a snapshot are for the library: configured defaults may have changed since.
+        catalogue.restore(rest["shelf"])
+        self.recommender, self.policy, self.catalogue = recommender, policy, catalogue
+        self.seq, self.decided, self.rewarded = rest["seq"], rest["decided"], rest["rewarded"]
 
     def _rest(self) -> str:
         """Return everything but the policy as JSON, under the names that snapshots of 0.1.0 have."""

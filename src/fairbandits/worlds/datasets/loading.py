@@ -15,6 +15,7 @@ from functools import lru_cache, partial
 from pathlib import Path
 from typing import Literal
 
+from fairbandits.extras import install_hint
 from fairbandits.storage import atomic_write
 from fairbandits.worlds.datasets import download
 from fairbandits.worlds.datasets.stand_in import stand_in_students, stand_in_videos
@@ -149,11 +150,7 @@ def fetch_dataset(name: str) -> Path:
     dataset = _dataset(name)
     cache = _cache_folder()
     if cache is None:
-        raise DataMissingError(
-            _unavailable(
-                dataset, ["downloads need pooch, which is not installed: pip install 'fairbandits[data]'"]
-            )
-        )
+        raise DataMissingError(_unavailable(dataset, [f"downloads need pooch; {install_hint('data')}"]))
     attempts = []
     for source, get in dataset.downloads:
         # Whatever goes wrong with one source (no network, no pip, a changed file), the next one may work.

@@ -29,6 +29,11 @@ def upgrade(connection: Connection) -> None:
     command.upgrade(config, "head")
 
 
+def are_there(connection: Connection) -> bool:
+    """Return whether the tables exist, in any version."""
+    return _current(connection) is not None
+
+
 def _current(connection: Connection) -> str | None:
     if not inspect(connection).has_table("alembic_version"):
         return None

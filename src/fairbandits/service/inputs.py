@@ -1,0 +1,89 @@
+"""What a service takes: features and groups of users, features and matches of arms, and rewards."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NotRequired
+
+from fairbandits.contexts import CategoryEncoder, ContextEncoder, TableEncoder
+from fairbandits.recommender import Recommender
+from fairbandits.service.features import Features, Name, SavedFeature, feature_values_type, strict_dict
+
+
+@dataclass(frozen=True, eq=False)
+class ServiceInputs:
+    """What a service takes, and how it becomes contexts.
+
+    Attributes
+    ----------
+    features, arm_features : mapping of str to Feature
+        The features of users and of arms.
+    attributes : mapping of str to tuple of str or None
+        The sensitive attributes, each with its groups; None for groups of any name.
+    matches : mapping of str to str
+        What arms can match users by, and the column of items that holds it.
+    encoder : ContextEncoder
+        How users and arms become contexts.
+    integer_attributes : frozenset of str
+        The attributes whose groups are integers and not text.
+    """
+
+    features: Features
+    attributes: Mapping[str, tuple[str, ...] | None]
+    arm_features: Features
+    matches: Mapping[str, str]
+    encoder: ContextEncoder
+    integer_attributes: frozenset[str] = frozenset()
+
+    @cached_property
+    def arm_type(self) -> Any:
+        """The type of an arm: its id, its features, its matches."""
+        matches = strict_dict("ArmMatches", dict.fromkeys(self.matches, NotRequired[Name | None]))
+        fields = {
+            "arm": Name,
+            "features": feature_values_type("ArmFeatures", self.arm_features),
+            "matches": NotRequired[matches],
+        }
+        return strict_dict("Arm", fields)
+
+
+def configured_inputs(
+    features: Features,
+    attributes: Mapping[str, tuple[str, ...]],
+    arm_features: Features,
+    matches: tuple[str, ...],
+) -> ServiceInputs:
+    """Return the inputs that a configuration declares."""
+    # As in a file of arms.
+    columns = {name: f"match:{name}" for name in matches}
+    users, items = (
+        TableEncoder(tuple(feature.encoder(name) for name, feature in each.items()))
+        for each in (features, arm_features)
+    )
+    encoder = ContextEncoder(users, items, {name: (name, column) for name, column in columns.items()})
+    return ServiceInputs(features, attributes, arm_features, columns, encoder)
+
+
+def saved_inputs(recommender: Recommender) -> ServiceInputs:
+    """Return the inputs of a saved recommender."""
+    encoder = recommender.encoder
+    users, items = (
+        {each.name: SavedFeature(each) for each, _ in table.used} if isinstance(table, TableEncoder) else {}
+        for table in (encoder.users, encoder.items)
+    )
+    for column, _ in encoder.matches.values():
+        if column not in recommender.group_columns:
+            users.setdefault(column, SavedFeature(CategoryEncoder(column, ())))
+    # An arm matches by a feature of its own, or by a value that is given apart.
+    columns = {name: column for name, (_, column) in encoder.matches.items() if column not in items}
+    attributes: dict[str, None] = dict.fromkeys(recommender.group_columns)
+    integers = frozenset(name for name in attributes if _has_integers(recommender, name))
+    return ServiceInputs(users, attributes, items, columns, encoder, integers)
+
+
+def _has_integers(recommender: Recommender, attribute: str) -> bool:
+    """Return whether the groups that a recommender has learned of are integers."""
+    groups = [summary.group for summary in recommender.groups.summaries() if summary.attribute == attribute]
+    return bool(groups) and all(isinstance(group, int) for group in groups)
