@@ -82,7 +82,15 @@ class NumberEncoder:
 
     def read(self, values: Sequence[Any]) -> RawColumn:
         """Return values as a column of numbers."""
-        return np.array([np.nan if is_missing(value) else self.parse(value) for value in values], np.float64)
+        column = np.array(
+            [
+                value if type(value) is float else math.nan if is_missing(value) else self.parse(value)
+                for value in values
+            ]
+        )
+        for infinite in column[np.isinf(column)].tolist():
+            self.parse(infinite)  # which refuses it
+        return column
 
     def encode_value(self, value: Any) -> list[tuple[int, float]]:
         """Encode a single value."""

@@ -209,4 +209,6 @@ class ItemCatalogue:
 
 
 def _text(value: Any) -> str | None:
+    if type(value) is str:
+        return value
     return None if is_missing(value) else category_text(value)

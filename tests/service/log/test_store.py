@@ -26,6 +26,26 @@ def test_snapshots(store):
     ]
 
 
+def test_the_start_is_saved_once_and_kept(store):
+    assert store.read_start() is None
+    assert store.save_start(b"first")
+    assert not store.save_start(b"another worker's")
+    for seq in (10, 20, 30):
+        store.save_snapshot(seq, {"one": b""})
+    assert store.read_start() == b"first"
+    assert [seq for seq, _ in store.read_snapshots()] == [30, 20]
+
+
+def test_whether_a_log_exists(store, store_url, tmp_path):
+    assert store.exists()
+    assert Store(store_url).exists()
+    none = Store(f"sqlite:///{tmp_path}/folder/none.db")
+    assert not none.exists()
+    assert not (tmp_path / "folder").exists()
+    (tmp_path / "empty.db").touch()
+    assert not Store(f"sqlite:///{tmp_path}/empty.db").exists()
+
+
 def test_a_damaged_snapshot_is_logged_and_skipped(store, caplog):
     store.save_snapshot(10, {"one": b"good"})
     store.save_snapshot(20, {"one": b"better"})

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import logging
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -33,6 +32,7 @@ _SNAPSHOTS_KEPT = 2
 _TIMEOUT = 10
 # The state before the first entry: the file that the service started with, if there was one.
 _START = "start"
+_OTHER_SCHEMA = "with other features, columns or another reward range"
 _SNAPSHOT_SEQS = select(snapshots.c.seq).where(snapshots.c.seq > 0).distinct().order_by(snapshots.c.seq.desc())
 _ENGINE: dict[str, Any] = {"isolation_level": "AUTOCOMMIT", "poolclass": NullPool, "hide_parameters": True}
 
@@ -100,12 +100,8 @@ class Store:
             if stored is None:
                 connection.execute(insert(facts).values(name=_SCHEMA, value=schema))
             elif stored != schema:
-                other = "recommender" in json.loads(stored) and "recommender" in json.loads(schema)
-                what = (
-                    "that started from another recommender"
-                    if other
-                    else ("with other features, columns or another reward range")
-                )
+                are_saved = all('"recommender": ' in each for each in (stored, schema))
+                what = "that started from another recommender" if are_saved else _OTHER_SCHEMA
                 raise ValueError(f"{self.engine.url!r} holds a log {what}; configure another store")
 
     @contextmanager

@@ -100,7 +100,7 @@ class ServedCatalogue:
         return self._recommender.offer(rows, groups, eligible)
 
     def encode(self) -> None:
-        """Give the recommender the arms that have changed: not at once, as many may change between two users."""
+        """Encode the arms that have changed: not at once, because many may change between two users."""
         for name in self._waiting:
             self._recommender.catalogue.set(self.id_of(name), self._row(self.arms[name]))
         self._waiting = {}
