@@ -85,13 +85,14 @@ reproduce: $(READY)
 
 # The full simulations, 1,000 logs per cell, take hours; docs/audit.md, evaluate.md and learn.md have their results.
 simulations: $(READY)
-	@echo "Intervals and conclusions of audits, evaluations and certified learning on simulated logs: about eight minutes."
+	@echo "Intervals and conclusions of audits, evaluations, certified learning and tuning on simulated logs: about ten minutes."
 	$(BIN)/python benchmarks/audit_coverage.py --quick --logs 100
 	$(BIN)/python benchmarks/audit_decomposition.py --logs 100
 	$(BIN)/python benchmarks/audit_adjusted_coverage.py --logs 50
 	$(BIN)/python benchmarks/ope_coverage.py --quick
 	$(BIN)/python benchmarks/ope_checks.py --logs 30 --quick
 	$(BIN)/python benchmarks/certified_learning.py --quick
+	$(BIN)/python benchmarks/tuning_coverage.py --quick
 
 bench: $(READY)
 	@echo "Ours and all peers, each in its own environment (kept in ~/.cache/fairbandits): about twelve minutes."

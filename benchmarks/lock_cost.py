@@ -18,7 +18,7 @@ from fairbandits.worlds import StudentsAndVideos
 from guard import SpeedRatio
 from timing import Work, seconds_per_call
 
-PAIRS, SECONDS, ROUNDS = 60, 0.1, 256
+PAIRS, SECONDS, ROUNDS = 600, 0.01, 256
 MODELS = ("disjoint", "shared", "hybrid")
 
 

@@ -146,6 +146,11 @@ def test_the_first_contact_is_measured():
     assert readings["all kernels"][0] >= readings["first decision"][0] > 0
 
 
+def test_the_coverage_of_tuned_policies_is_measured():
+    printed = run("tuning_coverage.py", "--logs", "2", "--jobs", "1", "--worlds", "all arms are alike")
+    assert [line.split(" | ")[1] for line in printed.splitlines()[2:]] == ["textbook", "held out"]
+
+
 def test_certified_learning_is_measured():
     printed = run("certified_learning.py", "--logs", "2", "--rows", "2000", "--worlds", "scarce", "--jobs", "1")
     assert "scarce  2,000  2  0 (1)" in printed

@@ -1,5 +1,7 @@
 """Worlds as Gymnasium environments."""
 
+import sys
+
 import numpy as np
 import pytest
 import scipy.sparse
@@ -73,3 +75,9 @@ def test_invalid_actions_are_refused(action):
     with pytest.raises(ValueError, match=f"action must be the index of an arm, from 0 to 2, got {action!r}"):
         env.step(action)
     assert not env.step(np.int64(2))[2], "a refused step must not advance the world"
+
+
+def test_without_gymnasium_the_error_names_the_extra_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "gymnasium", None)
+    with pytest.raises(ImportError, match=r"as_gymnasium needs Gymnasium: pip install 'fairbandits\[gym\]'"):
+        as_gymnasium(LinearWorld(rounds=5))

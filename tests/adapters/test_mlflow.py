@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fairbandits import EvenLinUCB, LinTS, LinUCB, Policy
+from fairbandits import EvenLinUCB, LinTS, LinUCB, Policy, Recommender
 from fairbandits.adapters import mlflow
 from fairbandits.logs import Log, fit
 from tests.ope.logs import ARMS, groups_of, make_log
@@ -27,7 +27,8 @@ def test_predictions_are_those_of_the_policy(frame, policy):
     model = mlflow.PolicyModel(policy, groups=["sex"], arms=ARMS)
     users = frame.iloc[5:25]
     found = model.predict(users)
-    contexts = np.repeat(users[["x_low", "x_high"]].to_numpy()[:, None], len(ARMS), axis=1)
+    encoded = model.encoder.encode_rows(users.to_dict("records"))
+    contexts = np.repeat(encoded[:, None], len(ARMS), axis=1)
     expected = policy.choose_many(contexts, groups_of(users), ARMS)
     assert found["arm"].tolist() == expected.picked
     assert found.index.tolist() == users.index.tolist()
@@ -39,14 +40,14 @@ def test_unknown_probabilities_and_groups():
     model = mlflow.PolicyModel(policy, ["x"], ["sex"], ["a", "b"])
     found = model.predict({"x": [1.0, 2.0], "sex": ["f", None]})
     assert found["probability"].isna().all()
-    with pytest.raises(ValueError, match="model_input must have the column 'sex', got x"):
+    with pytest.raises(ValueError, match="features and groups must name columns of model_input, got 'sex'"):
         model.predict({"x": [1.0]})
 
 
 def test_objects_with_choose_many_get_the_frame(frame, policy):
     class Wrapper:
         def choose_many(self, users):
-            return policy.choose_many(np.ones((len(users), 1, 2)), arms=["algebra"])
+            return policy.choose_many(np.ones((len(users), 1, 3)), arms=["algebra"])
 
     assert mlflow.PolicyModel(Wrapper()).predict(frame[:2])["arm"].tolist() == ["algebra"] * 2
 
@@ -76,12 +77,19 @@ def test_what_is_missing_is_named(policy, options, message):
 
 
 def test_a_policy_that_does_not_fit(policy):
-    with pytest.raises(ValueError, match=r"features must be 2, as the policy has learned, got 1: \['x'\]"):
+    with pytest.raises(ValueError, match=r"features must be None, or those it was fitted with, .* got \('x',\)"):
         mlflow._serving(policy, ["x"], None, None)
-    with_catalogue = LinUCB()
-    with_catalogue.metadata["catalogue"] = {}
-    with pytest.raises(ValueError, match="policy must have no catalogue of arms, got one that was fitted with"):
-        mlflow._serving(with_catalogue, ["x"], None, ["a"])
+    narrow = LinUCB(random_state=0)
+    narrow.learn(narrow.choose(np.ones((2, 2))), 1.0)
+    with pytest.raises(ValueError, match=r"features must be 2, as the policy has learned, got 1: \['x'\]"):
+        mlflow._serving(narrow, ["x"], None, None)
+    items = pd.DataFrame({"id": ["a", "b"], "length": [1.0, 2.0]})
+    recommender = Recommender(LinUCB(), users=make_log(50)[["x_low"]], items=items)
+    narrow.metadata["encoder"] = recommender.encoder.to_dict()
+    with pytest.raises(
+        ValueError, match="policy must have no items or transformers, got one that was fitted with"
+    ):
+        mlflow._serving(narrow, ["x"], None, ["a"])
 
 
 @pytest.mark.parametrize("function", ["save_policy", "log_policy"])

@@ -60,13 +60,13 @@ def test_several_actions_at_once():
 def test_the_adapter_is_a_candidate_for_evaluation():
     frame = make_log(1_000).assign(arm=lambda frame: [ARMS.index(arm) for arm in frame["arm"]])
     policy = ObpPolicy(EpsilonGreedy(epsilon=0.3, random_state=0), 3)
-    for context, arm, reward in zip(
-        frame[["x_low", "x_high"]].to_numpy(), frame["arm"], frame["reward"], strict=True
-    ):
+    contexts = frame[["x_low", "x_high"]].to_numpy()
+    for context, arm, reward in zip(contexts, frame["arm"], frame["reward"], strict=True):
         policy.update_params(arm, reward, context[None])
-    theirs = evaluate(frame, policy).policies[0].preferred.value.overall
-    ours = evaluate(frame, policy.policy).policies[0].preferred.value.overall
-    assert theirs.value == pytest.approx(ours.value, abs=1e-9)
+    probability = policy.predict(contexts)[np.arange(len(frame)), frame["arm"], 0]
+    by_hand = (probability / frame["propensity"] * frame["reward"]).mean()
+    found = evaluate(frame, policy).policies[0].estimates["ips"].value.overall
+    assert found.value == pytest.approx(by_hand, abs=1e-9)
 
 
 def test_what_does_not_fit_is_refused():

@@ -195,7 +195,6 @@ KIND = (
         (pd.DataFrame(MASK, columns=IDS), KIND.format("DataFrame")),
         (3, KIND.format("int")),
     ],
-    ids=str,
 )
 def test_what_is_refused(eligible, message):
     policy = trained(LinUCB(random_state=0))

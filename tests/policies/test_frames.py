@@ -253,7 +253,6 @@ ORDER = "arms must have an order, got a {}; give a list, one id per context"
         ),
         (pd.Series(["a", None, "b", "c"]), "arm id must be a string or an integer, got None of type NoneType; "),
     ],
-    ids=str,
 )
 def test_arms_that_are_refused(arms, message):
     policy, catalogue = LinUCB(), Catalogue(VALUES, 2)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from fairbandits import FairLinUCB, GreedyPicker, LinUCB, NaiveLinUCB, Policy
+from fairbandits.policies import share_of_best
 from fairbandits.policies.uniform import UniformPicker
 from fairbandits.testing import check_policy, policy_checks
 from tests.helpers import POLICIES, fresh
@@ -95,9 +96,22 @@ class ShortSlates(LinUCB):
         return super().choose(contexts, group, arms, k=None if k is None else min(k, 2))
 
 
+class IgnoresMinProbability(LinUCB):
+    def choose_many(self, contexts, groups=None, arms=None, *, k=None):
+        given, self.min_probability = self.min_probability, 0.0
+        try:
+            return super().choose_many(contexts, groups, arms, k=k)
+        finally:
+            self.min_probability = given
+
+    def probabilities(self, contexts, groups=None, arms=None, *, draws=100):
+        return share_of_best(self.score(contexts, groups, arms).total)
+
+
 @pytest.mark.parametrize(
     ("policy", "message"),
     [
+        (IgnoresMinProbability(), r"every arm must have at least that probability, got 0"),
         (picking(WrongProbability)(), r"but its stated probability is 90\.0%"),
         (LearnsWhileChoosing(), "choose must not change the learned state"),
         (IgnoresMerged(), "two merged halves must score as the whole does"),

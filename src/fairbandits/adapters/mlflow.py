@@ -18,8 +18,11 @@ import numpy as np
 
 from fairbandits.arms import ArmId, as_arms
 from fairbandits.contexts import Catalogue
+from fairbandits.contexts.column_encoders import NumberEncoder
+from fairbandits.contexts.context_encoder import encoder_in
+from fairbandits.contexts.table_encoder import TableEncoder
+from fairbandits.contexts.tables import FrameTable
 from fairbandits.extras import install_hint
-from fairbandits.logs.encoder import ContextEncoder
 from fairbandits.policies import Policy
 
 if TYPE_CHECKING:
@@ -46,17 +49,14 @@ class PolicyModel:
     ) -> None:
         self.policy = policy
         self.features, self.groups, self.arms = tuple(features), tuple(groups), tuple(arms)
-        encoder = ContextEncoder.of(policy) if isinstance(policy, Policy) else None
-        self.encoder = ContextEncoder(self.features) if encoder is None else encoder
+        fitted = _user_encoder(policy) if isinstance(policy, Policy) else None
+        self.encoder = TableEncoder(tuple(map(NumberEncoder, self.features))) if fitted is None else fitted
 
     def predict(self, model_input: Any, params: Mapping[str, Any] | None = None) -> Any:
         """Return the arm of each user, and the probability with which it was chosen, in the order of the rows."""
         import pandas as pd  # noqa: PLC0415 - comes with MLflow
 
         frame = model_input if isinstance(model_input, pd.DataFrame) else pd.DataFrame(model_input)
-        missing = [column for column in (*self.encoder.columns, *self.groups) if column not in frame]
-        if missing:
-            raise ValueError(f"model_input must have the column {missing[0]!r}, got {', '.join(map(str, frame))}")
         decisions = self._choose(frame)
         # NaN where the probability has no closed form (None).
         probability = np.array(decisions.probability, np.float64)
@@ -69,10 +69,12 @@ class PolicyModel:
     def _choose(self, frame: Any) -> Any:
         if not isinstance(self.policy, Policy):
             return self.policy.choose_many(frame)
-        contexts = self.encoder.encode(frame[list(self.encoder.columns)].to_dict("records"))
+        users = FrameTable(frame, "model_input")
+        users.require((*self.encoder.columns, *self.groups), "features and groups")
+        contexts = self.encoder.encode_table(users)
         offer = Catalogue(np.zeros((len(self.arms), 0)), self.encoder.width, self.arms).offer_many(contexts)
-        groups = frame[list(self.groups)].astype(object)
-        return self.policy.choose_many(offer, groups.where(groups.notna(), None).to_dict("records"))
+        groups = {name: users.labels(name) for name in self.groups}
+        return self.policy.choose_many(offer, [{n: groups[n][row] for n in groups} for row in range(len(frame))])
 
 
 def save_policy(
@@ -107,7 +109,7 @@ def save_policy(
     """
     mlflow = _import_mlflow("save_policy")
     with _model_files(policy, features, groups, arms, pip_requirements) as files:
-        mlflow.pyfunc.save_model(str(path), **files, **options)
+        mlflow.pyfunc.save_model(str(path), **files | options)
 
 
 def log_policy(
@@ -129,7 +131,7 @@ def log_policy(
     """
     mlflow = _import_mlflow("log_policy")
     with _model_files(policy, features, groups, arms, pip_requirements) as files:
-        return mlflow.pyfunc.log_model(name=name, **files, **options)
+        return mlflow.pyfunc.log_model(name=name, **files | options)
 
 
 def load_policy(model_uri: str | os.PathLike[str]) -> Any:
@@ -181,12 +183,13 @@ def _serving(
             raise ValueError(f"features, groups and arms must be None for a {type(policy).__name__}, got others")
         return {}
     fitted = policy.metadata.get("roles", {})
-    if "catalogue" in policy.metadata:
-        raise ValueError("policy must have no catalogue of arms, got one that was fitted with; save a Recommender")
-    if features is None and "encoder" not in policy.metadata:
+    encoder = _user_encoder(policy)
+    if features is None and encoder is None:
         raise ValueError("features must name the columns of the users' features, got None")
     width, given = policy.n_features_in_, () if features is None else tuple(features)
-    if features is not None and width not in (None, len(given)):
+    if features is not None and encoder is not None and given != encoder.columns:
+        raise ValueError(f"features must be None, or those it was fitted with, {encoder.columns}, got {given}")
+    if features is not None and encoder is None and width not in (None, len(given)):
         raise ValueError(f"features must be {width}, as the policy has learned, got {len(given)}: {list(given)}")
     known = policy.arms_learned if arms is None else as_arms(arms)
     if not known:
@@ -199,14 +202,25 @@ def _serving(
     }
 
 
+def _user_encoder(policy: Policy) -> TableEncoder | None:
+    """Return the encoder of users that a policy was fitted with; None if there is none."""
+    encoder = encoder_in(policy.metadata)
+    if encoder is not None and (encoder.has_items or not isinstance(encoder.users, TableEncoder)):
+        raise ValueError(
+            "policy must have no items or transformers, got one that was fitted with; save a Recommender"
+        )
+    return None if encoder is None else encoder.users  # type: ignore[return-value]
+
+
 def _signature(model: PolicyModel) -> Any:
     from mlflow.models import ModelSignature  # noqa: PLC0415 - an extra
     from mlflow.types import ColSpec, DataType, Schema  # noqa: PLC0415
 
     text, number = DataType.string, DataType.double
-    encoder = model.encoder
-    inputs = [ColSpec(text if name in encoder.categories else number, name) for name in encoder.columns]
-    inputs += [ColSpec(text, name, required=False) for name in model.groups if name not in encoder.columns]
+    kinds = {"number": number, "date": DataType.datetime, "category": text}
+    columns = [(each.name, kinds.get(each.kind, text)) for each in model.encoder.encoders]
+    inputs = [ColSpec(kind, name) for name, kind in columns]
+    inputs += [ColSpec(text, name, required=False) for name in model.groups if name not in model.encoder.columns]
     arm = text if any(isinstance(each, str) for each in model.arms) else DataType.long
     return ModelSignature(Schema(inputs), Schema([ColSpec(arm, "arm"), ColSpec(number, "probability")]))
 

@@ -147,7 +147,7 @@ def to_bandit_feedback(log: Any, roles: Roles | None = None, **named_roles: Any)
     """Return a log as obp's bandit feedback; unlike for an evaluation, it must fit into memory.
 
     Rows without a reward are left out. `action` numbers the arms from 0, in the order of `arms`, an entry that obp
-    does not have: the ids of the arms.
+    does not have: the ids of the arms. Numbers stay as they are, and text becomes one column for each value.
 
     Parameters
     ----------
@@ -167,6 +167,7 @@ def to_bandit_feedback(log: Any, roles: Roles | None = None, **named_roles: Any)
     (['a', 'b'], array([1, 0]), [[31.0], [40.0]])
     """
     opened = as_log(log, roles, **named_roles)
+    opened = opened.with_encoder(opened.encoder().unscaled())
     named = (opened.roles.propensity, opened.roles.position, *opened.roles.contexts)
     wanted = [name for name in named if name is not None]
     columns: dict[str, list[Any]] = {}

@@ -25,7 +25,7 @@ def policy_html(policy: Policy, n_arms: int) -> str:
     """Return the view of a policy: its parameters, what it has learned, and the rewards of the groups."""
     learned = f"{counted(policy.rounds_learned, 'round')} learned, {counted(n_arms, 'arm')}"
     return html.card(
-        type(policy).__name__, html.facts(policy.get_params()), *group_parts(policy.groups), note=learned
+        type(policy).__name__, html.facts(policy.get_params(deep=False)), *group_parts(policy.groups), note=learned
     )
 
 

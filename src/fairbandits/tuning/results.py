@@ -114,10 +114,29 @@ class TuningResult:
         if self.held_out is None:
             lines.append("  no held-out figures; those of the trials are too good for the chosen setting")
         else:
-            lines.append(
-                "  held out: " + ", ".join(f"{name} {value:.4g}" for name, value in self.held_out.items())
-            )
+            lines.append(f"  held out: {_in_words(self.held_out)}")
         return "\n".join(lines) + ">"
+
+
+def _in_words(figures: Mapping[str, float]) -> str:
+    """Return figures with their standard errors, or with their intervals.
+
+    Examples
+    --------
+    >>> _in_words({"utility_loss": 0.05, "utility_loss_error": 0.002}), _in_words({"reward_gap": 0.5})
+    ('utility_loss 0.050 ± 0.002', 'reward_gap 0.500')
+    >>> _in_words({"reward": 0.5, "reward_low": 0.45, "reward_high": 0.56})
+    'reward 0.500 [0.450, 0.560]'
+    """
+    words = []
+    for name, value in figures.items():
+        if f"{name}_error" in figures:
+            words.append(f"{name} {value:.3f} ± {figures[f'{name}_error']:.3f}")
+        elif f"{name}_low" in figures:
+            words.append(f"{name} {value:.3f} [{figures[f'{name}_low']:.3f}, {figures[f'{name}_high']:.3f}]")
+        elif not name.endswith(("_error", "_low", "_high")):
+            words.append(f"{name} {value:.3f}")
+    return ", ".join(words)
 
 
 def choose(trials: Sequence[Trial], tolerance: float | None) -> list[int]:

@@ -1,6 +1,5 @@
 """Policies as MLflow models: save, log, load, predict; runs in the environment of MLflow."""
 
-import json
 import tempfile
 from pathlib import Path
 
@@ -9,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 import fairbandits
-from fairbandits import EvenLinUCB, LinTS, LinUCB
+from fairbandits import EvenLinUCB, LinTS, Recommender
 from fairbandits.adapters.mlflow import load_policy, log_policy, save_policy
 from fairbandits.logs import Log, fit
 
@@ -75,32 +74,19 @@ def check_a_policy_of_contexts(folder):
     assert refused == 2, "the signature must be enforced"
 
 
-class Rule:
-    """Anything that has `save`, `load` and `choose_many` of a data frame."""
-
-    def __init__(self, arm):
-        self.arm = arm
-
-    def save(self, path):
-        Path(path).write_text(json.dumps(self.arm))
-
-    @classmethod
-    def load(cls, path):
-        return cls(json.loads(Path(path).read_text()))
-
-    def choose_many(self, frame):
-        policy = LinUCB(random_state=0)
-        return policy.choose_many(np.ones((len(frame), 1, 1)), arms=[self.arm])
-
-
-def check_another_object(folder):
-    Rule.__module__ = "peer_checks.mlflow_checks"
-    save_policy(Rule("algebra"), folder / "rule")
-    loaded = mlflow.pyfunc.load_model(str(folder / "rule"))
-    assert loaded.predict(pd.DataFrame({"age": [31, 40]}))["arm"].tolist() == ["algebra"] * 2
+def check_a_recommender(folder):
+    users = pd.DataFrame({"city": ["Paris", "Rome", "Rome"], "sex": ["f", "m", "f"]})
+    items = pd.DataFrame({"id": ["algebra", "biology"], "length": [10.0, 20.0]})
+    recommender = Recommender(EvenLinUCB(random_state=0), users=users, items=items, groups=["sex"])
+    for row in range(3):
+        recommender.learn(recommender.choose(users.iloc[row]), 1.0)
+    save_policy(recommender, folder / "recommender")
+    found = mlflow.pyfunc.load_model(str(folder / "recommender")).predict(users)
+    assert found["arm"].tolist() == recommender.choose_many(users).picked
+    assert load_policy(folder / "recommender").policy.rounds_learned == 3
 
 
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as name:
-        for check in (check_a_fitted_policy, check_a_policy_of_contexts, check_another_object):
+        for check in (check_a_fitted_policy, check_a_policy_of_contexts, check_a_recommender):
             check(Path(name))

@@ -78,7 +78,7 @@ def check_estimators():
         policy.predict(feedback["context"])
     )
     log = from_bandit_feedback(feedback, {"sex": [group(context) for context in feedback["context"]]})
-    ours = evaluate(log, policy.policy).policies[0].estimates["ips"]
+    ours = evaluate(log, policy).policies[0].estimates["ips"]
     assert abs(ours.value.overall.value - theirs["ipw"]) < 1e-9
     assert set(ours.value.by_group["sex"]) == {"a", "b"}
     learned = obp.policy.IPWLearner(n_actions=ARMS)
