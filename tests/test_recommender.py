@@ -1,7 +1,9 @@
 """The recommender: tables in, decisions out."""
 
+import copy
 import datetime
 import json
+import pickle
 import threading
 
 import numpy as np
@@ -147,8 +149,49 @@ def test_eligible_items():
     picked = recommender.choose_many(users, eligible=eligible).picked
     assert [picked[0], picked[3], picked[4]] == ["video 1", "video 4", "video 1"]
     assert picked[2] in ("video 2", "video 3")
-    with pytest.raises(ValueError, match=r"arms must be in the catalogue, got \['video 999'\]"):
+    with pytest.raises(ValueError, match=r"eligible must be items of the catalogue, got \['video 999'\]"):
         recommender.choose(users.iloc[0], eligible=["video 999"])
+
+
+@pytest.mark.parametrize(
+    "eligible",
+    [
+        {"video 3", "video 5"},
+        np.array(["video 3", "video 5"]),
+        pd.Index(["video 3", "video 5"]),
+        pl.Series(["video 3", "video 5"]),
+        items_table()["item"].isin(["video 3", "video 5"]).to_numpy(),
+        items_table().set_index("item")["title"].isin(["The title of 3", "The title of 5"]),
+    ],
+)
+def test_eligible_items_in_all_forms(eligible):
+    recommender, users = make(), users_table(3)
+    assert set(recommender.choose(users.iloc[0], eligible=eligible).arms) == {"video 3", "video 5"}
+
+
+def test_eligible_items_of_all_users():
+    recommender, users = make(), users_table(6)
+    for eligible in (["video 3"], {"video 3"}):
+        assert recommender.choose_many(users, eligible=eligible).picked == ["video 3"] * 6
+    mask = np.zeros((6, N_ITEMS), bool)
+    mask[:, 7] = True
+    assert recommender.choose_many(users, eligible=mask).picked == ["video 7"] * 6
+
+
+@pytest.mark.parametrize(
+    ("eligible", "message"),
+    [
+        ([], "eligible must have at least one item, got none"),
+        ("video 1", "eligible must be a collection of ids, got 'video 1'"),
+        (3, "eligible must be a collection of ids, got 3"),
+        ({"video 1", "other"}, r"eligible must be items of the catalogue, got \['other'\]"),
+        (np.array([True, False]), r"eligible must have one truth value per item, got 2 for 200 item\(s\)"),
+        (items_table(), "eligible must be a collection of ids, got"),
+    ],
+)
+def test_eligible_items_that_are_refused(eligible, message):
+    with pytest.raises(ValueError, match=message):
+        make().choose(users_table().iloc[0], eligible=eligible)
 
 
 def test_slates():
@@ -315,13 +358,15 @@ def test_threads_may_add_items_while_others_choose():
         ),
         ({"item_id": "sku"}, "item_id must name columns of items, got 'sku'"),
         ({"policy": "LinUCB"}, "policy must be a fairbandits.Policy, got str"),
-        ({"interactions": [("age", "title")]}, ""),
+        ({"interactions": [("age", "title")]}, "interactions must name columns with features, got 'title'"),
+        ({"interactions": [("sex", "topic")]}, "interactions must name columns that are features, got 'sex'"),
+        ({"interactions": ("age", "topic")}, "interactions must be a list of pairs"),
+        ({"categories": "age"}, "categories must be a list of names of columns, got 'age'"),
+        ({"categories": ["zip"]}, "categories must name columns of users, got 'zip'"),
+        ({"groups": None}, "groups must be a list of names of columns, got None"),
     ],
 )
 def test_messages(options, message):
-    if not message:
-        make(**options)  # names have no features, so there is nothing to multiply
-        return
     with pytest.raises(ValueError, match=message):
         make(**options)
 
@@ -329,7 +374,7 @@ def test_messages(options, message):
 @pytest.mark.parametrize(
     ("user", "message"),
     [
-        ({"age": 30}, "row must have a value for 'language', got only 'age'; give None if it is unknown"),
+        ({"age": 30}, "row must have a value for 'sex', got only 'age'; give None if it is unknown"),
         ({**users_table().iloc[0], "age": "thirty"}, "age must be a number, got 'thirty'"),
         (
             {**users_table().iloc[0], "since": "long ago"},
@@ -337,12 +382,89 @@ def test_messages(options, message):
         ),
         ({**users_table().iloc[0], "age_band": 2.5}, "age_band must have text or whole numbers, got 2.5"),
         (users_table(2), "user must be one row, got 2; use choose_many"),
-        ([1, 2], "user must be a data frame, got list"),
+        ([1, 2], "user must be a mapping, a row, or a frame with one row, got list"),
+        ({key: value for key, value in users_table().iloc[0].items() if key != "sex"}, "a value for 'sex'"),
+        ({**users_table().iloc[0], "since": 1704067200000}, "since must be a date such as 2024-05-01"),
+        (users_table()["age"], "row must have a value for 'sex', got only 0, 1, 2, .* and 292 more"),
     ],
 )
 def test_invalid_users(user, message):
     with pytest.raises(ValueError, match=message):
         make().choose(user)
+
+
+def test_rows_and_frames_are_encoded_alike():
+    users = users_table(40)
+    users["since"] = users["since"].dt.tz_localize("Europe/Paris")
+    users.loc[3, "since"] = pd.NaT
+    recommender = Recommender(LinUCB(random_state=0), users, items_table(), groups=["sex"])
+    recommender.learn(recommender.choose(users.iloc[0]), 0.5)
+    changes = {"age": None, "since": pd.NaT, "language": None}
+    for frame in (users, users.assign(age=users["age"].astype(object)), users.head(2).assign(**changes)):
+        totals = recommender.choose_many(frame).scores.total
+        for row, total in zip(frame.to_dict("records"), totals, strict=True):
+            np.testing.assert_array_equal(recommender.choose(row).scores.total, total)
+    alone = users.iloc[1].to_frame().T
+    assert recommender.choose_many(alone).scores.total.tolist() == [
+        recommender.choose(alone).scores.total.tolist()
+    ]
+    polars = pl.from_pandas(users)
+    np.testing.assert_array_equal(
+        recommender.choose_many(polars).scores.total, recommender.choose_many(users).scores.total
+    )
+
+
+def test_infinite_numbers_are_refused():
+    users = users_table(20)
+    users.loc[2, "age"] = np.inf
+    with pytest.raises(ValueError, match="users must have finite numbers in column 'age', got inf in row 2"):
+        Recommender(LinUCB(), users, items_table())
+    with pytest.raises(ValueError, match="users must have finite numbers in column 'age', got inf in row 2"):
+        make().choose_many(users)
+    with pytest.raises(ValueError, match="age must be a number, got inf"):
+        make().choose(users.iloc[2])
+
+
+def test_no_users():
+    recommender = make()
+    assert recommender.choose_many(users_table(3).head(0)) == []
+    assert recommender.choose_many([]) == []
+    recommender.learn_logged(users_table(3).head(0), [], [])
+    with pytest.raises(ValueError, match=r"items must be one per user, got 1 for 2 user\(s\)"):
+        recommender.learn_logged(users_table(2), ["video 1"], [0.5])
+
+
+def test_a_policy_belongs_to_one_recommender():
+    policy = LinUCB(random_state=0)
+    recommender = make(policy)
+    make(policy)  # the same tables, encoded alike
+    with pytest.raises(ValueError, match="policy must not belong to another recommender; make a new policy"):
+        make(policy, features=["age"])
+    recommender.learn(recommender.choose(users_table().iloc[0]), 0.5)
+    with pytest.raises(ValueError, match=r"policy must have learned nothing yet, got one with 1 round\(s\)"):
+        make(policy)
+
+
+def test_min_probability_that_makes_all_decisions_random():
+    with pytest.warns(UserWarning, match="with 200 items, min_probability=0.05 makes all decisions random"):
+        make(LinUCB(min_probability=0.05))
+
+
+def test_copies():
+    recommender, user = make(), users_table().iloc[0]
+    recommender.learn(recommender.choose(user), 0.5)
+    for copied in (copy.deepcopy(recommender), pickle.loads(pickle.dumps(recommender))):  # noqa: S301
+        np.testing.assert_array_equal(copied.choose(user).scores.total, recommender.choose(user).scores.total)
+        copied.learn(copied.choose(user), 1.0)
+    assert recommender.policy.rounds_learned == 1
+
+
+def test_ids_of_items_that_were_selected():
+    items = items_table()
+    chosen = items[items["minutes"] > 60]
+    assert Recommender(LinUCB(), users_table(), chosen).items == tuple(chosen["item"])
+    numbered = items.drop(columns="item").iloc[10:]
+    assert Recommender(LinUCB(), users_table(), numbered).items == tuple(range(10, N_ITEMS))
 
 
 def test_values_that_were_never_seen():

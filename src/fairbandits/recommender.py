@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import os
-import threading
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Self, overload
 
 from fairbandits.arms import ArmId, as_arm, as_arms
 from fairbandits.contexts import ContextEncoder, FrameTable, ItemCatalogue, Offer, fit_encoder
-from fairbandits.contexts.tables import as_row, column_label
+from fairbandits.contexts.eligible_items import eligible_ids, eligible_per_user
+from fairbandits.contexts.tables import as_row, column_label, value_in
 from fairbandits.contexts.transformer_encoder import TransformerEncoder
 from fairbandits.fairness import GroupRewards
 from fairbandits.fairness.notebook import group_parts
+from fairbandits.locks import SharedLock
 from fairbandits.policies import Decision, Policy, PolicyFileError, Slate
 from fairbandits.policies.persistence import PolicyState, read, write
 from fairbandits.policies.records import Reward
@@ -54,7 +56,7 @@ class Recommender:
     interactions : sequence of (user column, item column)
         Columns whose features are multiplied, for models that all items share.
     categories : sequence of str
-        Columns of numbers that are categories, such as postal codes.
+        Columns of numbers, in either table, that are categories, such as postal codes.
     item_id : str, optional
         The column of `items` with their ids; by default the index, else the column "item", "arm", "id" or
         "item_id".
@@ -103,9 +105,13 @@ class Recommender:
         of_users.require(self.group_columns, "groups")
         ids, self._item_id = of_items.ids(item_id, _ID_COLUMNS)
         pairs = _as_matches(matches)
-        for of_user, of_item in (*pairs.values(), *interactions):
+        multiplied = _as_pairs(interactions)
+        for of_user, of_item in (*pairs.values(), *multiplied):
             of_users.require([of_user], "matches and interactions")
             of_items.require([of_item], "matches and interactions")
+        for column in _as_names("categories", categories):
+            if column not in of_items.columns:
+                of_users.require([column], "categories")
         wanted = _feature_columns(of_users, self.group_columns, features)
         others = [name for name in of_items.columns if name != self._item_id and not _is_id(name)]
         encoder = ContextEncoder(
@@ -116,9 +122,11 @@ class Recommender:
             if item_encoder is None
             else TransformerEncoder(item_encoder, "item_encoder"),
             pairs,
-            tuple((str(user), str(item)) for user, item in interactions),
+            multiplied,
         )
+        encoder.check()
         self._begin(policy, ItemCatalogue(encoder))
+        _claim_policy(policy, encoder, len(ids))
         self.catalogue.set_table(ids, of_items)
 
     def _begin(self, policy: Policy, catalogue: ItemCatalogue) -> None:
@@ -126,7 +134,7 @@ class Recommender:
             raise ValueError(f"policy must be a fairbandits.Policy, got {type(policy).__name__}")
         self.policy = policy
         self.catalogue = catalogue
-        self._lock = threading.RLock()
+        self._lock = SharedLock()
 
     @classmethod
     def from_parts(
@@ -167,48 +175,55 @@ class Recommender:
     # -- decisions -------------------------------------------------------------------------------------
 
     @overload
-    def choose(self, user: User, *, eligible: Sequence[ArmId] | None = None, k: None = None) -> Decision: ...
+    def choose(self, user: User, *, eligible: Any = None, k: None = None) -> Decision: ...
 
     @overload
-    def choose(self, user: User, *, eligible: Sequence[ArmId] | None = None, k: int) -> Slate: ...
+    def choose(self, user: User, *, eligible: Any = None, k: int) -> Slate: ...
 
-    def choose(
-        self, user: User, *, eligible: Sequence[ArmId] | None = None, k: int | None = None
-    ) -> Decision | Slate:
+    def choose(self, user: User, *, eligible: Any = None, k: int | None = None) -> Decision | Slate:
         """Choose an item for one user, or k items in an order.
 
         Parameters
         ----------
         user : mapping, row of pandas, or data frame with one row
             The values of the columns of `users`; None where one is unknown.
-        eligible : sequence of ids, optional
+        eligible : collection of ids, or boolean array or column with an entry for each item, optional
             The items that this user may get; all by default.
         k : int, optional
             The number of items of a slate.
         """
         row = as_row(user, "user")
+        group = self.group_of(row)
         with self._lock:
-            offer = self.catalogue.offer([row], eligible)
-        return self.policy.choose(offer, self.group_of(row), k=k)
+            own = None if eligible is None else eligible_ids(eligible, self.catalogue.ids)
+            offer = self.catalogue.offer([row], own)
+        return self.policy.choose(offer, group, k=k)
 
-    def choose_many(
-        self, users: Any, *, eligible: Sequence[Sequence[ArmId] | None] | None = None, k: int | None = None
-    ) -> Any:
+    def choose_many(self, users: Any, *, eligible: Any = None, k: int | None = None) -> Any:
         """Choose an item, or k items in an order, for each of many users, with what is known now.
 
         Parameters
         ----------
         users : data frame, or sequence of mappings
             One row per user.
-        eligible : sequence of sequences of ids, optional
-            For each user the items that they may get, None for all.
+        eligible : collection of ids, sequence of collections, or boolean array (n_users, n_items), optional
+            The items that all users may get; or those of each user, None for all.
         k : int, optional
             The number of items of each user's slate.
+
+        Returns
+        -------
+        Decisions, or a list of Slates if k is given
+            In the order of the users; an empty list if there are none.
         """
         many = _as_many(users)
+        if not len(many):
+            return []
+        groups = self._groups_of(many)
         with self._lock:
+            own = eligible_per_user(eligible, self.catalogue.ids, len(many))
             offer = self.catalogue.offer(many)
-        return self.policy.choose_many(offer, self._groups_of(many), eligible=eligible, k=k)
+        return self.policy.choose_many(offer, groups, eligible=own, k=k)
 
     def offer(
         self,
@@ -234,7 +249,7 @@ class Recommender:
 
     def group_of(self, user: Mapping[str, Any]) -> dict[str, str | int | None]:
         """Return the groups of a user, by attribute."""
-        return {name: column_label(user.get(name), name) for name in self.group_columns}
+        return {name: column_label(value_in(user, name), name) for name in self.group_columns}
 
     def _groups_of(self, users: FrameTable | Sequence[Mapping[str, Any]]) -> list[dict[str, str | int | None]]:
         if not isinstance(users, FrameTable):
@@ -244,18 +259,24 @@ class Recommender:
         rows = zip(*columns, strict=True) if columns else [()] * len(users)
         return [dict(zip(self.group_columns, row, strict=True)) for row in rows]
 
-    def learn(self, decision: Decision | Slate, reward: Reward) -> None:
+    def learn(self, decision: Decision | Slate, reward: Reward, *, again: bool = False) -> None:
         """Learn the reward of a decision: at once, or later, in any order; see `Policy.learn`."""
-        self.policy.learn(decision, reward)
+        self.policy.learn(decision, reward, again=again)
 
-    def learn_many(self, decisions: Sequence[Decision | Slate], rewards: Iterable[Reward]) -> None:
+    def learn_many(
+        self, decisions: Sequence[Decision | Slate], rewards: Iterable[Reward], *, again: bool = False
+    ) -> None:
         """Learn the rewards of many decisions; see `Policy.learn_many`."""
-        self.policy.learn_many(decisions, rewards)
+        self.policy.learn_many(decisions, rewards, again=again)
 
     def learn_logged(self, users: Any, items: Sequence[ArmId], rewards: Sequence[float]) -> None:
         """Learn past decisions, also of others: the user of each, the item that was shown, and its reward."""
         many = _as_many(users)
-        ids = as_list_of_ids(items)
+        ids = _as_list_of_ids(items)
+        if len(ids) != len(many):
+            raise ValueError(f"items must be one per user, got {len(ids)} for {len(many)} user(s)")
+        if not ids:
+            return
         with self._lock:
             contexts = self.catalogue.contexts(many, ids)
         self.policy.learn_logged(contexts, ids, rewards, self._groups_of(many))
@@ -274,7 +295,9 @@ class Recommender:
 
     def retire_items(self, items: Sequence[ArmId]) -> None:
         """Remove items, and what was learned of them; rewards of earlier decisions still count for the groups."""
-        ids = as_arms(items)
+        ids = as_arms(items) if not isinstance(items, str) else ()
+        if not ids:
+            raise ValueError(f"items must be a list of ids, got {items!r}")
         with self._lock:
             unknown = [item for item in ids if item not in self.catalogue]
             if unknown:
@@ -375,7 +398,8 @@ def has_items(state: PolicyState) -> bool:
 
 
 def _as_names(parameter: str, names: Any) -> tuple[str, ...]:
-    if isinstance(names, str) or not all(isinstance(name, str) for name in names):
+    is_listed = isinstance(names, Iterable) and not isinstance(names, str)
+    if not is_listed or not all(isinstance(name, str) for name in names):
         raise ValueError(f"{parameter} must be a list of names of columns, got {names!r}")
     return tuple(names)
 
@@ -384,6 +408,35 @@ def _as_matches(matches: Any) -> dict[str, tuple[str, str]]:
     if isinstance(matches, Mapping):
         return {str(name): (str(of_user), str(of_item)) for name, (of_user, of_item) in matches.items()}
     return {name: (name, name) for name in _as_names("matches", matches)}
+
+
+def _as_pairs(interactions: Any) -> tuple[tuple[str, str], ...]:
+    pairs = tuple(interactions)
+    for pair in pairs:
+        if isinstance(pair, str) or len(pair) != 2:
+            raise ValueError(
+                f"interactions must be a list of pairs (user column, item column), got {interactions!r}"
+            )
+    return tuple((str(user), str(item)) for user, item in pairs)
+
+
+def _claim_policy(policy: Policy, encoder: ContextEncoder, n_items: int) -> None:
+    """Raise ValueError if a policy has learned, or is to learn, contexts of another encoder; note the encoder."""
+    described = encoder.to_dict()
+    if policy.rounds_learned:
+        raise ValueError(
+            f"policy must have learned nothing yet, got one with {policy.rounds_learned:,} round(s); load a saved "
+            "recommender with Recommender.load"
+        )
+    if policy.metadata.get("encoder", described) != described:
+        raise ValueError("policy must not belong to another recommender; make a new policy")
+    policy.metadata["encoder"] = described
+    if policy.min_probability * n_items >= 1.0:
+        warnings.warn(
+            f"with {n_items} items, min_probability={policy.min_probability:g} makes all decisions random; set it "
+            f"far below 1 / {n_items}",
+            stacklevel=3,
+        )
 
 
 def _feature_columns(users: FrameTable, groups: Names, features: Names | None) -> tuple[str, ...]:
@@ -404,7 +457,6 @@ def _as_many(users: Any) -> FrameTable | Sequence[Mapping[str, Any]]:
     return FrameTable(users, "users")
 
 
-def as_list_of_ids(items: Any) -> list[ArmId]:
-    """Return the ids of items that were shown, which may repeat."""
+def _as_list_of_ids(items: Any) -> list[ArmId]:
     listed = items.to_list() if hasattr(items, "to_list") else list(items)
     return [as_arm(item) for item in listed]

@@ -93,7 +93,6 @@ def test_dates_in_all_spellings():
         datetime.datetime(2024, 7, 2),
         middle,
         middle.to_datetime64(),
-        middle.timestamp(),
     ):
         assert encoder.encode_value(value) == [(0, 0.5)], value
 
@@ -105,6 +104,7 @@ def test_dates_in_all_spellings():
         (NumberEncoder("age"), "41", "age must be a number, got '41'"),
         (NumberEncoder("age"), [41], r"age must be a number, got \[41\]"),
         (NumberEncoder("age"), float("inf"), "age must be a number, got inf"),
+        (DateEncoder("since"), 1704067200000, "since must be a date such as 2024-05-01, got 1704067200000"),
         (DateEncoder("since"), "yesterday", "since must be a date such as 2024-05-01, got 'yesterday'"),
     ],
 )

@@ -142,8 +142,15 @@ class DateEncoder(NumberEncoder):
 
     kind: ClassVar[str] = DATE
 
+    def read(self, values: Sequence[Any]) -> RawColumn:
+        """Return values as a column of seconds since 1970."""
+        return np.array([math.nan if is_missing(value) else self.parse(value) for value in values])
+
     def parse(self, value: Any) -> float:
-        """Return a date, a time, or either in ISO format, in seconds; numbers are seconds."""
+        """Return a date, a time, or either in ISO format, in seconds since 1970.
+
+        A number is refused: it may be seconds or milliseconds.
+        """
         if isinstance(value, np.datetime64):
             value = value.astype("datetime64[us]").item()
         try:
@@ -152,10 +159,10 @@ class DateEncoder(NumberEncoder):
             if isinstance(value, date) and not isinstance(value, datetime):
                 value = datetime(value.year, value.month, value.day)
             if isinstance(value, datetime):
-                value = (value if value.tzinfo else value.replace(tzinfo=UTC)).timestamp()
+                return (value if value.tzinfo else value.replace(tzinfo=UTC)).timestamp()
         except ValueError:
-            raise ValueError(f"{self.name} must be a date such as 2024-05-01, got {value!r}") from None
-        return super().parse(value)
+            pass
+        raise ValueError(f"{self.name} must be a date such as 2024-05-01, got {value!r}")
 
 
 @dataclass(frozen=True)

@@ -60,6 +60,13 @@ class ContextEncoder:
             ),
         )
 
+    def check(self) -> None:
+        """Raise ValueError if columns of interactions have no features to multiply."""
+        for (user, item), (of_user, of_item) in zip(self.interactions, self._products, strict=True):
+            for column, places in ((user, of_user), (item, of_item)):
+                if not places.size:
+                    raise ValueError(f"interactions must name columns with features, got {column!r}")
+
     @property
     def has_items(self) -> bool:
         """Whether contexts depend on more of an item than its id."""
@@ -124,4 +131,9 @@ def encoder_in(metadata: Mapping[str, Any]) -> ContextEncoder | None:
 
 
 def _places(encoder: TableEncoder | TransformerEncoder, column: str) -> Ints:
+    if isinstance(encoder, TableEncoder) and column not in encoder.columns:
+        raise ValueError(
+            f"interactions must name columns that are features, got {column!r}; the features are "
+            f"{', '.join(encoder.columns)}"
+        )
     return np.array(encoder.places(column), np.int64)

@@ -17,7 +17,7 @@ from fairbandits.contexts.column_encoders import as_categorical, category_text
 from fairbandits.contexts.context_encoder import ContextEncoder
 from fairbandits.contexts.offer import Offer
 from fairbandits.contexts.table_encoder import as_dense
-from fairbandits.contexts.tables import FrameTable
+from fairbandits.contexts.tables import FrameTable, value_in
 from fairbandits.labels import is_missing
 from fairbandits.models.rows import as_rows
 
@@ -155,7 +155,7 @@ class ItemCatalogue:
         X = self.encoder.users.encode_rows(users)
         return X, {
             name: [
-                _text(group[column] if column in group else user.get(column))
+                _text(group[column] if column in group else value_in(user, column))
                 for user, group in zip(users, groups or repeat({}, len(users)), strict=True)
             ]
             for name, column in ways.items()

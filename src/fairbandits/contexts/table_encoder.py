@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 # From so many rows on, it is faster to encode them column by column.
 _MANY_ROWS = 8
+# The most columns that an error lists.
+_SHOWN = 8
 
 Floats = NDArray[np.float64]
 Features: TypeAlias = "csr_array[Any] | Floats"  # a string: csr_array cannot be subscripted before SciPy 1.16
@@ -134,7 +136,7 @@ class TableEncoder:
             try:
                 values = [row[encoder.name] for row in rows]
             except KeyError:
-                raise _no_value(encoder.name, next(row for row in rows if encoder.name not in row)) from None
+                raise no_value(encoder.name, next(row for row in rows if encoder.name not in row)) from None
             for places, entries in encoder.encode(encoder.read(values)):
                 (known,) = np.nonzero(places >= 0)
                 X[known, start + places[known]] = entries[known]
@@ -153,7 +155,7 @@ class TableEncoder:
             try:
                 value = row[encoder.name]
             except KeyError:
-                raise _no_value(encoder.name, row) from None
+                raise no_value(encoder.name, row) from None
             for place, entry in encoder.encode_value(value):
                 x[start + place] = entry
 
@@ -182,11 +184,11 @@ class TableEncoder:
         return cls(tuple(encoders), has_constant=not encoders)
 
 
-def _no_value(name: str, row: Mapping[str, Any]) -> ValueError:
-    return ValueError(
-        f"row must have a value for {name!r}, got only {', '.join(map(repr, row)) or 'none'}; "
-        "give None if it is unknown"
-    )
+def no_value(name: str, row: Mapping[str, Any]) -> ValueError:
+    """Return the error about a row without a column."""
+    others = f"{', '.join(repr(column) for column in list(row)[:_SHOWN]) or 'none'}"
+    more = f" and {len(row) - _SHOWN} more" if len(row) > _SHOWN else ""
+    return ValueError(f"row must have a value for {name!r}, got only {others}{more}; give None if it is unknown")
 
 
 def as_dense(features: Any) -> Floats:

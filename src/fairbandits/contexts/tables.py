@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import date
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fairbandits.arms import ArmId, as_arms
-from fairbandits.contexts.column_encoders import CATEGORY, DATE, NUMBER, RawColumn, as_categorical
-from fairbandits.contexts.table_encoder import TableEncoder
+from fairbandits.contexts.column_encoders import CATEGORY, DATE, NUMBER, DateEncoder, RawColumn, as_categorical
+from fairbandits.contexts.table_encoder import TableEncoder, no_value
 from fairbandits.contexts.table_statistics import STATISTICS, TableStatistics
+from fairbandits.dataframes import as_frame, index_of
 from fairbandits.extras import install_hint
 from fairbandits.labels import column_labels, is_missing
+
+Floats = NDArray[np.float64]
 
 
 class FrameTable:
@@ -42,6 +47,10 @@ class FrameTable:
             known = nw.from_native(frame)
         except TypeError:
             raise ValueError(f"{what} must be a data frame, got {type(frame).__name__}") from None
+        except Exception as error:  # such as duplicate columns; each version of narwhals has its own class for it
+            raise ValueError(
+                f"{what} must be a data frame with named columns: {str(error).splitlines()[0]}"
+            ) from None
         self._frame: Any = known.collect() if isinstance(known, nw.LazyFrame) else known
         self.native = self._frame.to_native()
         self._what = what
@@ -77,6 +86,10 @@ class FrameTable:
         types = {type(value) for value in self._frame[column].to_list() if not is_missing(value)}
         if types <= {str} or types == {bool}:
             return CATEGORY
+        if all(issubclass(kind, int | float | np.number) for kind in types):
+            return NUMBER
+        if all(issubclass(kind, date) for kind in types):
+            return DATE
         raise ValueError(
             f"{self._what} must have columns of numbers, text, booleans or dates, got {column!r} with "
             f"{', '.join(sorted(kind.__name__ for kind in types))}; convert the column, or leave it out"
@@ -84,8 +97,6 @@ class FrameTable:
 
     def read(self, column: str, kind: str) -> RawColumn:
         """Read a column: categories as codes, numbers and dates in seconds as floats, NaN for gaps."""
-        import narwhals as nw  # noqa: PLC0415
-
         if column not in self.columns:
             raise ValueError(
                 f"{self._what} must have the column {column!r}, as when the encoder was fitted, got "
@@ -93,17 +104,21 @@ class FrameTable:
             )
         if kind == CATEGORY:
             return as_categorical(self._frame[column].to_list())
-        found = self.kind(column)
         series = self._frame[column]
-        if found != kind:
+        if self.kind(column) != kind:
+            if series.is_null().all() or all(map(is_missing, series.to_list())):
+                return np.full(len(series), np.nan)
             raise ValueError(
                 f"{self._what} must have {kind}s in column {column!r}, as when the encoder was fitted, got "
                 f"{series.dtype}"
             )
-        if kind == DATE:
-            series = series.cast(nw.Datetime("us")).dt.timestamp("us")
-            return np.asarray(series.cast(nw.Float64).to_numpy(), np.float64) / 1e6
-        return np.asarray(series.cast(nw.Float64).to_numpy(), np.float64)
+        values = _seconds(series) if kind == DATE else _numbers(series)
+        if (infinite := np.flatnonzero(np.isinf(values))).size:
+            raise ValueError(
+                f"{self._what} must have finite numbers in column {column!r}, got {values[infinite[0]]} in row "
+                f"{infinite[0]}"
+            )
+        return values
 
     def labels(self, column: str) -> list[str | int | None]:
         """Return the values of a column as labels: text or integers, None for gaps."""
@@ -111,10 +126,12 @@ class FrameTable:
 
     def ids(self, column: str | None, defaults: Sequence[str]) -> tuple[tuple[ArmId, ...], str | None]:
         """Return the ids of the rows and the column they come from: a named one, else the index of pandas."""
-        index = getattr(self.native, "index", None) if column is None else None
-        if index is not None and type(index).__name__ != "RangeIndex":
+        named = next((name for name in defaults if name in self.columns), None)
+        index = index_of(self.native) if column is None else None
+        # Rows that were selected keep their numbers as an index, which must not hide a column of ids.
+        if index is not None and (named is None or index.name is not None or index.dtype.kind not in "iu"):
             return as_arms([column_label(value, "index") for value in index.tolist()]), None
-        column = column or next((name for name in defaults if name in self.columns), None)
+        column = column or named
         if column is None:
             raise ValueError(
                 f"{self._what} must have ids: an index, or a column named {' or '.join(map(repr, defaults))}, "
@@ -130,6 +147,33 @@ class FrameTable:
         """Return the rows as mappings."""
         found: list[dict[str, Any]] = self._frame.rows(named=True)
         return found
+
+
+def _numbers(series: Any) -> Floats:
+    import narwhals as nw  # noqa: PLC0415
+
+    if series.dtype == nw.Object:  # of numbers, as a row of pandas that is turned into a frame
+        return np.array([np.nan if is_missing(value) else float(value) for value in series.to_list()])
+    return np.asarray(series.cast(nw.Float64).to_numpy(), np.float64)
+
+
+def _seconds(series: Any) -> Floats:
+    import narwhals as nw  # noqa: PLC0415
+
+    if series.dtype == nw.Object:
+        return np.asarray(DateEncoder(series.name).read(series.to_list()))
+    if series.dtype == nw.Date:
+        series = series.cast(nw.Datetime("us"))
+    seconds: Floats = np.asarray(series.dt.timestamp("us").cast(nw.Float64).to_numpy(), np.float64) / 1e6
+    return seconds
+
+
+def value_in(row: Mapping[str, Any], column: str) -> Any:
+    """Return the value of a column in a row; raise ValueError if the row does not have it."""
+    try:
+        return row[column]
+    except KeyError:
+        raise no_value(column, row) from None
 
 
 def column_label(value: Any, column: str) -> str | int | None:
@@ -162,6 +206,8 @@ def as_row(row: Any, what: str) -> Mapping[str, Any]:
         return found
     if hasattr(row, "_asdict"):
         return dict(row._asdict())
+    if as_frame(row, what) is None:
+        raise ValueError(f"{what} must be a mapping, a row, or a frame with one row, got {type(row).__name__}")
     table = FrameTable(row, what)
     if len(table) != 1:
         raise ValueError(f"{what} must be one row, got {len(table)}; use choose_many")

@@ -398,7 +398,10 @@ class GroupRewards:
         if attribute is None:
             return list(range(len(self._names)))
         if attribute not in self._number:
-            raise ValueError(f"attribute must be one of {list(self._number)}, got {attribute!r}")
+            known = (
+                f"one of {list(self._number)}" if self._number else "one with rewards, of which there are none yet"
+            )
+            raise ValueError(f"attribute must be {known}, got {attribute!r}")
         return list(self._number[attribute].values())
 
     def _radius(self, cells: Sequence[tuple[float, float, float]], confidence: float) -> Floats:
@@ -429,6 +432,8 @@ def as_reward(reward: Any, reward_range: tuple[float, float]) -> float:
     """Check a reward."""
     low, high = reward_range
     try:
+        if isinstance(reward, str | bytes):
+            raise TypeError
         value = float(reward)
     except (TypeError, ValueError):
         raise ValueError(f"reward must be a number, got {reward!r}") from None

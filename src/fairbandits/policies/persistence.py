@@ -153,6 +153,8 @@ def write(path: str | os.PathLike[str], content: bytes) -> None:
     target = Path(path)
     if not target.parent.is_dir():
         raise PolicyFileError(f"{path}: its folder must exist; create it first")
+    if target.is_dir():
+        raise PolicyFileError(f"{path}: must be a file, got a folder")
     atomic_write(target, content)
 
 

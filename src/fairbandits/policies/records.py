@@ -208,7 +208,8 @@ class Decision:
                 others,
             )
         except (KeyError, TypeError, ValueError) as error:
-            raise ValueError(f"values must be those that Decision.to_dict returned, got {error!r}") from None
+            hint = "; use Slate.from_dict" if "picked" in values else ""
+            raise ValueError(f"values must be those that Decision.to_dict returned, got {error!r}{hint}") from None
 
     def __repr__(self) -> str:
         parts = ", ".join(
@@ -337,7 +338,8 @@ class Slate:
                 others,
             )
         except (KeyError, TypeError, ValueError) as error:
-            raise ValueError(f"values must be those that Slate.to_dict returned, got {error!r}") from None
+            hint = "; use Decision.from_dict" if "arm" in values else ""
+            raise ValueError(f"values must be those that Slate.to_dict returned, got {error!r}{hint}") from None
 
     def __repr__(self) -> str:
         picked = [*map(_short, self.picked[:_MAX_NAMED]), *(["..."] if len(self) > _MAX_NAMED else [])]
