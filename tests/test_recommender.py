@@ -4,7 +4,7 @@ import copy
 import datetime
 import json
 import pickle
-import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pandas as pd
@@ -289,7 +289,7 @@ def test_saved_and_loaded(tmp_path):
 
 
 def test_custom_encoders(tmp_path):
-    users, items = users_table(), items_table()
+    users = users_table()
     encoder = make_column_transformer((StandardScaler(), ["age"]), (OneHotEncoder(), ["language"]))
     encoder.fit(users.fillna({"age": 40.0}))
     recommender = make(user_encoder=encoder)
@@ -304,45 +304,44 @@ def test_custom_encoders(tmp_path):
         Recommender.load(tmp_path / "file")
     loaded = Recommender.load(tmp_path / "file", user_encoder=encoder)
     assert loaded.choose(filled.iloc[0]).score == recommender.choose(filled.iloc[0]).score
-    other = make_column_transformer((StandardScaler(), ["age"])).fit(filled)
+    copied = pickle.loads(pickle.dumps(encoder))  # noqa: S301
+    assert Recommender.load(tmp_path / "file", user_encoder=copied).items == recommender.items
+    other = make_column_transformer((StandardScaler(), ["age"]), (OneHotEncoder(), ["language"]))
+    other.fit(filled.assign(age=filled["age"] + 1.0))
     with pytest.raises(PolicyFileError, match="user_encoder must be the transformer that was saved"):
         Recommender.load(tmp_path / "file", user_encoder=other)
     with pytest.raises(ValueError, match="user_encoder must be a transformer of scikit-learn fitted on a"):
         make(user_encoder=StandardScaler())
-    by_feature = make(user_encoder=encoder, interactions=[])
-    assert by_feature.encoder.users.width == 4
+    by_feature = make(user_encoder=encoder, interactions=[("standardscaler__age", "topic")])
+    assert "standardscaler__age*topic=maths" in by_feature.feature_names
+    with pytest.raises(ValueError, match="interactions must name features of user_encoder, got 'age'"):
+        make(user_encoder=encoder, interactions=[("age", "topic")])
     make().save(tmp_path / "plain")
     with pytest.raises(PolicyFileError, match="item_encoder must be left out"):
         Recommender.load(tmp_path / "plain", item_encoder=encoder)
-    assert items is not None
 
 
-def test_threads_may_add_items_while_others_choose():
+def test_threads_may_change_items_while_others_choose():
     recommender, users = make(), users_table(50).to_dict("records")
-    errors = []
 
     def choose():
-        try:
-            for user in users:
-                recommender.learn(recommender.choose(user), 0.5)
-        except Exception as error:
-            errors.append(error)
+        for user in users:
+            recommender.learn(recommender.choose(user), 0.5)
 
     def change():
-        try:
-            for number in range(30):
-                recommender.add_items(items_table().head(1).assign(item=f"new {number}"))
-                recommender.retire_items([f"new {number}"])
-        except Exception as error:
-            errors.append(error)
+        for number in range(30):
+            recommender.add_items(items_table().head(1).assign(item=f"new {number}"))
+            recommender.retire_items([f"new {number}"])
 
-    threads = [threading.Thread(target=target) for target in (choose, change, choose)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not errors
+    def retire():
+        for number in range(60):
+            recommender.retire_items([f"video {number}"])
+
+    with ThreadPoolExecutor(4) as pool:
+        for future in [pool.submit(work) for work in (choose, change, choose, retire)]:
+            future.result()
     assert recommender.policy.rounds_learned == 100
+    assert not set(recommender.policy.arms_learned) - set(recommender.items)
 
 
 @pytest.mark.parametrize(
@@ -351,10 +350,10 @@ def test_threads_may_add_items_while_others_choose():
         ({"groups": "sex"}, "groups must be a list of names of columns, got 'sex'"),
         ({"groups": ["gender"]}, "groups must name columns of users, got 'gender'; the columns are user_id, age"),
         ({"features": ["height"]}, "features must name columns of users, got 'height'"),
-        ({"matches": ["topic"]}, "matches and interactions must name columns of users, got 'topic'"),
+        ({"matches": ["topic"]}, "matches must name columns of users, got 'topic'"),
         (
             {"matches": {"x": ("sex", "speaker")}},
-            "matches and interactions must name columns of items, got 'speaker'",
+            "matches must name columns of items, got 'speaker'",
         ),
         ({"item_id": "sku"}, "item_id must name columns of items, got 'sku'"),
         ({"policy": "LinUCB"}, "policy must be a fairbandits.Policy, got str"),
@@ -432,6 +431,40 @@ def test_no_users():
     recommender.learn_logged(users_table(3).head(0), [], [])
     with pytest.raises(ValueError, match=r"items must be one per user, got 1 for 2 user\(s\)"):
         recommender.learn_logged(users_table(2), ["video 1"], [0.5])
+
+
+def test_a_policy_that_is_loaded_alone_can_be_saved(tmp_path):
+    recommender, user = make(), users_table().iloc[0]
+    recommender.learn(recommender.choose(user), 0.5)
+    recommender.save(tmp_path / "recommender.safetensors")
+    policy = Policy.load(tmp_path / "recommender.safetensors")
+    assert set(policy.metadata) == {"encoder"}
+    policy.save(tmp_path / "policy.safetensors")
+    assert Policy.load(tmp_path / "policy.safetensors").checksum() == recommender.policy.checksum()
+    with pytest.raises(PolicyFileError, match="a policy without users and items"):
+        Recommender.load(tmp_path / "policy.safetensors")
+
+
+def test_policies_of_recommenders_with_other_encoders_do_not_merge():
+    one, two = make(), make(features=["age", "member", "since", "language"])
+    for recommender in (one, two):
+        recommender.learn(recommender.choose(users_table().iloc[0]), 0.5)
+    with pytest.raises(ValueError, match="policies must be fitted with the same encoder to merge"):
+        one.policy.merge(two.policy)
+
+
+def test_past_decisions_with_other_indices_are_refused():
+    users = users_table(4)
+    rewards = pd.Series([0.1, 0.2, 0.3, 0.4], index=[3, 2, 1, 0])
+    with pytest.raises(ValueError, match="rewards must have the index of users, got another"):
+        make().learn_logged(users, ["video 1"] * 4, rewards)
+
+
+def test_items_that_are_encoded_as_nan_are_refused():
+    items = items_table()
+    encoder = make_column_transformer((StandardScaler(), ["minutes"])).fit(items)
+    with pytest.raises(ValueError, match="encoded items must be finite"):
+        make(item_encoder=encoder)
 
 
 def test_a_policy_belongs_to_one_recommender():

@@ -16,7 +16,8 @@ from fairbandits.fairness import GroupRewards
 from fairbandits.fairness.notebook import group_parts
 from fairbandits.locks import SharedLock
 from fairbandits.policies import Decision, Policy, PolicyFileError, Slate
-from fairbandits.policies.persistence import PolicyState, read, write
+from fairbandits.policies.logged_decisions import check_alignment
+from fairbandits.policies.persistence import RECOMMENDER, PolicyState, read, write
 from fairbandits.policies.records import Reward
 from fairbandits.policies.serialisation import with_prefix
 from fairbandits.views import html
@@ -106,9 +107,9 @@ class Recommender:
         ids, self._item_id = of_items.ids(item_id, _ID_COLUMNS)
         pairs = _as_matches(matches)
         multiplied = _as_pairs(interactions)
-        for of_user, of_item in (*pairs.values(), *multiplied):
-            of_users.require([of_user], "matches and interactions")
-            of_items.require([of_item], "matches and interactions")
+        for of_user, of_item in pairs.values():
+            of_users.require([of_user], "matches")
+            of_items.require([of_item], "matches")
         for column in _as_names("categories", categories):
             if column not in of_items.columns:
                 of_users.require([column], "categories")
@@ -125,14 +126,15 @@ class Recommender:
             multiplied,
         )
         encoder.check()
-        self._begin(policy, ItemCatalogue(encoder))
-        _claim_policy(policy, encoder, len(ids))
-        self.catalogue.set_table(ids, of_items)
+        catalogue = ItemCatalogue(encoder)
+        catalogue.set_table(ids, of_items)
+        _check_policy(policy, encoder, len(ids))
+        self._begin(policy, catalogue)
 
     def _begin(self, policy: Policy, catalogue: ItemCatalogue) -> None:
-        if not isinstance(policy, Policy):
-            raise ValueError(f"policy must be a fairbandits.Policy, got {type(policy).__name__}")
         self.policy = policy
+        # Policies with other encoders must not be merged, and a policy that is saved alone keeps its encoder.
+        policy.metadata["encoder"] = catalogue.encoder.to_dict()
         self.catalogue = catalogue
         self._lock = SharedLock()
 
@@ -194,10 +196,10 @@ class Recommender:
         """
         row = as_row(user, "user")
         group = self.group_of(row)
+        # Held until the decision is made, so that no item is chosen after it was retired.
         with self._lock:
             own = None if eligible is None else eligible_ids(eligible, self.catalogue.ids)
-            offer = self.catalogue.offer([row], own)
-        return self.policy.choose(offer, group, k=k)
+            return self.policy.choose(self.catalogue.offer([row], own), group, k=k)
 
     def choose_many(self, users: Any, *, eligible: Any = None, k: int | None = None) -> Any:
         """Choose an item, or k items in an order, for each of many users, with what is known now.
@@ -222,8 +224,7 @@ class Recommender:
         groups = self._groups_of(many)
         with self._lock:
             own = eligible_per_user(eligible, self.catalogue.ids, len(many))
-            offer = self.catalogue.offer(many)
-        return self.policy.choose_many(offer, groups, eligible=own, k=k)
+            return self.policy.choose_many(self.catalogue.offer(many), groups, eligible=own, k=k)
 
     def offer(
         self,
@@ -275,11 +276,12 @@ class Recommender:
         ids = _as_list_of_ids(items)
         if len(ids) != len(many):
             raise ValueError(f"items must be one per user, got {len(ids)} for {len(many)} user(s)")
+        check_alignment({"users": users, "items": items, "rewards": rewards})
         if not ids:
             return
+        groups = self._groups_of(many)
         with self._lock:
-            contexts = self.catalogue.contexts(many, ids)
-        self.policy.learn_logged(contexts, ids, rewards, self._groups_of(many))
+            self.policy.learn_logged(self.catalogue.contexts(many, ids), ids, rewards, groups)
 
     # -- items -----------------------------------------------------------------------------------------
 
@@ -322,8 +324,11 @@ class Recommender:
             state.header["metadata"] = {
                 **state.header["metadata"],
                 "encoder": self.encoder.to_dict(),
-                "groups": list(self.group_columns),
-                "items": self.catalogue.to_json() | {"column": self._item_id},
+                RECOMMENDER: {
+                    "groups": list(self.group_columns),
+                    "items": self.catalogue.to_json(),
+                    "item_id": self._item_id,
+                },
             }
             state.arrays.update({f"{_ITEMS}{name}": array for name, array in self.catalogue.arrays().items()})
         return state
@@ -369,16 +374,16 @@ class Recommender:
     ) -> Self:
         """Return the recommender of which `state` is a copy; errors call it `name`."""
         policy = Policy.from_state(state, name, feature_map=feature_map)
-        saved = policy.metadata
         if not has_items(state):
             raise PolicyFileError(f"{name}: a policy without users and items; load it with Policy.load")
+        saved = state.header["metadata"]
         try:
             catalogue = ItemCatalogue(ContextEncoder.from_dict(saved["encoder"], user_encoder, item_encoder))
-            items = saved.pop("items")
-            catalogue.restore(items, with_prefix(state.arrays, _ITEMS))
+            held = saved[RECOMMENDER]
+            catalogue.restore(held["items"], with_prefix(state.arrays, _ITEMS))
+            return cls.from_parts(policy, catalogue, held["groups"], held["item_id"])
         except (KeyError, TypeError, ValueError, IndexError) as error:
             raise PolicyFileError(f"{name}: {error}") from None
-        return cls.from_parts(policy, catalogue, saved.pop("groups"), items["column"])
 
     def _repr_html_(self) -> str:
         held = f"{counted(len(self.catalogue), 'item')}, {counted(len(self.feature_names), 'feature')}"
@@ -394,7 +399,7 @@ class Recommender:
 
 def has_items(state: PolicyState) -> bool:
     """Return whether a state is that of a recommender, and not of a policy alone."""
-    return "items" in state.header["metadata"]
+    return RECOMMENDER in state.header["metadata"]
 
 
 def _as_names(parameter: str, names: Any) -> tuple[str, ...]:
@@ -420,8 +425,10 @@ def _as_pairs(interactions: Any) -> tuple[tuple[str, str], ...]:
     return tuple((str(user), str(item)) for user, item in pairs)
 
 
-def _claim_policy(policy: Policy, encoder: ContextEncoder, n_items: int) -> None:
-    """Raise ValueError if a policy has learned, or is to learn, contexts of another encoder; note the encoder."""
+def _check_policy(policy: Any, encoder: ContextEncoder, n_items: int) -> None:
+    """Raise ValueError if a policy has learned, or is to learn, contexts of another encoder."""
+    if not isinstance(policy, Policy):
+        raise ValueError(f"policy must be a fairbandits.Policy, got {type(policy).__name__}")
     described = encoder.to_dict()
     if policy.rounds_learned:
         raise ValueError(
@@ -430,7 +437,6 @@ def _claim_policy(policy: Policy, encoder: ContextEncoder, n_items: int) -> None
         )
     if policy.metadata.get("encoder", described) != described:
         raise ValueError("policy must not belong to another recommender; make a new policy")
-    policy.metadata["encoder"] = described
     if policy.min_probability * n_items >= 1.0:
         warnings.warn(
             f"with {n_items} items, min_probability={policy.min_probability:g} makes all decisions random; set it "

@@ -89,7 +89,9 @@ def test_types_of_pandas():
     encoder = fit_encoder(FrameTable(frame, "users"), list(frame))
     assert encoder == fit_encoder(FrameTable(pd.DataFrame(COLUMNS), "users"), list(COLUMNS))
     frame["member"] = frame["member"].astype(object)
-    assert "member=true" in fit_encoder(FrameTable(frame, "users"), ["member"]).features
+    assert fit_encoder(FrameTable(frame, "users"), ["member"]).features == ("member",)
+    frame.loc[0, "member"] = None
+    assert fit_encoder(FrameTable(frame, "users"), ["member"]).features == ("member", "member is missing")
 
 
 def test_rare_categories_share_a_feature():

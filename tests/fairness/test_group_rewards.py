@@ -202,7 +202,7 @@ def test_a_gap_without_an_interval_is_the_same_gap(stream):
             full.disadvantaged,
         )
         assert np.isnan([cheap.low, cheap.high, cheap.confidence]).all()
-    with pytest.raises(ValueError, match="attribute must be one of"):
+    with pytest.raises(ValueError, match="attribute must be one "):
         groups.gap("age", confidence=None)
 
 

@@ -19,7 +19,7 @@ from fairbandits.contexts.offer import Offer
 from fairbandits.contexts.table_encoder import as_dense
 from fairbandits.contexts.tables import FrameTable, value_in
 from fairbandits.labels import is_missing
-from fairbandits.models.rows import as_rows
+from fairbandits.models.rows import as_rows, refuse_unusable
 
 Floats = NDArray[np.float64]
 Users = Sequence[Mapping[str, Any]] | FrameTable
@@ -79,6 +79,7 @@ class ItemCatalogue:
     def set_encoded(self, ids: Sequence[ArmId], features: Any, matched: Sequence[Sequence[Any]]) -> None:
         """Add or change items whose features are encoded; `matched` has the values of each way to match."""
         features = sparse.csr_array(features)
+        refuse_unusable(int((~np.isfinite(features.data)).sum()), "encoded items")
         features.eliminate_zeros()
         ways = list(zip(*(map(_text, values) for values in matched), strict=True)) or [()] * len(ids)
         for row, item in enumerate(ids):
@@ -108,7 +109,7 @@ class ItemCatalogue:
 
         Parameters
         ----------
-        users : sequence of mappings, or Table
+        users : sequence of mappings, or FrameTable
             The users.
         eligible : sequence of ids, optional
             The items on offer; all by default.

@@ -23,7 +23,7 @@ from fairbandits.contexts.column_encoders import (
 if TYPE_CHECKING:
     from fairbandits.contexts.tables import FrameTable
 
-# From so many rows on, it is faster to encode them column by column.
+# From this number of rows on, it is faster to encode them column by column.
 _MANY_ROWS = 8
 # The most columns that an error lists.
 _SHOWN = 8

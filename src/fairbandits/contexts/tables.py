@@ -82,11 +82,11 @@ class FrameTable:
             return CATEGORY
         if dtype in (nw.Date, nw.Datetime):
             return DATE
-        # Python objects: text or truth values with gaps, or nothing but gaps.
+        # Python objects, such as text with gaps, or a row of pandas that was turned into a frame.
         types = {type(value) for value in self._frame[column].to_list() if not is_missing(value)}
-        if types <= {str} or types == {bool}:
+        if types <= {str}:
             return CATEGORY
-        if all(issubclass(kind, int | float | np.number) for kind in types):
+        if all(issubclass(kind, int | float | np.number | np.bool_) for kind in types):
             return NUMBER
         if all(issubclass(kind, date) for kind in types):
             return DATE
@@ -152,7 +152,7 @@ class FrameTable:
 def _numbers(series: Any) -> Floats:
     import narwhals as nw  # noqa: PLC0415
 
-    if series.dtype == nw.Object:  # of numbers, as a row of pandas that is turned into a frame
+    if series.dtype == nw.Object:
         return np.array([np.nan if is_missing(value) else float(value) for value in series.to_list()])
     return np.asarray(series.cast(nw.Float64).to_numpy(), np.float64)
 

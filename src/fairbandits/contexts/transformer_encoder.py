@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -17,7 +18,7 @@ class TransformerEncoder:
     """A fitted transformer, such as a ColumnTransformer, that encodes the rows of a data frame.
 
     It is not saved with a recommender, because only a pickle could hold it: pass it again when loading, which
-    checks that the names of its features are the same.
+    checks that it is the same by its parameters and by what it has learned.
 
     Parameters
     ----------
@@ -80,8 +81,12 @@ class TransformerEncoder:
         return features
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the names of the features as JSON values."""
-        return {"transformer": type(self.transformer).__name__, "features": list(self.features)}
+        """Return the names of the features and a fingerprint as JSON values."""
+        return {
+            "transformer": type(self.transformer).__name__,
+            "features": list(self.features),
+            "fingerprint": fingerprint(self.transformer),
+        }
 
 
 def load_encoder(values: Mapping[str, Any], transformer: Any, name: str) -> TableEncoder | TransformerEncoder:
@@ -93,6 +98,29 @@ def load_encoder(values: Mapping[str, Any], transformer: Any, name: str) -> Tabl
     if transformer is None:
         raise ValueError(f"{name} must be given: the recommender was saved with a {values['transformer']}")
     encoder = TransformerEncoder(transformer, name)
-    if list(encoder.features) != values["features"]:
-        raise ValueError(f"{name} must be the transformer that was saved, got one with other features")
+    if encoder.to_dict() != values:
+        raise ValueError(f"{name} must be the transformer that was saved, got another one")
     return encoder
+
+
+def fingerprint(transformer: Any) -> str:
+    """Return a hash of the parameters of a transformer and of what it has learned."""
+    return hashlib.sha256(repr(_described(transformer)).encode()).hexdigest()
+
+
+def _described(value: Any) -> Any:
+    """Return a value as plain tuples; numbers to nine digits, which are the same on all machines."""
+    if isinstance(value, float | np.floating):
+        return f"{float(value):.9g}"
+    if isinstance(value, Mapping):
+        return tuple((str(key), _described(entry)) for key, entry in value.items())
+    if hasattr(value, "toarray"):
+        return _described(value.toarray())
+    if isinstance(value, np.ndarray | list | tuple):
+        return tuple(_described(entry) for entry in (value.tolist() if isinstance(value, np.ndarray) else value))
+    if isinstance(value, slice | range | str | int | bool | type(None) | np.generic):
+        return repr(value)
+    # Estimators within estimators; of anything else the type has to do.
+    attributes = vars(value) if hasattr(value, "get_params") else {}
+    public = {name: entry for name, entry in sorted(attributes.items()) if not name.startswith("_")}
+    return (type(value).__name__, _described(public))

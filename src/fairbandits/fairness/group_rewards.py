@@ -243,8 +243,9 @@ class GroupRewards:
         >>> groups.mean_of("sex", "female"), groups.mean_of("sex", "male")
         (0.5, 0.0)
         """
-        number = self._number.get(attribute, {}).get(value)
-        return self.reward_range[0] if number is None else self.means.item(number)
+        with self._lock:
+            number = self._number.get(attribute, {}).get(value)
+            return self.reward_range[0] if number is None else self.means.item(number)
 
     def gap(self, attribute: str | None = None, confidence: float | None = 0.95) -> Gap:
         """Return the reward gap: the highest mean reward of a group minus the lowest.
@@ -268,7 +269,8 @@ class GroupRewards:
         Gap(0.25, low=nan, high=nan, confidence=nan, attribute='group', advantaged='male', disadvantaged='female')
         """
         if confidence is None:
-            return self._gap_alone(attribute)
+            with self._lock:
+                return self._gap_alone(attribute)
         return widest_gap(extremes(self.summaries(attribute, confidence)), self._span, confidence)
 
     def _gap_alone(self, attribute: str | None) -> Gap:

@@ -39,7 +39,7 @@ class LoggedDecisions(NamedTuple):
 
 def as_logged(policy: Policy, contexts: Any, arms: Any, rewards: Any, groups: Any) -> LoggedDecisions:
     """Check logged decisions, all but the entries of their contexts; labels that have codes stay as they are."""
-    _check_alignment({"contexts": contexts, "arms": arms, "rewards": rewards, "groups": groups})
+    check_alignment({"contexts": contexts, "arms": arms, "rewards": rewards, "groups": groups})
     named: NamedMatrix | None = as_named_matrix(contexts, "contexts", is_indexed=False)
     if named is not None:
         check_names(policy, named)
@@ -119,7 +119,7 @@ def check_one_per_context(name: str, n: int, contexts: Any) -> None:
         raise ValueError(f"{name} must be one per context, got {n} for {n_contexts} context(s)")
 
 
-def _check_alignment(given: Mapping[str, Any]) -> None:
+def check_alignment(given: Mapping[str, Any]) -> None:
     """Raise ValueError if two pandas objects have different indices: their rows may belong to other decisions."""
     indices = {name: index_of(value) for name, value in given.items() if hasattr(value, "iloc")}
     if len(indices) < 2:

@@ -32,6 +32,9 @@ VERSION = 5
 # Versions that can still be read.
 _OLDER = ("3", "4")
 
+#: The metadata of a file that only a recommender reads; a policy that is loaded alone does not keep them.
+RECOMMENDER = "recommender"
+
 AnyPolicy = TypeVar("AnyPolicy", bound="Policy")
 
 
@@ -225,7 +228,7 @@ def restore(policy: Policy, state: PolicyState) -> None:
     for name, record in policy.records().items():
         record.restore(header["records"][name], with_prefix(arrays, f"records.{name}."))
     policy.rounds_learned = int(header["rounds_learned"])
-    policy.metadata = dict(header["metadata"])
+    policy.metadata = {name: value for name, value in header["metadata"].items() if name != RECOMMENDER}
     names = header.get("feature_names")
     policy._feature_names = None if names is None else tuple(map(str, names))
     if header["width"] is not None:
