@@ -83,6 +83,8 @@ def stress(policy, rounds):
         while not done.is_set():
             assert sum(summary.count for summary in policy.groups.summaries()) <= THREADS * rounds
             policy.groups.gap()
+            policy.groups.gap(confidence=None)
+            policy.groups.mean_of("group", "a")
             policy.score(videos.offer(np.ones(USERS)), ["f"])
             policy.state()
 
@@ -189,6 +191,8 @@ def test_a_record_of_its_own_takes_rewards_of_threads():
         for i in range(300):
             groups.add(0.5, group=f"g{(number + i) % 5}", arm=i % 7)
             groups.gap()
+            groups.gap(confidence=None)
+            groups.mean_of("group", "a")
 
     in_threads(work)
     assert sum(summary.count for summary in groups.summaries()) == THREADS * 300
