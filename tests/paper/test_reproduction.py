@@ -223,7 +223,7 @@ def test_figures_need_matplotlib(monkeypatch):
 
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     trace = simulate(LinUCB(random_state=0), LinearWorld(rounds=5))
-    with pytest.raises(ImportError, match=r"figures need matplotlib: pip install 'fairbandits\[plot\]'"):
+    with pytest.raises(ImportError, match=r"figures need matplotlib; .* pip install '\.\[plot\]'"):
         figures.cumulative_rewards({"LinUCB": [trace]})
 
 
