@@ -1,6 +1,6 @@
 """Contextual bandits that treat their users fairly."""
 
-from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
 
 from fairbandits.contexts import Catalogue, Offer
 from fairbandits.fairness import Gap, GroupRewards, GroupSummary, IndividualGaps
@@ -36,9 +36,11 @@ from fairbandits.policies import (
     Uniform,
     twin_rewards,
 )
-from fairbandits.recommender import Recommender
 
-__version__ = version("fairbandits")
+if TYPE_CHECKING:
+    from fairbandits.recommender import Recommender
+
+    __version__: str
 
 __all__ = [
     "Catalogue",
@@ -79,3 +81,16 @@ __all__ = [
     "parameter",
     "twin_rewards",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    # Both take a tenth of the time of an import, and most programs need neither.
+    if name == "Recommender":
+        from fairbandits.recommender import Recommender  # noqa: PLC0415
+
+        return Recommender
+    if name == "__version__":
+        from importlib.metadata import version  # noqa: PLC0415
+
+        return version("fairbandits")
+    raise AttributeError(f"module 'fairbandits' has no attribute {name!r}")
