@@ -110,6 +110,25 @@ def test_a_log_becomes_feedback_and_comes_back():
     assert (log.roles.propensity, log.roles.contexts) == ("propensity", ("context_0", "context_1"))
 
 
+def test_the_features_of_a_log_are_all_there_and_not_scaled():
+    frame = make_log(240).drop(columns=["x_low", "x_high"])
+    since = pd.date_range("2024-01-01", periods=240, freq="D")
+    features = {
+        "age": 20 + np.arange(240) % 50,
+        "city": [f"city {i % 60:02d}" for i in range(240)],
+        "since": since,
+    }
+    log = frame.assign(**features, name=[f"name {i:03d}" for i in range(240)])
+    context = to_bandit_feedback(log, contexts=[*features, "name"])["context"]
+    seconds = since.to_numpy().astype("datetime64[s]").astype(float)
+    cities = np.eye(60)[np.arange(240) % 60]
+    np.testing.assert_array_equal(context, np.column_stack([features["age"], cities, seconds, np.eye(240)]))
+    # A log with the encoder of another keeps its columns, as a model fitted to the other needs it.
+    other = Log.open(log, contexts=[*features, "name"])
+    part = Log.open(log[:30], contexts=[*features, "name"]).with_encoder(other.plain_encoder())
+    np.testing.assert_array_equal(to_bandit_feedback(part)["context"], context[:30])
+
+
 def test_feedback_of_slates_becomes_a_log_of_slates():
     feedback = {
         "context": np.array([[1.0], [2.0]]), "slate_id": np.array([0, 0, 1, 1]), "action": np.array([1, 0, 0, 2]),

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from fairbandits import FairLinUCB, LinUCB, Model, Policy
+from fairbandits import FairLinUCB, LinUCB, Model, Policy, Recommender
 from fairbandits.contexts.context_encoder import encoder_in
 from fairbandits.logs import Log, LogError, OfferBuilder, fit, read_arms
 from tests.logs.helpers import error_of
@@ -88,6 +88,30 @@ def test_a_fitted_policy_rejects_other_columns(tmp_path):
     empty = cities(["Paris", "Rome"]).assign(reward=np.nan)
     with pytest.raises(LogError, match="no row has a reward"):
         fit(Log.open(empty), policy)
+
+
+def test_a_fitted_policy_learns_arms_that_are_new(tmp_path):
+    """Those beyond the range of the first catalogue are moved to its ends, as users are."""
+    first, second = cities(["Rome"]), cities(["Rome"], seed=1).replace({"arm": {"a": "c"}})
+    sizes = pd.DataFrame({"arm": ["a", "b"], "size": [1.0, 3.0]})
+    fitted = fit(Log.open(first), LinUCB(random_state=0), table=read_arms(sizes, Log.open(first)))
+    more = pd.DataFrame({"size": [2.0, 3.0, 9.0], "arm": ["c", "b", "d"]})
+    again = fit(Log.open(second), fitted.policy, table=read_arms(more, Log.open(second)))
+    assert again.policy.rounds_learned == 120
+    assert again.recommender.encoder == fitted.recommender.encoder
+    features, _ = again.recommender.catalogue.encoded()
+    np.testing.assert_allclose(features.toarray().ravel(), [0.5, 1.0, 1.0])
+
+
+def test_policies_with_interactions_learn_by_their_recommender():
+    frame = cities(["Paris", "Rome"])
+    items = pd.DataFrame({"size": [1.0, 2.0]}, index=["a", "b"])
+    users = frame[["context_city"]]
+    recommender = Recommender(LinUCB(), users, items, interactions=[("context_city", "size")])
+    recommender.learn(recommender.choose({"context_city": "Rome"}), 1.0)
+    recommender.policy.metadata["encoder"] = recommender.encoder.to_dict()
+    with pytest.raises(LogError, match="with a custom transformer or interactions; use its Recommender"):
+        fit(Log.open(frame), recommender.policy)
 
 
 def test_a_reward_outside_the_range_is_reported_with_its_file_and_row(tmp_path):

@@ -5,12 +5,15 @@ import json
 import shutil
 import subprocess
 import sys
+import tomllib
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from fairbandits import FairLinUCB, LinUCB
 from fairbandits.simulate import Run, simulate_many
+from fairbandits.simulate.runs import _OTHER_CODE
 from fairbandits.worlds import LinearWorld, StudentsAndVideos
 from tests.simulate.scripted import SMALL, assert_identical
 
@@ -104,6 +107,16 @@ def test_the_cache_key_contains_everything_that_determines_a_run(monkeypatch):
     assert len(keys) == 9
     # The folder of the same data is not part of the key.
     assert run.key("real") == Run(LinUCB, StudentsAndVideos, 0, {"alpha": 0.5}, SMALL | {"data": "x"}).key("real")
+
+
+def test_the_cache_key_depends_on_this_layer_and_all_below():
+    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())
+    layers = [
+        [name.strip().removeprefix("fairbandits.") for name in layer.split("|")]
+        for layer in project["tool"]["importlinter"]["contracts"][0]["layers"]
+    ]
+    here = next(number for number, layer in enumerate(layers) if "simulate" in layer)
+    assert {name for layer in layers[: here + 1] for name in layer} - {"simulate"} == _OTHER_CODE
 
 
 def test_runs_without_a_cache_key_are_refused():

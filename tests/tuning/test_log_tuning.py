@@ -72,7 +72,11 @@ def test_the_tolerance_and_another_objective(frame, result):
     gaps = {trial.params["epsilon"]: trial.reward_gap for trial in result.trials}
     tolerance = gaps[0.0] - 1e-6
     bound = tune(EpsilonGreedy(random_state=0), GRID, frame, tolerance=tolerance)
-    assert bound.best_params["epsilon"] != 0.0 or not bound.is_within_tolerance
+    assert gaps[bound.best_params["epsilon"]] <= tolerance
+    assert bound.is_within_tolerance
+    none = tune(EpsilonGreedy(random_state=0), GRID, frame, tolerance=min(gaps.values()) / 2)
+    assert none.best_params == {"epsilon": min(gaps, key=gaps.get)}
+    assert not none.is_within_tolerance
     least = tune(
         EpsilonGreedy(random_state=0), GRID, frame, objective=lambda policy: -policy.preferred.value.overall.value
     )

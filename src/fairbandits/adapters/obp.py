@@ -167,7 +167,7 @@ def to_bandit_feedback(log: Any, roles: Roles | None = None, **named_roles: Any)
     (['a', 'b'], array([1, 0]), [[31.0], [40.0]])
     """
     opened = as_log(log, roles, **named_roles)
-    opened = opened.with_encoder(opened.encoder().unscaled())
+    opened = opened.with_encoder(opened.plain_encoder())
     named = (opened.roles.propensity, opened.roles.position, *opened.roles.contexts)
     wanted = [name for name in named if name is not None]
     columns: dict[str, list[Any]] = {}

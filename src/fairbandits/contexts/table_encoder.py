@@ -86,11 +86,11 @@ class TableEncoder:
         return [*accumulate((len(each.features) for each in self.encoders), initial=int(self.has_constant))]
 
     def unscaled(self) -> TableEncoder:
-        """Return the encoder that leaves numbers as they are, for models that were fitted to them elsewhere."""
+        """Return the encoder with the same categories that leaves numbers and dates (in seconds) as they are."""
         plain = [
             CategoryEncoder(each.name, each.categories)
             if isinstance(each, CategoryEncoder)
-            else NumberEncoder(each.name)
+            else type(each)(each.name)
             for each in self.encoders
         ]
         return TableEncoder(tuple(plain), has_constant=not plain)

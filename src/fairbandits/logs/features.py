@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fairbandits.contexts import TableEncoder
-from fairbandits.contexts.column_encoders import CATEGORY, DATE, MissingValueError, RawColumn
+from fairbandits.contexts import CategoryEncoder, DateEncoder, NumberEncoder, TableEncoder
+from fairbandits.contexts.column_encoders import CATEGORY, DATE, ColumnEncoder, MissingValueError, RawColumn
 from fairbandits.contexts.column_encoders import NUMBER as NUMBERS
 from fairbandits.contexts.table_encoder import Features
-from fairbandits.contexts.table_statistics import STATISTICS, TableStatistics
+from fairbandits.contexts.table_statistics import STATISTICS, CategoryStatistics, ColumnStatistics, TableStatistics
 from fairbandits.logs.column_kinds import BOOLEAN, NULL, NUMBER, OTHER, TEXT, TIME
 from fairbandits.logs.errors import Location
 from fairbandits.logs.fragments import BATCH_ROWS, LogFragment
@@ -110,6 +110,21 @@ def survey_features(
             found = dict(zip(batch.schema.names, batch.columns, strict=True))
             statistics.add(reader.read(found, location))
     return statistics
+
+
+def plain_encoder(statistics: TableStatistics) -> TableEncoder:
+    """Return the encoder for models from elsewhere: numbers as they are, dates in seconds, all categories.
+
+    There is a constant only if there are no columns.
+    """
+    found = [_plain_column(name, column) for name, column in statistics.columns.items()]
+    return TableEncoder(tuple(found), has_constant=not found)
+
+
+def _plain_column(name: str, statistics: ColumnStatistics) -> ColumnEncoder:
+    if isinstance(statistics, CategoryStatistics):
+        return CategoryEncoder(name, tuple(sorted(statistics.counts)))
+    return DateEncoder(name) if statistics.is_date else NumberEncoder(name)
 
 
 def _seconds(times: NDArray[Any]) -> Floats:

@@ -78,7 +78,9 @@ def fit(log: Log, policy: Policy, *, table: ArmTable | None = None, cluster: Clu
         raise ValueError(f"the order of rewards matters to {policy!r}; fit it without a cluster")
     before = policy.rounds_learned
     fitted = encoder_in(policy.metadata) if before else None
-    known = None if fitted is None else _check_compatible(log, fitted, table)
+    known = None
+    if fitted is not None:
+        known, table = _as_fitted(log, fitted, table)
     with connect(cluster) as client:
         split = cache(log.split)  # counting the rows of CSV files takes as long as reading them
         # A policy fitted before keeps its features; categories that are new since have none.
@@ -162,21 +164,23 @@ def _merge(
     return one[0] + two[0], one[1] + two[1]
 
 
-def _check_compatible(log: Log, fitted: ContextEncoder, table: ArmTable | None) -> TableEncoder:
-    """Return the encoder of users that a policy was fitted with; raise if the features of a log differ."""
+def _as_fitted(log: Log, fitted: ContextEncoder, table: ArmTable | None) -> tuple[TableEncoder, ArmTable | None]:
+    """Return the encoder of users of a fitted policy, and the arms as it encodes them; raise if columns differ."""
     users = fitted.users
-    if not isinstance(users, TableEncoder):
-        raise LogError(f"{log.name}: the policy encodes users with a custom transformer; use its Recommender")
+    if not isinstance(users, TableEncoder) or fitted.interactions:
+        raise LogError(
+            f"{log.name}: the policy encodes users with a custom transformer or interactions; use its Recommender"
+        )
     if log.roles.contexts != users.columns:
         raise LogError(
             f"{log.name}: contexts must be {', '.join(users.columns) or 'none'} as the policy was fitted with, in "
             f"this order, got {', '.join(log.roles.contexts) or 'none'}; set contexts=[...]"
         )
-    if _context_encoder(users, table) != fitted:
+    if fitted.has_items if table is None else not table.fits(fitted):
         raise LogError(
             f"{log.name}: the policy was fitted with another catalogue of arms, or without one; use the same"
         )
-    return users
+    return users, None if table is None else table.encoded_by(fitted)
 
 
 def _context_encoder(users: TableEncoder, table: ArmTable | None) -> ContextEncoder:

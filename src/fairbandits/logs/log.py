@@ -12,7 +12,7 @@ from fairbandits.contexts.table_statistics import TableStatistics
 from fairbandits.logs.chunk import Chunk
 from fairbandits.logs.duplicates import Rows, find_duplicates
 from fairbandits.logs.errors import LogError, after_hint, suggest
-from fairbandits.logs.features import survey_features
+from fairbandits.logs.features import plain_encoder, survey_features
 from fairbandits.logs.fingerprint import Fingerprint, hash_files, hash_values
 from fairbandits.logs.fragments import BATCH_ROWS, LogFragment, count_rows, read_batches, split_fragments
 from fairbandits.logs.label_kinds import settle_label_kinds
@@ -199,6 +199,14 @@ class Log:
     def feature_statistics(self) -> TableStatistics:
         """Return what an encoder needs to know of the users' features; those of parts of a log add up."""
         return survey_features(self.fragments, self.roles.contexts, self.kinds)
+
+    def plain_encoder(self) -> TableEncoder:
+        """Return the encoder for models from elsewhere: numbers as they are, dates in seconds, all categories.
+
+        A given encoder keeps its categories. The log is read once otherwise.
+        """
+        given = self.given_encoder
+        return plain_encoder(self.feature_statistics()) if given is None else given.unscaled()
 
     def with_encoder(self, encoder: TableEncoder) -> Log:
         """Return the same log with another encoder, such as that of a policy fitted to another log."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ from fairbandits.arms import ArmId, as_arms
 from fairbandits.categorical import Categorical
 from fairbandits.contexts import Catalogue, ContextEncoder, ItemCatalogue, Offer, TableEncoder
 from fairbandits.contexts.table_encoder import Features
-from fairbandits.logs.arm_files import ARM, MATCH, open_arms
+from fairbandits.logs.arm_files import ARM, ArmFile, open_arms
 from fairbandits.logs.column_kinds import INTEGER, TEXT
 from fairbandits.logs.errors import Location, LogError
 from fairbandits.logs.features import FeatureReader, survey_features
@@ -33,13 +33,19 @@ class ArmTable:
     encoder : TableEncoder
         The encoder of the feature columns.
     matches : mapping of str to sequence
-        By user attribute, the value of each arm; a user with the same value matches the arm.
+        For each way to match, by name, the value of each arm; a user with the same value matches the arm.
+    compared : mapping of str to (user column, arm column)
+        For each way to match, the columns that are compared.
+    source : ArmFile or None
+        The table that the arms were read from; None for arms that other encoders cannot encode.
     """
 
     arms: Sequence[ArmId]
     features: Features
     encoder: TableEncoder
     matches: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    compared: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    source: ArmFile | None = None
 
     @classmethod
     def without_features(cls, arms: Sequence[ArmId]) -> ArmTable:
@@ -59,14 +65,37 @@ class ArmTable:
             raise LogError(f"{log.name}: items must be encoded column by column, got a custom transformer")
         features, matched = catalogue.encoded()
         matches = {
-            of_user: [_as_kind(text, log.kinds[of_user]) for text in texts]
-            for (of_user, _), texts in zip(encoder.matches.values(), matched.values(), strict=True)
+            name: [_as_kind(text, log.kinds[encoder.matches[name][0]]) for text in texts]
+            for name, texts in matched.items()
         }
-        return cls(catalogue.ids, features, encoder.items, matches)
+        return cls(catalogue.ids, features, encoder.items, matches, encoder.matches)
+
+    def fits(self, encoder: ContextEncoder) -> bool:
+        """Return whether an encoder can encode these arms: it has the same columns and the same matches."""
+        items = encoder.items
+        return (
+            isinstance(items, TableEncoder)
+            and (items == self.encoder or self.source is not None)
+            and set(items.columns) == set(self.encoder.columns)
+            and _user_columns(encoder.matches) == _user_columns(self.compared)
+        )
+
+    def encoded_by(self, encoder: ContextEncoder) -> ArmTable:
+        """Return the arms as an encoder encodes them that `fits`, such as that of a fitted policy."""
+        if not isinstance(encoder.items, TableEncoder) or not self.fits(encoder):
+            raise ValueError("encoder must have the columns and the matches of the arms, got others")
+        if encoder.items == self.encoder and [*encoder.matches.items()] == [*self.compared.items()]:
+            return self
+        way = {of_user: name for name, (of_user, _) in self.compared.items()}
+        matches = {name: self.matches[way[of_user]] for name, (of_user, _) in encoder.matches.items()}
+        features = self.features
+        if self.source is not None and encoder.items != self.encoder:
+            features, _ = _read(self.source, encoder.items)
+        return replace(self, features=features, encoder=encoder.items, matches=matches, compared=encoder.matches)
 
     def context_encoder(self, users: TableEncoder) -> ContextEncoder:
         """Return the encoder of users and arms together."""
-        return ContextEncoder(users, self.encoder, {name: (name, f"{MATCH}{name}") for name in self.matches})
+        return ContextEncoder(users, self.encoder, self.compared)
 
     def catalogue(self, users: TableEncoder) -> ItemCatalogue:
         """Return the arms as a catalogue for users that an encoder encodes."""
@@ -95,16 +124,22 @@ def read_arms(source: Any, log: Log) -> ArmTable:
     found = found.with_labels([column for column, other in compared.items() if log.kinds[other] == TEXT])
     source_kinds = found.source.kinds
     encoder = survey_features(found.source.fragments, found.features, source_kinds).encoder(has_constant=False)
-    reader = FeatureReader(encoder, source_kinds)
-    values: dict[str, list[Any]] = {column: [] for column in compared}
+    features, values = _read(found, encoder)
+    matches = {attribute: values[column] for column, attribute in found.matches.items()}
+    columns = {attribute: (attribute, column) for column, attribute in found.matches.items()}
+    return ArmTable(_arm_ids(found.name, values[found.id_column]), features, encoder, matches, columns, found)
+
+
+def _read(found: ArmFile, encoder: TableEncoder) -> tuple[Features, dict[str, list[Any]]]:
+    """Return the features of arms as an encoder encodes them, and their labels by column."""
+    reader = FeatureReader(encoder, found.source.kinds)
+    values: dict[str, list[Any]] = {column: [] for column in (found.id_column, *found.matches)}
     rows: list[Any] = []
     for location, columns, labels, n_rows in found.batches(reader.kinds):
         for column, each in labels.items():
             values[column] += each
         rows.append(sparse.csr_array(reader.read(columns, location, n_rows)))
-    matches = {attribute: values[column] for column, attribute in found.matches.items()}
-    ids = _arm_ids(found.name, values[found.id_column])
-    return ArmTable(ids, sparse.csr_array(sparse.vstack(rows)), encoder, matches)
+    return sparse.csr_array(sparse.vstack(rows)), values
 
 
 class OfferBuilder:
@@ -132,21 +167,32 @@ class OfferBuilder:
         if table is None:
             table = ArmTable.without_features(arms)
         self._catalogue = Catalogue(table.features, width, table.arms, table.matches)
-        self._attributes = tuple(table.matches)
+        self._of_user = {name: of_user for name, (of_user, _) in table.compared.items()}
+
+    @property
+    def arms(self) -> Sequence[ArmId]:
+        """The arms on offer."""
+        return self._catalogue.arms
 
     def offer_many(self, contexts: Features, groups: Sequence[Mapping[str, Any]]) -> Offer:
         """Offer all arms to many users, given the features and the groups of each."""
-        values = {name: [group.get(name) for group in groups] for name in self._attributes}
+        values = {name: [group.get(of_user) for group in groups] for name, of_user in self._of_user.items()}
         return self._catalogue.offer_many(contexts, values)
 
     def offer_arm(self, context: Any, arm: ArmId, group: Mapping[str, Any] | None = None) -> Offer:
         """Offer one arm to one user."""
         given = {} if group is None else group
-        return self._catalogue.offer(context, {name: given.get(name) for name in self._attributes}, [arm])
+        matching = {name: given.get(of_user) for name, of_user in self._of_user.items()}
+        return self._catalogue.offer(context, matching, [arm])
 
     def contexts(self, contexts: Features, arms: Categorical, groups: Mapping[str, Categorical]) -> Features:
         """Return the contexts of the arms that many users were shown, one arm each."""
-        return self._catalogue.contexts(contexts, arms, {name: groups[name] for name in self._attributes})
+        matching = {name: groups[of_user] for name, of_user in self._of_user.items()}
+        return self._catalogue.contexts(contexts, arms, matching)
+
+
+def _user_columns(matches: Mapping[str, tuple[str, str]]) -> list[str]:
+    return sorted(of_user for of_user, _ in matches.values())
 
 
 def _as_kind(text: str | None, kind: str) -> str | int | None:

@@ -11,7 +11,7 @@ from fairbandits.cluster import Cluster
 from fairbandits.logs.log import as_log
 from fairbandits.logs.offers import ArmTable
 from fairbandits.ope.candidates.candidate import as_candidates
-from fairbandits.ope.candidates.own_policies import PolicyCandidate, known_items, own_candidates
+from fairbandits.ope.candidates.own_policies import PolicyCandidate, own_candidates
 from fairbandits.ope.checks import diagnostics
 from fairbandits.ope.evaluation_setup import EvaluationSettings, EvaluationSetup
 from fairbandits.ope.log_passes import LogPasses, open_passes
@@ -62,8 +62,9 @@ def evaluate(
           regressor with the arm among its features (the arm with the highest prediction is chosen);
         - a policy of obp, a learner of Coba or a bandit of MABWiser, which get the encoded features.
     table : ArmTable, optional
-        The features of the arms; see `read_arms`. If omitted, those of the recommenders among the policies; else
-        the context of every arm is the user's.
+        The arms on offer and their features; see `read_arms`. A fitted policy encodes them as when it was fitted.
+        If omitted, recommenders offer their own items, and all other policies the arms of the log, in the context
+        of the user.
     train : float, optional
         The share of the log, its earliest part, that trains untrained policies; all policies are evaluated on the
         rest. By default one half if there are untrained policies, otherwise 0.
@@ -133,7 +134,6 @@ def evaluate(
     )
     settings.check(opened)
     own = own_candidates(candidates)
-    table = known_items(own, opened) if table is None else table
     if learning and len(own) < len(candidates):
         raise ValueError("learning needs policies of this library, which can learn, got others")
     if sequential and (learning or cluster is not None):
@@ -150,7 +150,8 @@ def evaluate(
     if learning:
         checkpoint, progress = None, False
     prints = [] if checkpoint is None else [candidate.fingerprint() for candidate in candidates]
-    inputs = prints, settings, train, table
+    # The features stand for the file that they were read from.
+    inputs = prints, settings, train, None if table is None else replace(table, source=None)
     with open_passes(opened, cluster, checkpoint, progress, inputs) as passes:
         setup = EvaluationSetup(passes, survey_log(passes, train, table), candidates, settings, table)
         return _evaluate(setup, learning, passes).in_units(reward_range)

@@ -12,6 +12,7 @@ import numpy as np
 from fairbandits.contexts import TableEncoder
 from fairbandits.fairness.group_rewards import as_range
 from fairbandits.logs.chunk import Chunk
+from fairbandits.logs.features import plain_encoder
 from fairbandits.logs.log import Log
 from fairbandits.logs.offers import ArmTable, OfferBuilder
 from fairbandits.ope.candidates.candidate import Candidate
@@ -25,6 +26,9 @@ from fairbandits.ope.propensities import (
     UniformPropensities,
 )
 from fairbandits.ope.propensity_model import PropensityModel
+
+# The encoders of an evaluation that needs no features.
+_NO_FEATURES = TableEncoder(has_constant=True), TableEncoder(has_constant=True)
 
 
 @dataclass(frozen=True)
@@ -121,15 +125,16 @@ class EvaluationSetup:
         self.needs_contexts = settings.estimate_propensities or any(
             each.knows_all_arms or each.needs_contexts for each in candidates
         )
+        #: The arms of policies that do not have their own.
+        self.arms = ArmTable.without_features(survey.arms) if table is None else table
+        encoder, self.plain_encoder = _find_encoders(passes) if self.needs_contexts else _NO_FEATURES
         # The log's own encoder comes first; policies fitted to other logs may have other categories.
-        self.encoders: list[TableEncoder] = [
-            _find_encoder(passes) if self.needs_contexts else TableEncoder(has_constant=True)
-        ]
+        self.encoders: list[TableEncoder] = [encoder]
+        self._offers: list[tuple[ArmTable, int, OfferBuilder]] = []
         for candidate in candidates:
             candidate.prepare(self)
             if candidate.encoder is not None and candidate.encoder not in self.encoders:
                 self.encoders.append(candidate.encoder)
-        self._offers = [OfferBuilder(survey.arms, encoder.width, table) for encoder in self.encoders]
         self.propensities = self._propensities(passes)
 
     def _propensities(self, passes: LogPasses) -> Propensities:
@@ -149,10 +154,18 @@ class EvaluationSetup:
         setup.log = part
         return setup
 
-    def offers(self, candidate: Candidate) -> tuple[OfferBuilder, int]:
-        """Return the offers for a policy, and the number of the encoder whose features they take."""
-        number = 0 if candidate.encoder is None else self.encoders.index(candidate.encoder)
-        return self._offers[number], number
+    def encoder_number(self, candidate: Candidate) -> int:
+        """Return the number of the encoder of a policy."""
+        return 0 if candidate.encoder is None else self.encoders.index(candidate.encoder)
+
+    def offers(self, arms: ArmTable, width: int) -> OfferBuilder:
+        """Return the offers of arms to users with a number of features; policies with the same ones share them."""
+        for known, known_width, offers in self._offers:
+            if known is arms and known_width == width:
+                return offers
+        offers = OfferBuilder(arms.arms, width, arms)
+        self._offers.append((arms, width, offers))
+        return offers
 
     @property
     def mean_reward(self) -> float:
@@ -193,6 +206,10 @@ class EvaluationSetup:
             )
 
 
-def _find_encoder(passes: LogPasses) -> TableEncoder:
+def _find_encoders(passes: LogPasses) -> tuple[TableEncoder, TableEncoder]:
+    """Return the log's encoder, and the one for models from elsewhere."""
     given = passes.log.given_encoder
-    return passes.run("features", Log.feature_statistics, or_).encoder() if given is None else given
+    if given is not None:
+        return given, given.unscaled()
+    statistics = passes.run("features", Log.feature_statistics, or_)
+    return statistics.encoder(), plain_encoder(statistics)

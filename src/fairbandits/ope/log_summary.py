@@ -14,7 +14,7 @@ from fairbandits.ope.log_rows import LogRows
 from fairbandits.ope.log_survey import LogSurvey
 
 Floats = NDArray[np.float64]
-# If so many rows of an arm are expected and there are none, that is not chance.
+# If this number of rows of an arm is expected and there are none, that is not chance.
 _MIN_EXPECTED = 10.0
 Ints = NDArray[np.int64]
 

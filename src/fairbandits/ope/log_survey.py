@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import Any
@@ -74,6 +75,10 @@ class LogSurvey:
     def arm_numbers(self) -> dict[ArmId, int]:
         """The number of each arm on offer."""
         return {arm: number for number, arm in enumerate(self.arms)}
+
+    def numbers_of(self, arms: Iterable[ArmId]) -> NDArray[np.int64]:
+        """Return the numbers of some arms; -1 for those that are not on offer."""
+        return np.array([self.arm_numbers.get(arm, -1) for arm in arms], np.int64)
 
 
 @dataclass(eq=False)

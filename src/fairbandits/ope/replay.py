@@ -55,7 +55,8 @@ def _replay_rows(
     The policy changes only at accepted rows, so the rows between two of them are decided in one batch.
     """
     policy = candidate.policy
-    offers, encoder = setup.offers(candidate)
+    offers, encoder = candidate.offers, setup.encoder_number(candidate)
+    numbers = setup.survey.numbers_of(offers.arms)
     groups = setup.survey.groups.decode(rows.groups)
     accepted: list[int] = []
     start = 0
@@ -63,7 +64,7 @@ def _replay_rows(
         batch = slice(start, min(start + size, len(rows)))
         offer = offers.offer_many(rows.contexts[encoder][batch], groups[batch])
         decisions = policy.choose_many(offer, groups[batch])
-        matches = np.flatnonzero((decisions.indices == rows.arm[batch]) & kept[batch])
+        matches = np.flatnonzero((numbers[decisions.indices] == rows.arm[batch]) & kept[batch])
         if not matches.size:
             start, size = batch.stop, min(2 * size, _MAX_BATCH)
             continue

@@ -25,7 +25,7 @@ class PolicyTrainer:
 
     def __init__(self, candidate: PolicyCandidate, setup: EvaluationSetup) -> None:
         self._policy, self._log = candidate.policy, setup.log
-        self._offers = None if setup.table is None else setup.offers(candidate)[0]
+        self._offers = None if setup.table is None else candidate.offers
         self._statistics = SufficientStatistics(self._policy) if self._policy.is_additive else None
 
     def add(self, chunk: Chunk, rows: NDArray[np.bool_]) -> None:

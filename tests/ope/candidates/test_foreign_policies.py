@@ -97,6 +97,18 @@ def test_models_of_scikit_learn(frame, rule_value):
     assert value_of(evaluate(frame, {"by reward": regressor})) == pytest.approx(rule_value, abs=1e-12)
 
 
+def test_models_of_a_matrix_get_all_categories(frame):
+    cities = np.array([f"city {i % 60:02d}" for i in range(len(frame))])
+    log = frame.assign(x_city=cities)[["arm", "reward", "propensity", "x_city", "x_low"]]
+    # One that prefers a different arm in the last ten cities.
+    arms = np.where(cities < "city 50", ARMS[0], ARMS[1])
+    X = np.column_stack([np.eye(60)[np.arange(len(frame)) % 60], frame["x_low"]])
+    model = LogisticRegression(C=100.0).fit(X, arms)
+    expected = np.mean(log["reward"] / log["propensity"] * (log["arm"] == arms))
+    opened = Log.open(log, contexts=["x_city", "x_low"])
+    assert value_of(evaluate(opened, model)) == pytest.approx(expected)
+
+
 def test_policies_of_obp(frame, rule_value):
     assert value_of(evaluate(as_numbers(frame), ObpPolicy())) == pytest.approx(rule_value, abs=1e-12)
     uniform = value_of(evaluate(frame, "Uniform", train=0.0))

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
-# MABWiser has no probabilities: those of a random bandit are the shares of so many predictions.
+# The number of predictions from which the probabilities of a random bandit of MABWiser are estimated.
 _DRAWS = 50
 
 
@@ -29,7 +29,7 @@ class MatrixCandidate(Candidate):
 
     def prepare(self, setup: EvaluationSetup) -> None:
         """Ask for numbers as they are."""
-        self.encoder = setup.encoders[0].unscaled()
+        self.encoder = setup.plain_encoder
 
     def contexts(self, rows: LogRows, setup: EvaluationSetup) -> Floats:
         """Return the matrix of contexts."""

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from fairbandits.ope.evaluation_setup import EvaluationSetup
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,6 +41,16 @@ class ArmProbabilities:
     def from_matrix(cls, matrix: Floats, rows: LogRows) -> ArmProbabilities:
         """Return the probabilities of all arms of the log."""
         return cls(matrix[np.arange(len(rows)), rows.arm], matrix)
+
+
+def in_columns(matrix: Floats, numbers: Ints, n_arms: int) -> Floats:
+    """Return probabilities with one column for each arm of the log, given the number of each column's arm.
+
+    Arms whose number is -1 are left out: the log does not have them.
+    """
+    ordered = np.zeros((len(matrix), n_arms))
+    ordered[:, numbers[numbers >= 0]] = matrix[:, numbers >= 0]
+    return ordered
 
 
 class Candidate(ABC):

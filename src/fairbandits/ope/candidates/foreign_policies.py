@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from fairbandits.arms import ArmId
 from fairbandits.contexts.table_encoder import Features
-from fairbandits.ope.candidates.candidate import ArmProbabilities, Candidate
+from fairbandits.ope.candidates.candidate import ArmProbabilities, Candidate, in_columns
 from fairbandits.ope.candidates.probability_columns import check_columns, check_totals
 from fairbandits.ope.log_rows import LogRows
 
@@ -168,15 +168,13 @@ def probabilities_by_arm(
     if not (matrix >= 0.0).all():
         raise ValueError(f"probabilities of {title} must be 0 to 1, got {np.min(matrix):g}")
     check_totals(matrix.sum(axis=1), rows, f"the probabilities of {title}")
-    numbers = np.array([setup.survey.arm_numbers.get(arm, -1) for arm in arms])
+    numbers = setup.survey.numbers_of(arms)
     if (numbers < 0).all():
         raise ValueError(
             f"{title} must know arms of the log such as {setup.survey.arms[0]!r}, got {list(arms)[:3]}; write arm "
             "ids alike in both"
         )
-    ordered = np.zeros((len(rows), len(setup.survey.arms)))
-    ordered[:, numbers[numbers >= 0]] = matrix[:, numbers >= 0]
-    return ordered
+    return in_columns(matrix, numbers, len(setup.survey.arms))
 
 
 def _require_fitted(title: str, model: Any) -> Any:
@@ -199,7 +197,7 @@ def _check_inputs(candidate: Candidate, model: Any, setup: EvaluationSetup) -> N
     check_columns(candidate, setup)
     if not candidate.needs_contexts:
         return
-    candidate.encoder = setup.encoders[0].unscaled()
+    candidate.encoder = setup.plain_encoder
     width, expected = candidate.encoder.width, getattr(model, "n_features_in_", None)
     if expected is not None and expected != width:
         raise ValueError(
@@ -210,7 +208,7 @@ def _check_inputs(candidate: Candidate, model: Any, setup: EvaluationSetup) -> N
 
 def unscaled_features(candidate: Candidate, rows: LogRows, setup: EvaluationSetup) -> Features:
     """Return the features of users as a matrix from elsewhere has them: numbers as they are."""
-    return rows.contexts[setup.offers(candidate)[1]]
+    return rows.contexts[setup.encoder_number(candidate)]
 
 
 def _frame(rows: LogRows, columns: tuple[str, ...]) -> Any:

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+import numpy as np
+from numpy.typing import NDArray
+
 from fairbandits.contexts import ContextEncoder, ItemCatalogue, TableEncoder
 from fairbandits.contexts.context_encoder import encoder_in
-from fairbandits.logs.log import Log
-from fairbandits.logs.offers import ArmTable
-from fairbandits.ope.candidates.candidate import ArmProbabilities, Candidate
+from fairbandits.logs.arm_files import MATCH
+from fairbandits.logs.offers import ArmTable, OfferBuilder
+from fairbandits.ope.candidates.candidate import ArmProbabilities, Candidate, in_columns
 from fairbandits.ope.log_rows import LogRows
 from fairbandits.policies import Policy
 from fairbandits.recommender import Recommender
 
 if TYPE_CHECKING:
     from fairbandits.ope.evaluation_setup import EvaluationSetup
+
+Floats = NDArray[np.float64]
 
 # The number of rows on which the fairness term of a policy is checked.
 _CHECKED_ROWS = 32
@@ -37,28 +43,33 @@ class PolicyCandidate(Candidate):
     ----------
     has_fairness_term : bool or None
         Whether the policy's scores depend on the groups' rewards; None before the first rows.
+    offers : OfferBuilder
+        The arms that it chooses from, after `prepare`.
     """
 
     needs_contexts = True
+    offers: OfferBuilder
 
     def __init__(self, title: str, policy: Policy, is_trained: bool) -> None:
         super().__init__(title)
         self.policy, self.is_trained = policy, is_trained
-        self._fitted_with = encoder_in(policy.metadata)
+        self._fitted_with = encoder_in(policy.metadata) if is_trained else None
         self.encoder = None if self._fitted_with is None else _users_encoder(title, self._fitted_with)
         self.has_fairness_term: bool | None = None
         self.catalogue: ItemCatalogue | None = None
 
     @classmethod
     def of_recommender(cls, title: str, recommender: Recommender) -> PolicyCandidate:
-        """Return the candidate for a recommender, whose items are on offer."""
+        """Return the candidate for a recommender, which offers its own items."""
         recommender.policy.metadata["encoder"] = recommender.encoder.to_dict()
         candidate = cls(title, recommender.policy, is_trained=True)
         candidate.catalogue = recommender.catalogue
         return candidate
 
     def prepare(self, setup: EvaluationSetup) -> None:
-        """Raise if the policy was trained on other arms or with another catalogue."""
+        """Encode the arms as the policy does; raise if it was trained on other arms or with another catalogue."""
+        table = self._arm_table(setup)
+        self.offers = setup.offers(table, (self.encoder or setup.encoders[0]).width)
         known, arms = self.policy.arms_learned, setup.survey.arms
         if self.is_trained and known and not set(known) & set(arms):
             raise ValueError(
@@ -66,23 +77,54 @@ class PolicyCandidate(Candidate):
                 f"({type(arms[0]).__name__}), got one that knows only others, such as {known[0]!r} "
                 f"({type(known[0]).__name__}); write arm ids alike in both"
             )
-        if self._fitted_with is not None and self._fitted_with.has_items != (setup.table is not None):
-            fitted, remedy = ("with", "pass it") if setup.table is None else ("without", "leave it out")
-            raise ValueError(f"{self.title}: it was fitted {fitted} a catalogue of arms; {remedy} (--catalogue)")
+
+    def _arm_table(self, setup: EvaluationSetup) -> ArmTable:
+        """Return the arms that the policy chooses from: those given, else a recommender's own, else the log's."""
+        table, fitted = setup.table, self._fitted_with
+        if table is None and self.catalogue is not None:
+            return ArmTable.from_catalogue(self.catalogue, setup.log)
+        if fitted is None:
+            return setup.arms
+        if table is None:
+            if fitted.has_items:
+                raise ValueError(f"{self.title}: it was fitted with a catalogue of arms; pass it (--catalogue)")
+            return setup.arms
+        if table.fits(fitted):
+            return table.encoded_by(fitted)
+        if not fitted.has_items:
+            raise ValueError(
+                f"{self.title}: it was fitted without a catalogue of arms; leave it out (--catalogue)"
+            )
+        got = _columns(table.context_encoder(TableEncoder()))
+        raise ValueError(
+            f"{self.title}: the catalogue must have the columns {_columns(fitted)} beside the arms, as the one it "
+            f"was fitted with, got {got} (--catalogue)"
+        )
 
     def probabilities(self, rows: LogRows, setup: EvaluationSetup) -> ArmProbabilities:
         """Return the policy's probabilities, without learning."""
-        offers, encoder = setup.offers(self)
-        labels, contexts = setup.survey.groups.decode(rows.groups), rows.contexts[encoder]
+        # A recommender may have many more items than the log has arms.
+        parts = [self._probabilities(batch, setup) for batch in rows.batches(len(self.offers.arms))]
+        return ArmProbabilities.from_matrix(parts[0] if len(parts) == 1 else np.concatenate(parts), rows)
+
+    def _probabilities(self, rows: LogRows, setup: EvaluationSetup) -> Floats:
+        labels, contexts = setup.survey.groups.decode(rows.groups), rows.contexts[setup.encoder_number(self)]
         if self.has_fairness_term is None:  # checked once, because the policy does not learn here
-            few = offers.offer_many(contexts[:_CHECKED_ROWS], labels[:_CHECKED_ROWS])
+            few = self.offers.offer_many(contexts[:_CHECKED_ROWS], labels[:_CHECKED_ROWS])
             self.has_fairness_term = bool(self.policy.score(few, labels[:_CHECKED_ROWS]).fairness.any())
-        matrix = self.policy.probabilities(offers.offer_many(contexts, labels), labels)
-        return ArmProbabilities.from_matrix(matrix, rows)
+        matrix = self.policy.probabilities(self.offers.offer_many(contexts, labels), labels)
+        arms = setup.survey.arms
+        if self.offers.arms == arms:
+            return matrix
+        return in_columns(matrix, setup.survey.numbers_of(self.offers.arms), len(arms))
 
     def fingerprint(self) -> bytes:
         """Return the parameters and a hash of everything learned; a pickle would have a random id."""
-        return repr((self.title, self.policy, self.policy.checksum(), self.is_trained)).encode()
+        fitted, items = self._fitted_with, self.catalogue
+        encoder = None if fitted is None else fitted.to_dict()
+        parts = self.title, self.policy, self.policy.checksum(), self.is_trained, encoder
+        own = b"" if items is None else pickle.dumps((items.to_json(), items.arrays()))
+        return repr(parts).encode() + own
 
     @property
     def state(self) -> str:
@@ -102,14 +144,10 @@ def _users_encoder(title: str, encoder: ContextEncoder) -> TableEncoder:
     return encoder.users
 
 
-def known_items(candidates: Iterable[PolicyCandidate], log: Log) -> ArmTable | None:
-    """Return the items of the recommenders among the candidates; None if there are none with features."""
-    found = [each.catalogue for each in candidates if each.catalogue and each.catalogue.encoder.has_items]
-    if not found:
-        return None
-    if any(each.to_json() != found[0].to_json() for each in found):
-        raise ValueError("recommenders must have the same items to be compared; pass a catalogue (--catalogue)")
-    return ArmTable.from_catalogue(found[0], log)
+def _columns(encoder: ContextEncoder) -> str:
+    """Return the columns of arms that an encoder reads."""
+    columns = encoder.items.columns
+    return ", ".join([*columns, *(f"{MATCH}{of_user}" for of_user, _ in encoder.matches.values())]) or "none"
 
 
 def own_candidates(candidates: Iterable[Candidate]) -> list[PolicyCandidate]:

@@ -110,4 +110,5 @@ def _select(table: ArmTable | None, arms: Ints) -> ArmTable | None:
     if table is None:
         return None
     matches = {name: [values[i] for i in arms] for name, values in table.matches.items()}
-    return ArmTable([table.arms[i] for i in arms], table.features[arms], table.encoder, matches)
+    chosen = [table.arms[i] for i in arms]
+    return ArmTable(chosen, table.features[arms], table.encoder, matches, table.compared)

@@ -9,7 +9,7 @@ from fairbandits.ope.slates.reading import LoggedSlates
 from fairbandits.ope.slates.results import MIN_EFFECTIVE_SLATES
 from fairbandits.views.text import percent
 
-# A mean weight that is so many standard errors away from 1 is not chance.
+# A mean weight further from 1 than this number of standard errors is not chance.
 _MAX_Z = 4.0
 
 
