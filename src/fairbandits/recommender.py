@@ -8,10 +8,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Self, overload
 
 from fairbandits.arms import ArmId, as_arm, as_arms
-from fairbandits.contexts import ContextEncoder, FrameTable, ItemCatalogue, Offer, fit_encoder
+from fairbandits.contexts import ContextEncoder, FrameTable, ItemCatalogue, Offer
+from fairbandits.contexts.context_fitting import as_names, fit_context_encoder
 from fairbandits.contexts.eligible_items import eligible_ids, eligible_per_user
 from fairbandits.contexts.tables import as_row, column_label, value_in
-from fairbandits.contexts.transformer_encoder import TransformerEncoder
 from fairbandits.fairness import GroupRewards
 from fairbandits.fairness.notebook import group_parts
 from fairbandits.locks import SharedLock
@@ -102,30 +102,21 @@ class Recommender:
         item_encoder: Any = None,
     ) -> None:
         of_users, of_items = FrameTable(users, "users"), FrameTable(items, "items")
-        self.group_columns = _as_names("groups", groups)
+        self.group_columns = as_names("groups", groups)
         of_users.require(self.group_columns, "groups")
         ids, self._item_id = of_items.ids(item_id, _ID_COLUMNS)
-        pairs = _as_matches(matches)
-        multiplied = _as_pairs(interactions)
-        for of_user, of_item in pairs.values():
-            of_users.require([of_user], "matches")
-            of_items.require([of_item], "matches")
-        for column in _as_names("categories", categories):
-            if column not in of_items.columns:
-                of_users.require([column], "categories")
-        wanted = _feature_columns(of_users, self.group_columns, features)
-        others = [name for name in of_items.columns if name != self._item_id and not _is_id(name)]
-        encoder = ContextEncoder(
-            fit_encoder(of_users, wanted, categories, has_constant=True)
-            if user_encoder is None
-            else TransformerEncoder(user_encoder, "user_encoder"),
-            fit_encoder(of_items, others, categories)
-            if item_encoder is None
-            else TransformerEncoder(item_encoder, "item_encoder"),
-            pairs,
-            multiplied,
+        encoder = fit_context_encoder(
+            of_users,
+            of_items,
+            left_out=self.group_columns,
+            item_id=self._item_id,
+            features=features,
+            matches=matches,
+            interactions=interactions,
+            categories=categories,
+            user_encoder=user_encoder,
+            item_encoder=item_encoder,
         )
-        encoder.check()
         catalogue = ItemCatalogue(encoder)
         catalogue.set_table(ids, of_items)
         _check_policy(policy, encoder, len(ids))
@@ -144,7 +135,7 @@ class Recommender:
     ) -> Self:
         """Return a recommender from a policy and a catalogue, where there are no tables to learn encoders from."""
         recommender = cls.__new__(cls)
-        recommender.group_columns = _as_names("groups", groups)
+        recommender.group_columns = as_names("groups", groups)
         recommender._item_id = item_id
         recommender._begin(policy, catalogue)
         return recommender
@@ -402,29 +393,6 @@ def has_items(state: PolicyState) -> bool:
     return RECOMMENDER in state.header["metadata"]
 
 
-def _as_names(parameter: str, names: Any) -> tuple[str, ...]:
-    is_listed = isinstance(names, Iterable) and not isinstance(names, str)
-    if not is_listed or not all(isinstance(name, str) for name in names):
-        raise ValueError(f"{parameter} must be a list of names of columns, got {names!r}")
-    return tuple(names)
-
-
-def _as_matches(matches: Any) -> dict[str, tuple[str, str]]:
-    if isinstance(matches, Mapping):
-        return {str(name): (str(of_user), str(of_item)) for name, (of_user, of_item) in matches.items()}
-    return {name: (name, name) for name in _as_names("matches", matches)}
-
-
-def _as_pairs(interactions: Any) -> tuple[tuple[str, str], ...]:
-    pairs = tuple(interactions)
-    for pair in pairs:
-        if isinstance(pair, str) or len(pair) != 2:
-            raise ValueError(
-                f"interactions must be a list of pairs (user column, item column), got {interactions!r}"
-            )
-    return tuple((str(user), str(item)) for user, item in pairs)
-
-
 def _check_policy(policy: Any, encoder: ContextEncoder, n_items: int) -> None:
     """Raise ValueError if a policy has learned, or is to learn, contexts of another encoder."""
     if not isinstance(policy, Policy):
@@ -443,18 +411,6 @@ def _check_policy(policy: Any, encoder: ContextEncoder, n_items: int) -> None:
             f"far below 1 / {n_items}",
             stacklevel=3,
         )
-
-
-def _feature_columns(users: FrameTable, groups: Names, features: Names | None) -> tuple[str, ...]:
-    if features is None:
-        return tuple(name for name in users.columns if name not in groups and not _is_id(name))
-    wanted = _as_names("features", features)
-    users.require(wanted, "features")
-    return wanted
-
-
-def _is_id(name: str) -> bool:
-    return name.lower() == "id" or name.lower().endswith("_id")
 
 
 def _as_many(users: Any) -> FrameTable | Sequence[Mapping[str, Any]]:
