@@ -70,7 +70,8 @@ class UnitTables:
         expected = self.expected_weight(group) * float(table[:, ROWS].sum())
         weights = table[:, WEIGHTS]
         if not weights.any():
-            return math.exp(-expected / self.max_weight)
+            # A policy that chooses nothing that the log shows has no weight to expect.
+            return math.exp(-expected / self.max_weight) if expected else 1.0
         tested = (np.count_nonzero(weights), weights.sum(), (weights * weights).sum(), expected, weights.max())
         return float(contradiction(*(np.array([float(value)]) for value in tested))[0])
 

@@ -113,8 +113,10 @@ class ProfileLikelihood:
         multiplier = start
         found, gradient, hessian = _derivatives(moments, self._count, self._edge, multiplier)
         for _ in range(_MAX_STEPS if multiplier.size else 0):
-            ridge = 1e-12 * np.trace(hessian) * np.eye(multiplier.size)
-            step = np.linalg.solve(hessian + ridge, gradient)
+            size = float(np.trace(hessian))
+            if not size:  # moments that are all zero hold whatever the multipliers are
+                break
+            step = np.linalg.solve(hessian + 1e-12 * size * np.eye(multiplier.size), gradient)
             decrement = float(gradient @ step)
             if decrement < _TOLERANCE or found > enough:
                 break

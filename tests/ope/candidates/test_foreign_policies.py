@@ -230,3 +230,10 @@ def test_estimated_propensities(trained):
         evaluate(frame, trained, estimate_propensities=True)
     with pytest.raises(ValueError, match="propensities can be estimated only if there are rows of several arms"):
         evaluate(bare.assign(arm="algebra"), trained, estimate_propensities=True)
+
+
+def test_a_policy_whose_arms_are_never_in_the_log(frame):
+    evaluation = evaluate(frame, {"elsewhere": lambda users: np.array(["dance"] * len(users))})
+    [policy] = evaluation.policies
+    value = policy.preferred.value.overall
+    assert (value.low, value.high) == (0.0, 1.0)  # nothing is known
