@@ -66,6 +66,7 @@ def test_the_notice_is_a_line_of_the_log(tmp_path):
     assert run(PACKAGE.parent, tmp_path, code).stderr == ""
 
 
+@pytest.mark.slow
 def test_ordinary_loops_pass_the_same_tests(tmp_path):
     env = os.environ | {"FAIRBANDITS_PLAIN_KERNELS": "1", "NUMBA_CACHE_DIR": str(tmp_path)}
     tests = ["tests/models/kernels/test_blocks.py"]

@@ -95,6 +95,7 @@ class BlockingFragment:
         return (replace(self, fragment=small) for small in self.fragment.split())
 
 
+@pytest.mark.slow
 def test_a_worker_that_is_killed_changes_nothing(path, expected, two_workers, tmp_path):
     log = Log.open(path)
     folder = tmp_path / "marks"

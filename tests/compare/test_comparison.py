@@ -116,6 +116,7 @@ def _command(out):
     ]
 
 
+@pytest.mark.slow
 def test_a_killed_comparison_resumes_with_the_same_result(tmp_path):
     complete, resumed = tmp_path / "complete", tmp_path / "resumed"
     subprocess.run(_command(complete), check=True, capture_output=True)

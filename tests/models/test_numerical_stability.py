@@ -39,6 +39,7 @@ def assert_is_direct_solve(model, probes, digits=50):
     )
 
 
+@pytest.mark.slow
 def test_a_million_updates_of_one_arm_with_one_hot_contexts():
     rng = np.random.default_rng(0)
     width = 134

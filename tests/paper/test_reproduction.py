@@ -168,6 +168,7 @@ def _signal_after_first_run(out, source, signal_):
     return process.returncode, errors.decode()
 
 
+@pytest.mark.slow
 def test_a_killed_reproduction_resumes_with_the_same_result(tmp_path, source):
     environment = {name: value for name, value in os.environ.items() if name != VARIABLE}
     complete, resumed = tmp_path / "complete", tmp_path / "resumed"

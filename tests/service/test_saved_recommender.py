@@ -127,7 +127,7 @@ def test_values_are_taken_as_the_encoder_takes_them(tmp_path):
         {"features": {}, "groups": {"sex": None}},
         {"features": {"age": None, "city": "a new city", "since": None}},
         {
-            "features": {"age": 1000, "city": 3, "since": 1.6e9, "speaks": "en"},
+            "features": {"age": 1000, "city": 3, "since": "2020-09-13T12:26:40Z", "speaks": "en"},
             "groups": {"sex": "other", "band": 9},
         },
         {},

@@ -176,9 +176,9 @@ class SavedFeature:
             known = f"Known: {listed}{more}." if listed else "Compared with the arms."
             return Annotated[Label | _Number, Field(description=f"A category. {known} Others are accepted too.")]
         if isinstance(column, DateEncoder):
-            text = "A date or time such as 2024-05-01, or seconds since 1970."
+            text = "A date or time such as 2024-05-01."
             date = Annotated[str, Field(max_length=_MAX_TEXT), Strict()]
-            return Annotated[date | _Number, Field(description=text), AfterValidator(_checked_by(column))]
+            return Annotated[date, Field(description=text), AfterValidator(_checked_by(column))]
         text = "A number or truth value."
         if column.low is not None and column.high is not None:
             text += f" Numbers below {column.low:g} or above {column.high:g} count as these."

@@ -51,8 +51,9 @@ class ServedCatalogue:
         self._inputs = inputs
         self._recommender = recommender
         self._required = [name for name, feature in inputs.arm_features.items() if feature.is_required]
-        # Rows without values; encoders fill them in.
-        self._no_user = dict.fromkeys(inputs.encoder.users.columns)
+        # Rows without values; encoders fill them in, and a match without a value matches no arm.
+        compared = [column for column, _ in inputs.encoder.matches.values()]
+        self._no_user = dict.fromkeys([*inputs.encoder.users.columns, *compared])
         self._no_arm = dict.fromkeys(inputs.encoder.items.columns)
         self._no_groups = dict.fromkeys(inputs.attributes)
         self._ids: dict[str, ArmId] = {str(item): item for item in recommender.items}
