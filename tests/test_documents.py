@@ -57,6 +57,16 @@ def test_the_api_reference_lists_every_exported_name():
     assert not missing
 
 
+def test_the_first_script_of_the_readme_is_short_and_prints_what_it_shows(tmp_path, monkeypatch, capsys):
+    readme = (ROOT / "README.md").read_text()
+    script, shown = re.search(r"```python\n(.*?)```\n\n```\n(.*?)```", readme, flags=re.DOTALL).groups()
+    lines = [line for line in script.splitlines() if line.strip() and not line.startswith(("from ", "import "))]
+    assert len(lines) <= 15
+    monkeypatch.chdir(tmp_path)
+    exec(compile(script, "README", "exec"), {"__name__": "document"})  # noqa: S102
+    assert capsys.readouterr().out == shown
+
+
 def test_the_readme_is_short():
     lines = (ROOT / "README.md").read_text().splitlines()
     assert len(lines) <= 150
