@@ -47,12 +47,12 @@ lint: $(READY)
 	$(BIN)/lint-imports
 
 unit: $(READY)
-	$(BIN)/python -m pytest -m "not slow and not peers" --numprocesses 3 --dist loadfile --no-loadscope-reorder
+	$(BIN)/python -m pytest -m "not slow and not peers and not benchmarks" --numprocesses 4 --dist loadfile --no-loadscope-reorder
 
 coverage: $(READY)
 	@echo "Line coverage of src, in a run of all tests and in a small one without compilation: about twelve minutes on two cores."
 	$(BIN)/python -m coverage erase
-	$(BIN)/python -m pytest -m "not slow and not peers" --numprocesses 2 --dist loadfile --cov --cov-report=
+	$(BIN)/python -m pytest -m "not slow and not peers and not benchmarks" --numprocesses 2 --dist loadfile --cov --cov-report=
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest --numprocesses 2 --cov --cov-append --cov-report= \
 	  -W "ignore:overflow:RuntimeWarning" $(UNCOMPILED)
 	$(BIN)/python -m coverage report --fail-under=95
@@ -68,7 +68,7 @@ $(OLDEST_READY): pyproject.toml
 oldest: $(OLDEST_READY)
 	@echo "The tests with the oldest versions that pyproject.toml allows: about ten minutes on two cores."
 	NUMBA_CACHE_DIR=$(CURDIR)/$(OLDEST)/kernels \
-	  $(OLDEST)/bin/python -m pytest -m "not slow and not peers" -W default --numprocesses 2 --dist loadfile
+	  $(OLDEST)/bin/python -m pytest -m "not slow and not peers and not benchmarks" -W default --numprocesses 2 --dist loadfile
 
 crash: $(READY)
 	@echo "Servers on SQLite and PostgreSQL, each killed twenty times while clients write; workers of clusters and learning processes, killed; threads that share a policy: five minutes."
@@ -92,6 +92,7 @@ simulations: $(READY)
 	$(BIN)/python benchmarks/ope_coverage.py --quick
 	$(BIN)/python benchmarks/ope_checks.py --logs 30 --quick
 	$(BIN)/python benchmarks/certified_learning.py --quick
+	$(BIN)/python -m pytest -m benchmarks
 	$(BIN)/python benchmarks/tuning_coverage.py --quick
 
 bench: $(READY)

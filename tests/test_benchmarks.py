@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.benchmarks
+
 ROOT = Path(__file__).parent.parent
 BENCHMARKS = ROOT / "benchmarks"
 
