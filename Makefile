@@ -47,7 +47,7 @@ lint: $(READY)
 	$(BIN)/lint-imports
 
 unit: $(READY)
-	$(BIN)/python -m pytest -m "not slow and not peers and not benchmarks" --numprocesses 4 --dist loadfile --no-loadscope-reorder
+	$(BIN)/python -m pytest -m "not slow and not peers and not benchmarks" --numprocesses 3 --dist loadfile --no-loadscope-reorder
 
 coverage: $(READY)
 	@echo "Line coverage of src, in a run of all tests and in a small one without compilation: about twelve minutes on two cores."

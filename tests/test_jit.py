@@ -12,6 +12,8 @@ import fairbandits
 from fairbandits import jit
 from tests.helpers import NOTICE
 
+pytestmark = pytest.mark.slow
+
 PACKAGE = Path(fairbandits.__file__).parent
 ROOT = Path(__file__).parents[1]
 SCORE = """
@@ -66,7 +68,6 @@ def test_the_notice_is_a_line_of_the_log(tmp_path):
     assert run(PACKAGE.parent, tmp_path, code).stderr == ""
 
 
-@pytest.mark.slow
 def test_ordinary_loops_pass_the_same_tests(tmp_path):
     env = os.environ | {"FAIRBANDITS_PLAIN_KERNELS": "1", "NUMBA_CACHE_DIR": str(tmp_path)}
     tests = ["tests/models/kernels/test_blocks.py"]

@@ -33,6 +33,7 @@ def test_importing_loads_nothing_heavy():
     assert in_a_new_process(code) == []
 
 
+@pytest.mark.slow
 def test_a_second_process_does_not_compile_again(tmp_path):
     code = """
 import json

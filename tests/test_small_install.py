@@ -12,6 +12,8 @@ import pytest
 import fairbandits
 from fairbandits.extras import install_hint
 
+pytestmark = pytest.mark.slow
+
 NEEDS_SERVICE = ("serve", "export out.csv", "keys list")
 NEEDS_LOGS = ("fit log.csv", "audit log.csv", "evaluate log.csv --policy Uniform", "sample log.csv")
 
