@@ -39,6 +39,8 @@ def test_a_second_process_does_not_compile_again(tmp_path):
 import json
 import numpy as np
 from numba.core.dispatcher import Dispatcher
+
+import pytest
 from fairbandits import FairLinUCB
 from fairbandits.fairness import moments, penalty
 from fairbandits.models.kernels import triangles
