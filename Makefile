@@ -71,7 +71,7 @@ oldest: $(OLDEST_READY)
 	  $(OLDEST)/bin/python -m pytest -m "not slow and not peers and not benchmarks" -W default --numprocesses 2 --dist loadfile
 
 crash: $(READY)
-	@echo "Servers on SQLite and PostgreSQL, each killed twenty times while clients write; workers of clusters and learning processes, killed; threads that share a policy: five minutes."
+	@echo "Servers on SQLite and PostgreSQL, each killed twenty times while clients write; workers of clusters and learning processes, killed; threads that share a policy; what takes long: seven minutes."
 	$(BIN)/python -m pytest -m slow
 
 peers: $(READY)

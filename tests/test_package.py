@@ -7,6 +7,8 @@ import sys
 from importlib import metadata, resources
 from pathlib import Path
 
+import pytest
+
 import fairbandits
 from fairbandits import jit
 
@@ -39,8 +41,6 @@ def test_a_second_process_does_not_compile_again(tmp_path):
 import json
 import numpy as np
 from numba.core.dispatcher import Dispatcher
-
-import pytest
 from fairbandits import FairLinUCB
 from fairbandits.fairness import moments, penalty
 from fairbandits.models.kernels import triangles
