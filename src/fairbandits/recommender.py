@@ -11,7 +11,8 @@ from fairbandits.arms import ArmId, as_arm, as_arms
 from fairbandits.contexts import ContextEncoder, FrameTable, ItemCatalogue, Offer
 from fairbandits.contexts.context_fitting import as_names, fit_context_encoder
 from fairbandits.contexts.eligible_items import eligible_ids, eligible_per_user
-from fairbandits.contexts.tables import as_row, column_label, value_in
+from fairbandits.contexts.table_encoder import value_in
+from fairbandits.contexts.tables import as_row, column_label
 from fairbandits.fairness import GroupRewards
 from fairbandits.fairness.notebook import group_parts
 from fairbandits.locks import SharedLock
@@ -70,6 +71,8 @@ class Recommender:
         The policy.
     encoder : ContextEncoder
         How users and items become contexts.
+    item_id : str or None
+        The column with the ids of items; None for the index.
 
     Examples
     --------
@@ -104,12 +107,12 @@ class Recommender:
         of_users, of_items = FrameTable(users, "users"), FrameTable(items, "items")
         self.group_columns = as_names("groups", groups)
         of_users.require(self.group_columns, "groups")
-        ids, self._item_id = of_items.ids(item_id, _ID_COLUMNS)
+        ids, self.item_id = of_items.ids(item_id, _ID_COLUMNS)
         encoder = fit_context_encoder(
             of_users,
             of_items,
             left_out=self.group_columns,
-            item_id=self._item_id,
+            item_id=self.item_id,
             features=features,
             matches=matches,
             interactions=interactions,
@@ -136,14 +139,9 @@ class Recommender:
         """Return a recommender from a policy and a catalogue, where there are no tables to learn encoders from."""
         recommender = cls.__new__(cls)
         recommender.group_columns = as_names("groups", groups)
-        recommender._item_id = item_id
+        recommender.item_id = item_id
         recommender._begin(policy, catalogue)
         return recommender
-
-    @property
-    def item_id(self) -> str | None:
-        """The column with the ids of items; None for the index."""
-        return self._item_id
 
     @property
     def encoder(self) -> ContextEncoder:
@@ -189,7 +187,7 @@ class Recommender:
         group = self.group_of(row)
         # Held until the decision is made, so that no item is chosen after it was retired.
         with self._lock:
-            own = None if eligible is None else eligible_ids(eligible, self.catalogue.ids)
+            own = None if eligible is None else eligible_ids(eligible, self.catalogue)
             return self.policy.choose(self.catalogue.offer([row], own), group, k=k)
 
     def choose_many(self, users: Any, *, eligible: Any = None, k: int | None = None) -> Any:
@@ -214,7 +212,7 @@ class Recommender:
             return []
         groups = self._groups_of(many)
         with self._lock:
-            own = eligible_per_user(eligible, self.catalogue.ids, len(many))
+            own = eligible_per_user(eligible, self.catalogue, len(many))
             return self.policy.choose_many(self.catalogue.offer(many), groups, eligible=own, k=k)
 
     def offer(
@@ -282,7 +280,7 @@ class Recommender:
         What was learned of an item stays when it changes.
         """
         table = FrameTable(items, "items")
-        ids, _ = table.ids(self._item_id, _ID_COLUMNS)
+        ids, _ = table.ids(self.item_id, _ID_COLUMNS)
         with self._lock:
             self.catalogue.set_table(ids, table)
 
@@ -314,11 +312,10 @@ class Recommender:
             state = self.policy.state()
             state.header["metadata"] = {
                 **state.header["metadata"],
-                "encoder": self.encoder.to_dict(),
                 RECOMMENDER: {
                     "groups": list(self.group_columns),
                     "items": self.catalogue.to_json(),
-                    "item_id": self._item_id,
+                    "item_id": self.item_id,
                 },
             }
             state.arrays.update({f"{_ITEMS}{name}": array for name, array in self.catalogue.arrays().items()})

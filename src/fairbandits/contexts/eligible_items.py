@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from collections.abc import Set as AbstractSet
 from typing import Any
 
@@ -12,15 +12,15 @@ from fairbandits.arms import ArmId, as_arm
 from fairbandits.dataframes import as_column, as_frame, index_of
 
 
-def eligible_ids(eligible: Any, ids: Sequence[ArmId]) -> list[ArmId]:
+def eligible_ids(eligible: Any, ids: Collection[ArmId]) -> list[ArmId]:
     """Return the eligible items in the given order; those of a set in the order of the catalogue.
 
     Parameters
     ----------
     eligible : collection of ids, or boolean array or column with an entry for each item
         What was given. A boolean column of pandas goes by its index, if that has names.
-    ids : sequence of ids
-        The items of the catalogue.
+    ids : collection of ids
+        The items of the catalogue, which can tell quickly whether it has an item.
 
     Examples
     --------
@@ -33,15 +33,13 @@ def eligible_ids(eligible: Any, ids: Sequence[ArmId]) -> list[ArmId]:
     listed = _listed(eligible if column is None else column)
     if listed and {*map(type, listed)} <= {bool, np.bool_}:
         listed = _where_true(listed, None if column is None else index_of(column), ids)
-    elif isinstance(eligible, AbstractSet):
-        listed = [item for item in ids if item in eligible] + [item for item in listed if item not in ids]
     if not listed:
         raise ValueError("eligible must have at least one item, got none")
-    known = set(ids)
-    unknown = [item for item in (as_arm(each) for each in listed) if item not in known]
+    items = [as_arm(item) for item in listed]
+    unknown = [item for item in items if item not in ids]
     if unknown:
         raise ValueError(f"eligible must be items of the catalogue, got {unknown[:5]}")
-    return [as_arm(item) for item in listed]
+    return [item for item in ids if item in eligible] if isinstance(eligible, AbstractSet) else items
 
 
 def _listed(eligible: Any) -> list[Any]:
@@ -51,19 +49,18 @@ def _listed(eligible: Any) -> list[Any]:
     return eligible.tolist() if hasattr(eligible, "tolist") else list(eligible)
 
 
-def _where_true(flags: list[bool], index: Any, ids: Sequence[ArmId]) -> list[Any]:
+def _where_true(flags: list[bool], index: Any, ids: Collection[ArmId]) -> list[Any]:
     named = list(ids) if index is None else list(index)
     if len(flags) != len(named):
         raise ValueError(f"eligible must have one truth value per item, got {len(flags)} for {len(named)} item(s)")
     return [item for item, flag in zip(named, flags, strict=True) if flag]
 
 
-def eligible_per_user(eligible: Any, ids: Sequence[ArmId], n_users: int) -> Any:
+def eligible_per_user(eligible: Any, ids: Collection[ArmId], n_users: int) -> Any:
     """Return what `Policy.choose_many` takes: a single list of items, or set, holds for all users."""
     is_matrix = isinstance(eligible, np.ndarray) and eligible.ndim == 2
     if eligible is None or is_matrix or not isinstance(eligible, Collection) or isinstance(eligible, str):
         return eligible
     if isinstance(eligible, AbstractSet) or all(isinstance(item, str | int | np.integer) for item in eligible):
-        own = eligible_ids(eligible, ids)
-        return [own] * n_users
+        return [eligible_ids(eligible, ids)] * n_users
     return eligible

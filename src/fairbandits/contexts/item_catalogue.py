@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import repeat
 from typing import Any
 
@@ -16,8 +16,8 @@ from fairbandits.contexts.catalogue import Catalogue
 from fairbandits.contexts.column_encoders import as_categorical, category_text
 from fairbandits.contexts.context_encoder import ContextEncoder
 from fairbandits.contexts.offer import Offer
-from fairbandits.contexts.table_encoder import as_dense
-from fairbandits.contexts.tables import FrameTable, value_in
+from fairbandits.contexts.table_encoder import as_dense, value_in
+from fairbandits.contexts.tables import FrameTable
 from fairbandits.labels import is_missing
 from fairbandits.models.rows import as_rows, refuse_unusable
 
@@ -57,6 +57,9 @@ class ItemCatalogue:
 
     def __contains__(self, item: object) -> bool:
         return item in self._features
+
+    def __iter__(self) -> Iterator[ArmId]:
+        return iter(self._features)
 
     @property
     def ids(self) -> tuple[ArmId, ...]:

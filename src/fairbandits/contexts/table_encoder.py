@@ -133,10 +133,7 @@ class TableEncoder:
             return X
         X[:, : int(self.has_constant)] = 1.0
         for encoder, start in self.used:
-            try:
-                values = [row[encoder.name] for row in rows]
-            except KeyError:
-                raise no_value(encoder.name, next(row for row in rows if encoder.name not in row)) from None
+            values = [value_in(row, encoder.name) for row in rows]
             for places, entries in encoder.encode(encoder.read(values)):
                 (known,) = np.nonzero(places >= 0)
                 X[known, start + places[known]] = entries[known]
@@ -152,11 +149,7 @@ class TableEncoder:
         if self.has_constant:
             x[0] = 1.0
         for encoder, start in self.used:
-            try:
-                value = row[encoder.name]
-            except KeyError:
-                raise no_value(encoder.name, row) from None
-            for place, entry in encoder.encode_value(value):
+            for place, entry in encoder.encode_value(value_in(row, encoder.name)):
                 x[start + place] = entry
 
     def to_dict(self) -> dict[str, Any]:
@@ -184,11 +177,16 @@ class TableEncoder:
         return cls(tuple(encoders), has_constant=not encoders)
 
 
-def no_value(name: str, row: Mapping[str, Any]) -> ValueError:
-    """Return the error about a row without a column."""
-    others = f"{', '.join(repr(column) for column in list(row)[:_SHOWN]) or 'none'}"
-    more = f" and {len(row) - _SHOWN} more" if len(row) > _SHOWN else ""
-    return ValueError(f"row must have a value for {name!r}, got only {others}{more}; give None if it is unknown")
+def value_in(row: Mapping[str, Any], column: str) -> Any:
+    """Return the value of a column in a row; raise ValueError if the row does not have it."""
+    try:
+        return row[column]
+    except KeyError:
+        others = ", ".join(repr(name) for name in list(row)[:_SHOWN]) or "none"
+        more = f" and {len(row) - _SHOWN} more" if len(row) > _SHOWN else ""
+        raise ValueError(
+            f"row must have a value for {column!r}, got only {others}{more}; give None if it is unknown"
+        ) from None
 
 
 def as_dense(features: Any) -> Floats:

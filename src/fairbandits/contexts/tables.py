@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from fairbandits.arms import ArmId, as_arms
 from fairbandits.contexts.column_encoders import CATEGORY, DATE, NUMBER, DateEncoder, RawColumn, as_categorical
-from fairbandits.contexts.table_encoder import TableEncoder, no_value
+from fairbandits.contexts.table_encoder import TableEncoder
 from fairbandits.contexts.table_statistics import STATISTICS, TableStatistics
 from fairbandits.dataframes import as_frame, index_of
 from fairbandits.extras import install_hint
@@ -166,14 +166,6 @@ def _seconds(series: Any) -> Floats:
         series = series.cast(nw.Datetime("us"))
     seconds: Floats = np.asarray(series.dt.timestamp("us").cast(nw.Float64).to_numpy(), np.float64) / 1e6
     return seconds
-
-
-def value_in(row: Mapping[str, Any], column: str) -> Any:
-    """Return the value of a column in a row; raise ValueError if the row does not have it."""
-    try:
-        return row[column]
-    except KeyError:
-        raise no_value(column, row) from None
 
 
 def column_label(value: Any, column: str) -> str | int | None:

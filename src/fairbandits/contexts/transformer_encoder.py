@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from fairbandits.contexts.table_encoder import Features, TableEncoder, as_dense
+from fairbandits.contexts.table_encoder import Features, TableEncoder, as_dense, value_in
 from fairbandits.contexts.tables import FrameTable
 
 
@@ -65,9 +65,7 @@ class TransformerEncoder:
         """Encode one row, given as a mapping of column to value."""
         import pandas as pd  # noqa: PLC0415 - scikit-learn takes columns by name from data frames alone
 
-        if missing := [column for column in self.columns if column not in row]:
-            raise ValueError(f"row must have a value for {missing[0]!r}; give None if it is unknown")
-        frame = pd.DataFrame([{column: row[column] for column in self.columns}])
+        frame = pd.DataFrame([{column: value_in(row, column) for column in self.columns}])
         return as_dense(self._encode(frame)).ravel()
 
     def encode_rows(self, rows: Sequence[Mapping[str, Any]]) -> NDArray[np.float64]:

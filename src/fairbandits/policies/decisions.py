@@ -19,7 +19,24 @@ from fairbandits.policies.records import Decision, Scores, Slate
 from fairbandits.views.text import counted
 
 
-class Decisions(Sequence[Decision]):
+class LazyDecisions(Sequence[Decision]):
+    """Decisions for many users, each of which is made when it is asked for: derive, and define `_decision`."""
+
+    def _decision(self, user: int) -> Decision:
+        raise NotImplementedError
+
+    @overload
+    def __getitem__(self, user: int) -> Decision: ...
+
+    @overload
+    def __getitem__(self, user: slice) -> list[Decision]: ...
+
+    def __getitem__(self, user: int | slice) -> Decision | list[Decision]:
+        users = range(len(self))[user]
+        return [self._decision(each) for each in users] if isinstance(users, range) else self._decision(users)
+
+
+class Decisions(LazyDecisions):
     """The result of `choose_many`: a sequence of decisions, each of which is made when it is asked for.
 
     A record for each of ten thousand users takes longer to write than the decision itself; `picked` has the arms
@@ -72,16 +89,7 @@ class Decisions(Sequence[Decision]):
     def __len__(self) -> int:
         return len(self.indices)
 
-    @overload
-    def __getitem__(self, user: int) -> Decision: ...
-
-    @overload
-    def __getitem__(self, user: slice) -> list[Decision]: ...
-
-    def __getitem__(self, user: int | slice) -> Decision | list[Decision]:
-        if isinstance(user, slice):
-            return [self[i] for i in range(*user.indices(len(self)))]
-        user = range(len(self))[user]
+    def _decision(self, user: int) -> Decision:
         index = int(self.indices[user])
         return Decision(
             self.arms[index],

@@ -53,12 +53,8 @@ def choose_eligible(
             _check_slate_size(k, len(sets[s][0]), user)
     parts = [_select(offered, users, places) for places, users in sets]
     scored = [policy._score(part.rows, part.numbers, part.keys) for part in parts]
-    picker, rng, ledger, unit_scores = (
-        policy._mixed_picker(),
-        policy._rng,
-        policy._ledger,
-        policy._scale.unit_scores,
-    )
+    picker, unit_scores = policy._mixed_picker(), policy._scale.unit_scores
+    rng, ledger = policy._rng, policy._ledger
     if k is not None:
         own = [scored[s][1].user(at) for s, at in order]
         slates = [

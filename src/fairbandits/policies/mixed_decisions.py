@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, overload
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fairbandits.arms import ArmId
-from fairbandits.policies.decisions import Decisions
+from fairbandits.policies.decisions import Decisions, LazyDecisions
 from fairbandits.policies.records import Decision, Scores
 
 Ints = NDArray[np.int64]
 
 
-class MixedDecisions(Sequence[Decision]):
+class MixedDecisions(LazyDecisions):
     """The result of `choose_many` for users with different eligible arms: a sequence, as `Decisions` is.
 
     Attributes
@@ -66,16 +66,7 @@ class MixedDecisions(Sequence[Decision]):
     def __len__(self) -> int:
         return len(self._part)
 
-    @overload
-    def __getitem__(self, user: int) -> Decision: ...
-
-    @overload
-    def __getitem__(self, user: slice) -> list[Decision]: ...
-
-    def __getitem__(self, user: int | slice) -> Decision | list[Decision]:
-        if isinstance(user, slice):
-            return [self[i] for i in range(*user.indices(len(self)))]
-        user = range(len(self))[user]
+    def _decision(self, user: int) -> Decision:
         return self._parts[int(self._part[user])][int(self._place[user])]
 
     def __repr__(self) -> str:
