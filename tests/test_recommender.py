@@ -299,6 +299,8 @@ def test_custom_encoders(tmp_path):
     np.testing.assert_allclose(decision.context[0], encoder.transform(filled.head(1))[0, 0])
     recommender.learn(decision, 1.0)
     assert len(recommender.choose_many(filled)) == len(users)
+    listed, framed = recommender.choose_many(filled.to_dict("records")), recommender.choose_many(filled)
+    np.testing.assert_array_equal(listed.scores.total, framed.scores.total)
     recommender.save(tmp_path / "file")
     with pytest.raises(PolicyFileError, match=r"user_encoder must be given: .* with a ColumnTransformer"):
         Recommender.load(tmp_path / "file")

@@ -63,14 +63,14 @@ class TransformerEncoder:
 
     def encode_row(self, row: Mapping[str, Any]) -> NDArray[np.float64]:
         """Encode one row, given as a mapping of column to value."""
-        import pandas as pd  # noqa: PLC0415 - scikit-learn takes columns by name from data frames alone
-
-        frame = pd.DataFrame([{column: value_in(row, column) for column in self.columns}])
-        return as_dense(self._encode(frame)).ravel()
+        return self.encode_rows([row]).ravel()
 
     def encode_rows(self, rows: Sequence[Mapping[str, Any]]) -> NDArray[np.float64]:
-        """Encode rows given as mappings of column to value."""
-        return np.array([self.encode_row(row) for row in rows]).reshape(len(rows), self.width)
+        """Encode rows given as mappings of column to value, in one call of the transformer."""
+        import pandas as pd  # noqa: PLC0415 - scikit-learn takes columns by name from data frames alone
+
+        values = [[value_in(row, column) for column in self.columns] for row in rows]
+        return as_dense(self._encode(pd.DataFrame(values, columns=list(self.columns))))
 
     def _encode(self, frame: Any) -> Features:
         encoded: Any = self.transformer.transform(frame)
