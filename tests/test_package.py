@@ -92,4 +92,4 @@ def test_the_oldest_numba_that_is_installed_has_been_tested():
 def test_the_core_needs_few_packages():
     needed = [line for line in metadata.requires("fairbandits") if "extra ==" not in line]
     names = {line.split(">")[0].split("=")[0].strip() for line in needed}
-    assert names == {"numpy", "scipy", "numba", "llvmlite", "scikit-learn", "safetensors"}
+    assert names == {"numpy", "scipy", "numba", "llvmlite", "scikit-learn", "safetensors", "narwhals"}

@@ -5,7 +5,7 @@ import datetime
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from sklearn.preprocessing import MinMaxScaler, OneHotEncoder
 
@@ -38,6 +38,7 @@ def by_value(encoder, values):
 
 
 @given(st.lists(st.floats(-1e6, 1e6), min_size=2, max_size=20), st.lists(st.floats(-2e6, 2e6), min_size=1))
+@example([0.0, 2.2250738585e-313], [1.0])
 def test_numbers_are_scaled_as_by_scikit_learn(known, new):
     scaler = MinMaxScaler(clip=True).fit(np.array(known)[:, None])
     encoder = NumberEncoder("x", min(known), max(known))

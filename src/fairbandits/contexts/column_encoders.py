@@ -116,13 +116,14 @@ class NumberEncoder:
     def _scaled(self, values: Floats) -> Floats:
         if self.low is None or self.high is None:
             return values
-        return np.clip((values - self.low) / ((self.high - self.low) or 1.0), 0.0, 1.0)
+        # Clipped first: the quotient of a value far outside a tiny range would overflow.
+        return (np.clip(values, self.low, self.high) - self.low) / ((self.high - self.low) or 1.0)
 
     def _scaled_value(self, value: float) -> float:
         """Return what `_scaled` returns for a single value, without the cost of an array in every round."""
         if self.low is None or self.high is None:
             return value
-        return min(max((value - self.low) / ((self.high - self.low) or 1.0), 0.0), 1.0)
+        return (min(max(value, self.low), self.high) - self.low) / ((self.high - self.low) or 1.0)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the encoder as JSON values."""
