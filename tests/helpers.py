@@ -29,6 +29,8 @@ SPLINES = SplineTransformer(n_knots=3, degree=2, sparse_output=True).fit(SAMPLE)
 #: Every model, in several ways.
 MODELS = {
     "hybrid": "hybrid",
+    "auto": "auto",
+    "curved auto": Model(kind="auto", feature_map=CURVED),
     "logistic": Model(link="logistic"),
     "logistic shared": Model(kind="shared", link="logistic"),
     "logistic hybrid": Model(kind="hybrid", link="logistic"),

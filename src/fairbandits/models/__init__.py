@@ -7,9 +7,11 @@ from fairbandits.models.confidence import (
     linucb_regret_bound,
 )
 from fairbandits.models.disjoint import DisjointModel
+from fairbandits.models.fading import FadingSharedModel
 from fairbandits.models.feature_maps import FeatureMapError
 from fairbandits.models.hybrid import HybridModel
 from fairbandits.models.logistic import LogisticModel
+from fairbandits.models.mixture import MixtureModel
 from fairbandits.models.model import Model, ModelBuilder, as_model
 from fairbandits.models.normal_equations import NormalEquations
 from fairbandits.models.reward_model import RewardModel
@@ -26,9 +28,11 @@ from fairbandits.models.shared import SharedModel
 __all__ = [
     "DenseRows",
     "DisjointModel",
+    "FadingSharedModel",
     "FeatureMapError",
     "HybridModel",
     "LogisticModel",
+    "MixtureModel",
     "Model",
     "ModelBuilder",
     "NormalEquations",

@@ -10,12 +10,15 @@ from fairbandits.models.disjoint import DisjointModel
 from fairbandits.models.feature_maps import FeatureMapError
 from fairbandits.models.hybrid import HybridModel
 from fairbandits.models.logistic import LinearModel, LogisticModel
+from fairbandits.models.mixture import MixtureModel
 from fairbandits.models.reward_model import RewardModel, ZeroModel
 from fairbandits.models.rows import Rows
 from fairbandits.models.shared import SharedModel
 from fairbandits.parameters import Parameters, number, one_of, parameter
 
 _CLASSES: dict[str, type[LinearModel]] = {"disjoint": DisjointModel, "shared": SharedModel, "hybrid": HybridModel}
+#: The kind that compares all others as the stream goes.
+AUTO = "auto"
 
 
 class ModelBuilder(Protocol):
@@ -72,10 +75,10 @@ class Model(Parameters):
 
     kind: str = parameter(
         default="disjoint",
-        check=one_of(*_CLASSES),
+        check=one_of(*_CLASSES, AUTO),
         doc='"disjoint": one regression for each arm. "shared": one for all arms. "hybrid": a part that all arms '
-        "share plus "
-        "a part for each (Li et al. 2010).",
+        'share plus a part for each (Li et al. 2010). "auto": all of these and one that forgets, weighted by how '
+        "well each predicts (`MixtureModel`).",
     )
     link: str = parameter(
         default="identity",
@@ -114,13 +117,22 @@ class Model(Parameters):
 
     def build(self, width: int, ridge: float) -> RewardModel:
         """Return a model of rewards in [0, 1] that has learned nothing."""
+        if self.kind == AUTO:
+            return MixtureModel(width, ridge, self.dtype)
         model = _CLASSES[self.kind](width, ridge, self.dtype, float(self.discount))
         return LogisticModel(model) if self.link == "logistic" else model
 
     @property
     def order_dependent(self) -> bool:
         """Whether the same rewards in another order lead to other predictions."""
-        return self.discount < 1.0 or self.link == "logistic"
+        return self.discount < 1.0 or self.link == "logistic" or self.kind == AUTO
+
+    def _check_together(self) -> None:
+        if self.kind == AUTO and (self.discount < 1.0 or self.link != "identity"):
+            raise ValueError(
+                f'kind must be disjoint, shared or hybrid for a link or a discount, got "{AUTO}", which forgets '
+                "as it finds best"
+            )
 
     @property
     def is_additive(self) -> bool:
@@ -202,7 +214,7 @@ class _Custom(_NoModel):
         return self._model(width)
 
 
-_BY_WORD: dict[str, Model] = {kind: Model(kind=kind) for kind in _CLASSES}
+_BY_WORD: dict[str, Model] = {kind: Model(kind=kind) for kind in (*_CLASSES, AUTO)}
 
 
 def as_model(model: Any) -> ModelBuilder:
@@ -222,6 +234,6 @@ def as_model(model: Any) -> ModelBuilder:
     if isinstance(model, type) and issubclass(model, RewardModel):
         return _Custom(model)
     raise ValueError(
-        f"model must be one of {', '.join(_CLASSES)}, a fairbandits.Model, or a class derived from RewardModel, "
+        f"model must be one of {', '.join(_BY_WORD)}, a fairbandits.Model, or a class derived from RewardModel, "
         f"got {model!r}"
     )

@@ -113,9 +113,9 @@ class Policy(Parameters):
     model: str | Model | type[RewardModel] | None = parameter(
         default="disjoint",
         check=lambda _, value: as_model(value),
-        doc='"disjoint" (a regression for each arm), "shared" (one for all arms) or "hybrid" (both); a `Model` '
-        "for more "
-        "options; or a class derived from `RewardModel`.",
+        doc='"disjoint" (a regression for each arm), "shared" (one for all arms), "hybrid" (both) or '
+        '"auto" (all of them, weighted by how well each predicts); a `Model` for more options; or a class derived '
+        "from `RewardModel`.",
         fixed=True,
     )
     reward_range: tuple[float, float] = parameter(

@@ -1,0 +1,206 @@
+"""A mixture of models: every model predicts every reward, and those that predict best decide.
+
+Which model suits a stream is not known beforehand: the shared one learns fastest, the hybrid and the disjoint one
+represent more, a fading one follows changes. Each can predict every reward that is observed, so they are compared
+as the stream goes, by exponential weights (Cesa-Bianchi and Lugosi 2006, Prediction, Learning, and Games).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairbandits.models.disjoint import DisjointModel
+from fairbandits.models.fading import FadingSharedModel
+from fairbandits.models.hybrid import HybridModel
+from fairbandits.models.kernels.layouts import Floats, Ints
+from fairbandits.models.kernels.split_rows import single_row
+from fairbandits.models.reward_model import RewardModel
+from fairbandits.models.ridge import in_widths
+from fairbandits.models.rows import Row, Rows, SparseRows, checked_entries
+from fairbandits.models.shared import SharedModel
+
+#: The number of rounds over which errors count.
+WINDOW = 1000.0
+#: The learning rate of the weights: the largest for which squared errors of numbers in [0, 1] are exp-concave.
+RATE = 0.5
+# The number of rewards over which the fading model looks back is about 100.
+_FADING = 0.99
+# A model with less than this share of the largest weight is not asked until it has gained more.
+_LEAST_SHARE = 0.01
+# Each arm of a hybrid model has two matrices, which a mixture does without where they would take more than this.
+_MOST_HYBRID_BYTES = 2**29
+
+Expert = DisjointModel | SharedModel | HybridModel
+
+
+class MixtureModel(RewardModel):
+    """The mean of several models' predictions, weighted by how well each has predicted the rewards so far.
+
+    The models are `experts`: disjoint, shared, hybrid, and shared with forgetting. With c_i the sum of the squared
+    errors of expert i, in which an error counts less by the factor `1 - 1/WINDOW` for every round since,
+
+        weight of i = exp(-RATE c_i) / sum_j exp(-RATE c_j)
+
+    An error is that of a prediction made before the reward was learned, clipped to [0, 1]. Then, whatever the
+    rewards, after every round
+
+        c of the mixture <= min_i c_i + log(number of experts) / RATE
+
+    where c of the mixture is the same sum for the weighted mean of the clipped predictions. This bounds errors on
+    the arms that were chosen; it is no bound on the reward that is earned.
+
+    All experts learn every reward; those with a negligible weight are not asked until their weight has grown.
+
+    Parameters
+    ----------
+    width, ridge, dtype
+        As in `RidgeRegressions`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fairbandits.models import MixtureModel, as_rows
+    >>> model = MixtureModel(width=1, ridge=1.0)
+    >>> row = as_rows([[1.0]]).row(0, 0)
+    >>> for reward in [1.0] * 50:
+    ...     model.learn(0, row, reward)
+    >>> {name: round(weight, 2) for name, weight in model.weights().items()}
+    {'disjoint': 0.24, 'shared': 0.24, 'hybrid': 0.29, 'fading': 0.24}
+    """
+
+    is_mergeable = True
+
+    def __init__(self, width: int, ridge: float, dtype: str = "float64") -> None:
+        super().__init__(width)
+        self.experts: dict[str, Expert] = {
+            "disjoint": DisjointModel(width, ridge, dtype),
+            "shared": SharedModel(width, ridge, dtype),
+            "hybrid": HybridModel(width, ridge, dtype),
+            "fading": FadingSharedModel(width, ridge, dtype, discount=_FADING),
+        }
+        #: The discounted sum of squared errors of each expert; infinite for one that has been given up.
+        self.losses: Floats = np.zeros(len(self.experts))
+        self.rounds = 0
+        self._set_weights()
+
+    def _set_weights(self) -> None:
+        weights = np.exp(-RATE * (self.losses - self.losses.min()))
+        self._weights: Floats = weights / weights.sum()
+        active = np.where(self._weights < _LEAST_SHARE * self._weights.max(), 0.0, self._weights)
+        self._active: Floats = active / active.sum()
+
+    def weights(self) -> dict[str, float]:
+        """Return the weight of each expert."""
+        return dict(zip(self.experts, self._weights.tolist(), strict=True))
+
+    def _asked(self) -> Iterator[tuple[float, Expert]]:
+        """Yield the experts that are asked, with their weights."""
+        for weight, expert in zip(self._active.tolist(), self.experts.values(), strict=True):
+            if weight:
+                yield weight, expert
+
+    def score(self, rows: Rows, arms: Ints) -> tuple[Floats, Floats]:
+        """Predict for every user and arm: the weighted mean of the experts' predictions, and of their widths."""
+        mean, width = np.zeros((2, rows.n_users, rows.n_arms))
+        for weight, expert in self._asked():
+            expected, uncertainty = expert.score(rows, arms)
+            mean += weight * expected
+            width += weight * uncertainty
+        return mean, width
+
+    def sample(self, rows: Rows, arms: Ints, rng: np.random.Generator) -> Floats:
+        """Draw how far each mean is off, in widths."""
+        deviation, width = np.zeros((2, rows.n_users, rows.n_arms))
+        for weight, expert in self._asked():
+            uncertainty = weight * expert.score(rows, arms)[1]
+            deviation += uncertainty * expert.sample(rows, arms, rng)
+            width += uncertainty
+        return in_widths(deviation, width)
+
+    def learn(self, arm: int, row: Row, reward: float) -> None:
+        """Learn the reward of an arm with a context, after each expert has predicted it.
+
+        An expert that refuses the row goes without it; if all refuse it, so does the mixture.
+        """
+        entries = checked_entries(row, self.width)
+        errors = self._predictions(SparseRows(1, 1, self.width, single_row(*entries)), arm) - reward
+        refusals = [refusal for expert in self._learning(arm) if (refusal := _refusal(expert, arm, row, reward))]
+        if len(refusals) == np.isfinite(self.losses).sum():
+            raise refusals[0]
+        self.losses = (1.0 - 1.0 / WINDOW) * self.losses + errors**2
+        self.rounds += 1
+        self._set_weights()
+
+    def _predictions(self, alone: Rows, arm: int) -> Floats:
+        """Return each expert's prediction for a single row, clipped to [0, 1]."""
+        arms = np.array([arm])
+        found = [expert.score(alone, arms)[0].item() for expert in self.experts.values()]
+        return np.clip(found, 0.0, 1.0)
+
+    def _learning(self, arm: int) -> Iterator[Expert]:
+        """Yield the experts that learn; the hybrid one is given up where its matrices would take too much."""
+        for place, (name, expert) in enumerate(self.experts.items()):
+            if isinstance(expert, HybridModel) and self._is_too_large(expert, arm):
+                self.experts[name] = HybridModel(self.width, expert.ridge, expert.arms.dtype)
+                self.losses[place] = np.inf
+            if np.isfinite(self.losses[place]):
+                yield self.experts[name]
+
+    def _is_too_large(self, hybrid: HybridModel, arm: int) -> bool:
+        return (arm + 1) * self.width * (self.width + 1) * hybrid.arms.moment.itemsize > _MOST_HYBRID_BYTES
+
+    def forget(self, arm: int) -> None:
+        """Drop what is known of an arm, as far as experts can tell it apart."""
+        for expert in self.experts.values():
+            expert.forget(arm)
+
+    def merge(self, other: Self, pairs: Iterable[tuple[int, int]]) -> None:
+        """Add what the experts of another mixture have learned; weights follow from the mean of both losses."""
+        pairs = list(pairs)
+        for name, expert in self.experts.items():
+            expert.merge(other.experts[name], pairs)  # type: ignore[arg-type]
+        if other.rounds:
+            share = other.rounds / (self.rounds + other.rounds)
+            self.losses = (1.0 - share) * self.losses + share * other.losses
+            self.rounds += other.rounds
+            self._set_weights()
+
+    def coefficients(self, arm: int) -> Floats:
+        """Return the weighted mean of the experts' coefficients, with which the mixture predicts."""
+        theta: Floats = sum(
+            (weight * expert.coefficients(arm) for weight, expert in self._asked()), start=np.zeros(self.width)
+        )
+        return theta
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Return the state as arrays."""
+        found = {
+            f"{name}.{key}": array
+            for name, expert in self.experts.items()
+            for key, array in expert.arrays().items()
+        }
+        return found | {"losses": self.losses, "rounds": np.array([self.rounds])}
+
+    def restore(self, arrays: dict[str, NDArray[Any]]) -> None:
+        """Restore what `arrays` returned."""
+        losses = np.array(arrays["losses"], np.float64)
+        if losses.shape != self.losses.shape or not (losses >= 0.0).all() or not np.isfinite(losses).any():
+            raise ValueError(f"losses must be {len(self.losses)} non-negative numbers, got {losses.tolist()}")
+        for name, expert in self.experts.items():
+            prefix = f"{name}."
+            expert.restore({key.removeprefix(prefix): a for key, a in arrays.items() if key.startswith(prefix)})
+        self.losses, self.rounds = losses, int(arrays["rounds"].item())
+        self._set_weights()
+
+
+def _refusal(expert: Expert, arm: int, row: Row, reward: float) -> ValueError | None:
+    """Let an expert learn; return the error if it refuses."""
+    try:
+        expert.learn(arm, row, reward)
+    except ValueError as error:
+        return error
+    return None
