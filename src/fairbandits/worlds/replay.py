@@ -77,6 +77,8 @@ class ReplayWorld:
     >>> log = pd.DataFrame({"arm": ["a", "b"], "reward": [1.0, 0.0], "sex": ["f", "m"], "age": [20, 40]})
     >>> for visit in ReplayWorld(log, arm="arm", reward="reward", group="sex").visits():
     ...     print(visit.group, visit.arms, visit.rewards)
+    f ('a', 'b') [ 1. nan]
+    m ('a', 'b') [nan  0.]
     """
 
     def __init__(

@@ -58,9 +58,9 @@ class TableContexts:
         ways = [_texts(users.labels(of_user)) for of_user, _ in encoder.matches.values()]
         self._matching = [dict(zip(encoder.matches, row, strict=True)) for row in zip(*ways, strict=True)]
 
-    def offer(self, user: int, arms: Sequence[ArmId] | None = None) -> Offer:
-        """Return the contexts of items, all by default, for the user in a row of the table."""
-        return self._catalogue.offer(self._users[user], self._matching[user] if self._matching else None, arms)
+    def offer(self, user: int) -> Offer:
+        """Return the contexts of all items for the user in a row of the table."""
+        return self._catalogue.offer(self._users[user], self._matching[user] if self._matching else None)
 
 
 def contexts_of_tables(
