@@ -49,8 +49,8 @@ class ModifiedWorld:
         The share of the rounds after which preferences turn: in each round, the best arm then has the reward that
         the worst had, the second-best that of the second-worst, and so on.
     present : float
-        The share of arms that are on offer at a time, at least one arm in each round. Every arm comes and goes in a
-        rhythm of `period` rounds, each arm at other times.
+        The share of arms that are on offer at a time, at least one arm in each round. Every arm comes and goes in
+        a rhythm of `period` rounds, each arm at other times.
     period : int, optional
         The number of rounds from one coming of an arm to the next; by default a fifth of the rounds.
     random_state : int, numpy Generator or None
@@ -71,9 +71,11 @@ class ModifiedWorld:
     Examples
     --------
     >>> from fairbandits.worlds import LinearWorld
-    >>> world = ModifiedWorld(LinearWorld(rounds=3, random_state=1), delay=10, missing={"b": 1.0})
+    >>> world = ModifiedWorld(LinearWorld(n_arms=2, rounds=4), delay=10, missing={"b": 1.0})
     >>> for visit in world.visits():
     ...     print(visit.group, visit.delay, visit.rewards.round(1))
+    a 10 [0.5 0.4]
+    a 10 [0.6 0.4]
     """
 
     def __init__(

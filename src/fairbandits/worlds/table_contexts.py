@@ -131,9 +131,10 @@ def contexts_of_arms(
     named = as_names("categories", categories)
     users.require(named, "categories")
     of_users = fit_encoder(users, wanted, named, has_constant=True)
-    encoder = ContextEncoder(of_users, _or_ids(TableEncoder(), arms, "arm"))
+    of_arms = _or_ids(TableEncoder(), arms, "arm")
+    encoder = ContextEncoder(of_users, of_arms)
     catalogue = ItemCatalogue(encoder)
-    catalogue.set_encoded(arms, encoder.items.encode_columns(len(arms), {"arm": as_categorical(arms)}), [])
+    catalogue.set_encoded(arms, of_arms.encode_columns(len(arms), {"arm": as_categorical(arms)}), [])
     return TableContexts(encoder, visitors, catalogue)
 
 
