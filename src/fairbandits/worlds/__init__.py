@@ -1,13 +1,14 @@
 """Environments with known rewards: students and videos, and synthetic worlds."""
 
+from fairbandits.worlds.datasets.errors import DataError, DataMissingError
 from fairbandits.worlds.datasets.loading import (
-    dataset_status,
     fetch_dataset,
     find_dataset,
+    load_dataset,
     load_students,
     load_videos,
 )
-from fairbandits.worlds.datasets.tables import DataError, DataMissingError
+from fairbandits.worlds.datasets.status import dataset_status
 from fairbandits.worlds.features import PAPER_NAIVE_COLUMNS
 from fairbandits.worlds.sample_tables import SampleTables
 from fairbandits.worlds.students import StudentsAndVideos
@@ -27,6 +28,7 @@ __all__ = [
     "dataset_status",
     "fetch_dataset",
     "find_dataset",
+    "load_dataset",
     "load_students",
     "load_videos",
 ]
