@@ -31,10 +31,10 @@ def data(
     if failures:
         raise DataError(failures[0])
     if any(status.state == "missing" for status in statuses):
+        echo("Download missing datasets with: fairbandits data --fetch.")
         echo(
-            "Download missing datasets with: fairbandits data --fetch. Until then, students and videos are stand-ins,"
+            "Until then, students and videos are a stand-in, and the worlds of the other datasets are not available."
         )
-        echo("and the worlds of the other datasets are not available.")
 
 
 def _fetch_missing(folder: Path | None) -> list[str]:

@@ -131,7 +131,7 @@ def test_a_broken_wheel_is_an_error(monkeypatch):
 
 def test_a_wheel_without_the_file_is_an_error(monkeypatch):
     serve_wheel(monkeypatch, write_archive)
-    with pytest.raises(KeyError, match="no item named 'inside/other.txt'"):
+    with pytest.raises(KeyError, match=r"no item named 'inside/other\.txt'"):
         download.from_wheel("some==1", "inside/other.txt")
 
 

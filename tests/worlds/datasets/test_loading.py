@@ -207,9 +207,9 @@ def test_asking_for_the_real_data_tries_again(small, folder, monkeypatch, explic
 
 
 def test_unknown_names_are_refused(small):
-    with pytest.raises(ValueError, match="name must be one of 'adult', 'youtube', .*, got 'iris'"):
+    with pytest.raises(ValueError, match=r"name must be one of 'adult', 'youtube', .*, got 'iris'"):
         loading.find_dataset("iris")
-    with pytest.raises(ValueError, match="name must be one of 'adult', 'youtube', .*, got 'iris'"):
+    with pytest.raises(ValueError, match=r"name must be one of 'adult', 'youtube', .*, got 'iris'"):
         loading.fetch_dataset("iris")
     with pytest.raises(
         DataError, match="data must be 'auto', 'local', 'real', 'stand-in' or an existing folder, got 'reel'"

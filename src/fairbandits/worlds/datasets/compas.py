@@ -35,7 +35,8 @@ def clean_compas(table: Table) -> Table:
     """Return the defendants whom ProPublica analysed, with rare races merged into "Other".
 
     An arrest must lie within 30 days of the screening, the case must be found, the charge must be a felony or a
-    misdemeanour, and there must be a score. The score itself is not a column: it is another predictor.
+    misdemeanour, and there must be a score. The score itself is not a column: it is another predictor. Counts are
+    on a logarithmic scale, log(1 + count), because most are small and a few are large.
     """
     kept = (
         (np.abs(table[_DAYS]) <= _MOST_DAYS)
@@ -44,8 +45,8 @@ def clean_compas(table: Table) -> Table:
         & (table["score_text"] != "N/A")
     )
     defendants = table.take(np.flatnonzero(kept))
-    names = ("sex", "age", *COUNTS)
-    columns: dict[str, NDArray[Any]] = {name: defendants[name] for name in names}
+    columns: dict[str, NDArray[Any]] = {name: defendants[name] for name in ("sex", "age")}
+    columns |= {name: np.log1p(defendants[name]) for name in COUNTS}
     columns["race"] = np.where(np.isin(defendants["race"], RACES), defendants["race"], "Other")
     columns["charge"] = np.where(defendants["c_charge_degree"] == "F", "felony", "misdemeanour")
     columns["label"] = np.where(defendants["two_year_recid"] == 1, "new charge", "no new charge")

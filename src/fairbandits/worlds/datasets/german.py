@@ -41,8 +41,12 @@ def read_german(path: str | Path) -> Table:
 
 
 def clean_german(table: Table) -> Table:
-    """Return the applicants with their sex, taken from the code of marital status and sex, and their age band."""
+    """Return the applicants with their sex, taken from the code of marital status and sex, and their age band.
+
+    The amount is on a logarithmic scale, because a few loans are much larger than the others.
+    """
     columns = {name: column for name, column in table.columns.items() if name != "risk"}
+    columns["amount"] = np.log(table["amount"])
     columns["sex"] = np.where(np.isin(table["status_code"], _FEMALE), "female", "male")
     columns["age_band"] = np.where(table["age"] <= YOUNG, f"up to {YOUNG}", f"over {YOUNG}")
     columns["label"] = np.where(table["risk"] == 1, "good", "bad")

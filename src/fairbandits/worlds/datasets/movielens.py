@@ -12,9 +12,9 @@ from fairbandits.worlds.datasets.tables import Table
 from fairbandits.worlds.datasets.text_file import TextFile
 
 #: The genres of films; "unknown" counts as none.
-GENRES = tuple(
-    "Action Adventure Animation Children's Comedy Crime Documentary Drama Fantasy Film-Noir Horror Musical "
-    "Mystery Romance Sci-Fi Thriller War Western".split()
+GENRES = (
+    *("Action", "Adventure", "Animation", "Children's", "Comedy", "Crime", "Documentary", "Drama", "Fantasy"),
+    *("Film-Noir", "Horror", "Musical", "Mystery", "Romance", "Sci-Fi", "Thriller", "War", "Western"),
 )
 
 #: The age bands of users, each with its least age.

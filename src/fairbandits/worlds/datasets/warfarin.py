@@ -48,11 +48,15 @@ def read_warfarin(path: str | Path) -> Table:
 
 
 def clean_warfarin(table: Table) -> Table:
-    """Return the patients whose dose is known, with the dose as a label and an age band."""
+    """Return the patients whose dose is known, with the dose as a label and an age band.
+
+    Where sex or age is not known, so is the group: None. "unknown" is one of the published values of race.
+    """
     patients = table.take(np.flatnonzero(~np.isnan(table["dose"])))
     columns = {name: column for name, column in patients.columns.items() if name != "dose"}
     age = patients["age"]
-    columns["age_band"] = np.select([age == "unknown", np.isin(age, _OLD)], ["unknown", "70 and over"], "under 70")
+    columns["age_band"] = np.select([age == "unknown", np.isin(age, _OLD)], [None, "70 and over"], "under 70")
+    columns["sex"] = np.where(patients["sex"] == "unknown", None, patients["sex"])
     columns["label"] = np.array(DOSES)[(patients["dose"] >= 21).astype(int) + (patients["dose"] > 49)]
     return Table(columns, table.real)
 
