@@ -26,8 +26,8 @@ class TextFile:
         """Read a file whose first line names its columns; it must have the needed ones."""
         file = cls(path, ())
         # Only commas separate values that may be quoted.
-        quoting = csv.QUOTE_MINIMAL if delimiter == "," else csv.QUOTE_NONE
-        lines = csv.reader(file._text().split("\n"), delimiter=delimiter, quoting=quoting)
+        quote = '"' if delimiter == "," else None
+        lines = csv.reader(file._text().split("\n"), delimiter=delimiter, quotechar=quote)
         file._fields = tuple(next(lines, ()))
         for name in needed:
             if name not in file._fields:

@@ -54,9 +54,10 @@ def clean_warfarin(table: Table) -> Table:
     """
     patients = table.take(np.flatnonzero(~np.isnan(table["dose"])))
     columns = {name: column for name, column in patients.columns.items() if name != "dose"}
-    age = patients["age"]
-    columns["age_band"] = np.select([age == "unknown", np.isin(age, _OLD)], [None, "70 and over"], "under 70")
-    columns["sex"] = np.where(patients["sex"] == "unknown", None, patients["sex"])
+    columns["age_band"] = np.where(np.isin(patients["age"], _OLD), "70 and over", "under 70").astype(object)
+    columns["age_band"][patients["age"] == "unknown"] = None
+    columns["sex"] = patients["sex"].astype(object)
+    columns["sex"][patients["sex"] == "unknown"] = None
     columns["label"] = np.array(DOSES)[(patients["dose"] >= 21).astype(int) + (patients["dose"] > 49)]
     return Table(columns, table.real)
 
