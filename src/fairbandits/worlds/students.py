@@ -47,14 +47,15 @@ class StudentsAndVideos:
 
     A context has 134 columns: the student (107), the video (25), the speaker's sex, and whether student and
     speaker have the same sex. The reward `"r"` is .3 rating + .4 education level + .3 match, `"r2"` is
-    .5 rating + .5 education level, and `"curved"` is `(1 - |rating - education level|) (.7 + .3 match)`.
+    .5 rating + .5 education level, `"match_half"` is .2 rating + .3 education level + .5 match, and `"curved"` is
+    `(1 - |rating - education level|) (.7 + .3 match)`.
 
     Parameters
     ----------
     male_videos, female_videos : int
         The number of videos by male and by female speakers. Videos are drawn without replacement while enough
         are left, and the sexes of their speakers are assigned at random.
-    reward : {"r", "r2", "curved"}
+    reward : {"r", "r2", "match_half", "curved"}
         The reward function.
     order : {"shuffled", "females_first", "males_first"}
         The order of the students in the training part; the test part is always shuffled.
