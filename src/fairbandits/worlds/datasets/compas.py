@@ -45,7 +45,7 @@ def clean_compas(table: Table) -> Table:
         & (table["score_text"] != "N/A")
     )
     defendants = table.take(np.flatnonzero(kept))
-    columns: dict[str, NDArray[Any]] = {name: defendants[name] for name in ("sex", "age")}
+    columns: dict[str, NDArray[Any]] = {"age": defendants["age"], "sex": np.char.lower(defendants["sex"])}
     columns |= {name: np.log1p(defendants[name]) for name in COUNTS}
     columns["race"] = np.where(np.isin(defendants["race"], RACES), defendants["race"], "Other")
     columns["charge"] = np.where(defendants["c_charge_degree"] == "F", "felony", "misdemeanour")

@@ -154,6 +154,8 @@ def load_dataset(name: str, source: str | Path = "auto") -> Table:
     False
     """
     dataset = _dataset(name)
+    if not isinstance(source, str | Path):
+        raise ValueError(f"data must be {SOURCES}, got {source!r}")
     if source == "stand-in":
         return dataset.stand_in()
     folder = None if source in {"auto", "local", "real"} else source

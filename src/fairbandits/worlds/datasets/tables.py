@@ -121,6 +121,14 @@ def read_students(path: str | Path) -> Table:
     return Table(columns, real=True)
 
 
+def clean_adult(students: Table) -> Table:
+    """Return the people of Adult with text instead of codes, and their income as the label."""
+    columns: dict[str, NDArray[Any]] = {name: students[name] for name in RANGES}
+    columns |= {name: students.labels(name) for name in CATEGORIES if name != "income"}
+    columns |= {"sex": np.char.lower(students.labels("sex")), "label": students.labels("income")}
+    return Table(columns, students.real)
+
+
 def read_videos(path: str | Path) -> Table:
     """Read a file of the SFU crawl: the videos that have all nine fields and at least one view.
 
