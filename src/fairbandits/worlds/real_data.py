@@ -41,7 +41,7 @@ class AdultIncome(LabelledWorld):
     --------
     >>> world = AdultIncome(rounds=2, data="stand-in")
     >>> [(visit.group, visit.arms[int(visit.expected.argmax())]) for visit in world.visits()]
-    [('male', '<=50K'), ('female', '<=50K')]
+    [('male', '>50K'), ('female', '>50K')]
     """
 
     def __init__(
@@ -56,7 +56,7 @@ class AdultIncome(LabelledWorld):
 class Compas(LabelledWorld):
     """Defendants of the COMPAS data; arms are whether they were charged again within two years.
 
-    The reward of the right arm is 1. Contexts have age, sex, race, charge, and earlier offences, but not the score.
+    The reward of the right arm is 1. Contexts have age, sex, race, charge and earlier offences, but not the score.
 
     Parameters
     ----------
