@@ -94,7 +94,7 @@ def _check_visit(visit: Visit, at: str, reward_range: tuple[float, float] | None
         _check_range(values[~np.isnan(values)], name, at, reward_range)
     unknown = np.isnan(visit.expected)
     assert np.isnan(visit.rewards)[unknown].all(), (
-        f"{at}: expected is NaN where rewards is not; a mean reward may be unknown only if the reward is never seen"
+        f"{at}: expected is NaN where rewards is not; a mean may be unknown only if the reward is never seen"
     )
     assert not unknown.all(), f"{at}: expected must be known for at least one arm, got NaN for all"
     assert not isinstance(visit.group, Mapping) or visit.group, (
@@ -122,7 +122,7 @@ def _check_numbers(values: Any, name: str, at: str, count: int) -> None:
         f"{at}: {name} must have shape {(count,)}, one number per row of contexts, got {values.shape}"
     )
     assert values.dtype.kind in "iuf", f"{at}: {name} must be real numbers, got {values.dtype}"
-    assert not np.isinf(values).any(), f"{at}: {name} must be finite, or NaN where it is unknown, got infinity"
+    assert not np.isinf(values).any(), f"{at}: {name} must be finite, or NaN if unknown, got infinity"
 
 
 def _check_range(values: NDArray[Any], name: str, at: str, reward_range: tuple[float, float] | None) -> None:

@@ -28,6 +28,7 @@ class ArmRhythm:
     --------
     >>> rhythm = ArmRhythm(present=0.5, period=10, start=0.0)
     >>> [rhythm.places(round_, ("a", "b", "c")).tolist() for round_ in (0, 3, 6)]
+    [[0, 2], [0], [1]]
     """
 
     def __init__(self, present: float, period: int, start: float) -> None:

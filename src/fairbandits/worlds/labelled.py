@@ -69,6 +69,9 @@ class LabelledWorld:
     >>> world = LabelledWorld(table, label="dose", group="sex")
     >>> for visit in world.visits():
     ...     print(visit.group, visit.arms, visit.expected)
+    f ('high', 'low') [0. 1.]
+    f ('high', 'low') [0. 1.]
+    m ('high', 'low') [1. 0.]
     """
 
     def __init__(

@@ -49,8 +49,8 @@ class ModifiedWorld:
         The share of the rounds after which preferences turn: in each round, the best arm then has the reward that
         the worst had, the second-best that of the second-worst, and so on.
     present : float
-        The share of arms that are on offer at a time, at least one arm in each round. Every arm comes and goes in a
-        rhythm of `period` rounds, each arm at other times.
+        The share of arms that are on offer at a time, at least one arm in each round. Every arm comes and goes in
+        a rhythm of `period` rounds, each arm at other times.
     period : int, optional
         The number of rounds from one coming of an arm to the next; by default a fifth of the rounds.
     random_state : int, numpy Generator or None
@@ -71,9 +71,11 @@ class ModifiedWorld:
     Examples
     --------
     >>> from fairbandits.worlds import LinearWorld
-    >>> world = ModifiedWorld(LinearWorld(rounds=3), delay=10, missing={"b": 1.0})
+    >>> world = ModifiedWorld(LinearWorld(n_arms=2, rounds=4), delay=10, missing={"b": 1.0})
     >>> for visit in world.visits():
     ...     print(visit.group, visit.delay, visit.rewards.round(1))
+    a 10 [0.5 0.4]
+    a 10 [0.6 0.4]
     """
 
     def __init__(
@@ -117,15 +119,14 @@ class ModifiedWorld:
             if round_ >= self._turn:
                 expected, rewards = turn_preferences(expected, rewards)
             if self._present < 1:
-                arms = _ids(visit)
-                places = rhythm.places(round_, arms)
-                contexts, arms = _select(contexts, places, arms)
+                places = rhythm.places(round_, _ids(visit))
+                contexts, arms = _select(visit, places)
                 expected, rewards = expected[places], rewards[places]
             bias, missing = self._bias(visit.group), self._missing(visit.group)
             if bias:
                 rewards = np.clip(rewards + bias, 0.0, 1.0)
             if self._noise:
-                rewards = with_noise(rewards, self._noise, rng)
+                rewards = np.where(np.isnan(rewards), np.nan, with_noise(rewards, self._noise, rng))
             if missing and rng.random() < missing:
                 rewards = np.full(len(expected), np.nan)
             delay = visit.delay + (low if low == high else int(rng.integers(low, high + 1)))
@@ -154,12 +155,14 @@ def _ids(visit: Visit) -> Sequence[Any]:
     return visit.contexts.arms if isinstance(visit.contexts, Offer) else range(len(visit.expected))
 
 
-def _select(contexts: Any, places: NDArray[np.int64], arms: Sequence[Any]) -> tuple[Any, Sequence[Any]]:
+def _select(visit: Visit, places: NDArray[np.int64]) -> tuple[Any, Sequence[Any]]:
     """Return the contexts and the ids of some arms."""
-    ids = tuple([arms[place] for place in places.tolist()])
+    contexts, arms = visit.contexts, _ids(visit)
     if isinstance(contexts, Offer):
-        return Offer(ids, contexts.rows.select(np.zeros(1, np.int64), places)), ids
-    return (contexts.tocsr() if hasattr(contexts, "tocsr") else contexts)[places], ids
+        offer = contexts.select(places)
+        return offer, offer.arms
+    rows = contexts.tocsr() if hasattr(contexts, "tocsr") else contexts
+    return rows[places], [arms[place] for place in places.tolist()]
 
 
 def _as_world(world: Any, random_state: Any) -> World:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from fairbandits.categorical import Categorical
 from fairbandits.contexts import FrameTable
-from fairbandits.contexts.column_encoders import CATEGORY, NUMBER
+from fairbandits.contexts.column_encoders import NUMBER
 from fairbandits.worlds.table_files import read_table, select_rows, table_name
 
 Ints = NDArray[np.int64]
@@ -131,8 +131,10 @@ def _rows_of(
 
 def _changing(ratings: FrameTable, name: str, rows: Ints, column: Categorical, first: Ints) -> Any | None:
     """Return a user (or item) for whom a column has several values; None if there is none."""
-    codes = np.asarray(ratings.read(name, CATEGORY).codes)[rows]
-    (changed,) = np.nonzero(codes != codes[first][column.codes])
+    read = ratings.read(name, ratings.kind(name))
+    # Gaps are NaN, which differs from itself.
+    values = (read.codes if isinstance(read, Categorical) else np.where(np.isnan(read), np.inf, read))[rows]
+    (changed,) = np.nonzero(values != values[first][column.codes])
     return column.labels[column.codes[changed[0]]] if changed.size else None
 
 

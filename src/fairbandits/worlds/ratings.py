@@ -84,6 +84,9 @@ class RatingsWorld:
     >>> world = RatingsWorld(ratings, user="user", item="film", reward="stars", group="sex", offered=2, rounds=3)
     >>> for visit in world.visits():
     ...     print(visit.group, visit.arms, visit.expected)
+    male ('Stalker', 'Solaris') [0.5  0.25]
+    male ('Stalker', 'Alien') [0.5 1. ]
+    male ('Solaris', 'Alien') [0.25 1.  ]
     """
 
     def __init__(
@@ -134,9 +137,9 @@ class RatingsWorld:
         """Iterate over the rounds from the start; contexts are offers of a catalogue."""
         bounds = zip(self._starts, self._starts[1:], strict=False)
         for user, (start, stop) in zip(self._user_of_round, bounds, strict=True):
-            arms = self._offered_ids[start:stop]
+            offer = self._contexts.offer(user).select(self._places[start:stop])
             expected = self._expected[start:stop]
-            yield Visit(self._contexts.offer(user, arms), self._groups[user], expected, expected, arms)
+            yield Visit(offer, self._groups[user], expected, expected, offer.arms)
 
     def _draw(self, table: RatingTable, rewards: NDArray[np.float64], rng: np.random.Generator) -> None:
         """Draw the user of every round, and the ratings on offer."""
@@ -159,6 +162,6 @@ class RatingsWorld:
             chosen[starts[rounds][:, None] + np.arange(drawn.shape[1])] = order[first[user] + drawn]
         self._user_of_round: list[int] = users.tolist()
         self._starts: list[int] = starts.tolist()
-        self._offered_ids = np.array(self.arms, object)[table.item[chosen]].tolist()
+        self._places = table.item[chosen]
         self._expected = rewards[chosen]
         self._expected.flags.writeable = False

@@ -36,8 +36,8 @@ class ReplayWorld:
 
     So `expected` and `rewards` are the logged reward for the arm that was shown, and NaN, unknown, for all others.
     In a trace, mean rewards and gaps are computed from the rounds that count. What needs the rewards of arms that
-    were not shown is unknown, and NaN: the best arm, utility loss, regret, and any oracle. Logs whose arms were not
-    chosen uniformly need importance weighting: see `fairbandits.ope`.
+    were not shown is unknown, and NaN: the best arm, utility loss and regret; there is no oracle. Logs whose arms
+    were not chosen uniformly need importance weighting: see `fairbandits.ope`.
 
     Parameters
     ----------
@@ -77,6 +77,8 @@ class ReplayWorld:
     >>> log = pd.DataFrame({"arm": ["a", "b"], "reward": [1.0, 0.0], "sex": ["f", "m"], "age": [20, 40]})
     >>> for visit in ReplayWorld(log, arm="arm", reward="reward", group="sex").visits():
     ...     print(visit.group, visit.arms, visit.rewards)
+    f ('a', 'b') [ 1. nan]
+    m ('a', 'b') [nan  0.]
     """
 
     def __init__(
@@ -163,8 +165,8 @@ def _check_uniform(log: FrameTable, shown: Categorical, propensity: str | None) 
     counts = np.bincount(shown.codes)
     if chisquare(counts).pvalue < _LEAST_P_VALUE:
         raise ValueError(
-            f"log must have arms chosen uniformly at random, got {counts.min():,} to {counts.max():,} rows per arm; "
-            f"{remedy}"
+            f"log must have arms chosen uniformly at random, got {counts.min():,} to {counts.max():,} rows per "
+            f"arm; {remedy}"
         )
 
 

@@ -58,9 +58,9 @@ class TableContexts:
         ways = [_texts(users.labels(of_user)) for of_user, _ in encoder.matches.values()]
         self._matching = [dict(zip(encoder.matches, row, strict=True)) for row in zip(*ways, strict=True)]
 
-    def offer(self, user: int, arms: Sequence[ArmId] | None = None) -> Offer:
-        """Return the contexts of items, all by default, for the user in a row of the table."""
-        return self._catalogue.offer(self._users[user], self._matching[user] if self._matching else None, arms)
+    def offer(self, user: int) -> Offer:
+        """Return the contexts of all items for the user in a row of the table."""
+        return self._catalogue.offer(self._users[user], self._matching[user] if self._matching else None)
 
 
 def contexts_of_tables(
@@ -131,9 +131,10 @@ def contexts_of_arms(
     named = as_names("categories", categories)
     users.require(named, "categories")
     of_users = fit_encoder(users, wanted, named, has_constant=True)
-    encoder = ContextEncoder(of_users, _or_ids(TableEncoder(), arms, "arm"))
+    of_arms = _or_ids(TableEncoder(), arms, "arm")
+    encoder = ContextEncoder(of_users, of_arms)
     catalogue = ItemCatalogue(encoder)
-    catalogue.set_encoded(arms, encoder.items.encode_columns(len(arms), {"arm": as_categorical(arms)}), [])
+    catalogue.set_encoded(arms, of_arms.encode_columns(len(arms), {"arm": as_categorical(arms)}), [])
     return TableContexts(encoder, visitors, catalogue)
 
 
