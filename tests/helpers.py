@@ -63,7 +63,7 @@ POLICIES = {
     "MaxMinLinUCB": MaxMinLinUCB(),
     "EqualRegretLinUCB": EqualRegretLinUCB(),
     "EqualRegretLinUCB shared": EqualRegretLinUCB(model="shared"),
-    "DUCB": DUCB(separators=[1, 4, 6]),
+    "DUCB": DUCB(separators=[1, 4, 5]),
     "FUCB": FUCB(swap=[(0, 1)], flip=[4], tolerance=0.3, delta=0.5),
     "FairXUCB": FairXUCB(steepness=5.0),
     "FairXUCB power": FairXUCB(merit="power", steepness=3.0, model="shared"),

@@ -46,7 +46,7 @@ class ConservativeModel(SharedModel):
         self.rounds: NDArray[np.int64] = np.zeros(2, np.int64)
 
     def count(self, chosen: Floats, baseline: Floats | None, is_baseline: bool) -> None:
-        """Count a round, given the contexts of the arm that was chosen and of the baseline's, if it was on offer."""
+        """Count a round, given the contexts of the arm that was chosen and, if on offer, of the baseline's."""
         if is_baseline:
             self.sums[2] += chosen
         else:

@@ -27,9 +27,9 @@ class ConservativeLinUCB(LinUCB):
     """LinUCB under the constraint that at any time at least `1 - max_loss` of the baseline's reward was earned.
 
     The arm with the highest upper confidence bound is chosen if the constraint holds for every theta in the
-    confidence region, this round included; otherwise the baseline's arm. The baseline is the arm with a given id. It
-    may be another item in every round: the shared model tells arms apart by their contexts alone, so offer under
-    this id what the system in production would show.
+    confidence region, this round included; otherwise the baseline's arm. The baseline is the arm with a given id.
+    It may be another item in every round: the shared model tells arms apart by their contexts alone, so offer
+    under this id what the system in production would show.
 
     With z and v the sums of the contexts that were chosen, and of the baseline's in the same rounds, w the sum of
     the n contexts in which the baseline was chosen, and b the baseline's context now, the arm x is safe if

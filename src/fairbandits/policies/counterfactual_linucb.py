@@ -48,5 +48,5 @@ class CounterfactualLinUCB(CounterfactualPolicy, LinUCB):
             return exploration, 0.0
         twin_mean, _ = twins
         difference = np.abs(predictions.mean - twin_mean)
-        tolerance = self._scale.tolerance(self.tolerance)
-        return exploration, self._ranked_behind(predictions, predictions.mean + exploration, difference, tolerance)
+        is_unfair = difference > self._scale.tolerance(self.tolerance)
+        return exploration, self._ranked_behind(predictions, predictions.mean + exploration, is_unfair, difference)

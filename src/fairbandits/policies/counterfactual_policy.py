@@ -35,12 +35,12 @@ class CounterfactualPolicy(Policy):
         return None if twins is None else self._predict(predictions.model, self.transform(twins), predictions.arms)
 
     def _ranked_behind(
-        self, predictions: Predictions, score: Floats, difference: Floats, tolerance: float
+        self, predictions: Predictions, score: Floats, is_unfair: NDArray[np.bool_], order: Floats
     ) -> Floats:
-        """Return what ranks arms behind all others where twins differ by too much, small differences first."""
-        behind = score.min(axis=1, keepdims=True) - self._scale.span - difference
+        """Return what ranks unfair arms behind all others, in an order of numbers from 0, the smallest first."""
+        behind = score.min(axis=1, keepdims=True) - self._scale.span - order
         is_known = np.array([[bool(group)] for group in predictions.groups])
-        return np.where(is_known & (difference > tolerance), behind - score, 0.0)
+        return np.where(is_known & is_unfair, behind - score, 0.0)
 
     def _twins(self, rows: Rows) -> Rows | None:
         """Return the contexts of the users' twins; None where nothing is exchanged."""

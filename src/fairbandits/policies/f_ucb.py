@@ -18,14 +18,15 @@ class FUCB(CounterfactualPolicy, DUCB):
 
     The twin is the same user with another value of the sensitive attribute (`swap`, `flip`). An arm is kept if the
     largest difference that the confidence intervals of both allow, the greater of `UCB - LCB of the twin` and
-    `UCB of the twin - LCB`, is at most `tolerance`; the others rank behind all that are kept, those with smaller
-    differences first. Users of unknown group are served as by D-UCB.
+    `UCB of the twin - LCB`, is at most `tolerance`. Where none is kept, the arm is chosen whose difference may be
+    smallest, by its lower confidence bound: this explores until fair arms are known. Users of unknown group are
+    served as by D-UCB.
 
     F-UCB (Algorithm 2) of Huang, Zhang, Wu: Achieving Counterfactual Fairness for Causal Bandit, AAAI 2022, with
     two differences. The policies among which the paper searches are here single arms: mixtures of arms whose
     differences cancel on average are left out, so that every decision is fair, not only their expectation. And
-    the paper starts from policies that are known to be fair; here, while no arm is known to be fair, the one with
-    the smallest bound on the difference is chosen, which may be unfair.
+    the paper starts from policies that are known to be fair, which are seldom at hand; exploring for fair arms, as
+    above, is ours, and such decisions may be unfair.
 
     Guarantee: with rewards that depend on the separating columns alone and noise that is 1-sub-Gaussian, with
     probability at least `1 - 2 delta T |W|` no arm that was kept gives twins rewards that differ by more than the
@@ -57,6 +58,13 @@ class FUCB(CounterfactualPolicy, DUCB):
         if twins is None:
             return exploration, 0.0
         twin_mean, twin_width = twins
-        highest = np.abs(predictions.mean - twin_mean) + exploration + self.alpha_now() * twin_width
+        difference = np.abs(predictions.mean - twin_mean)
+        uncertainty = exploration + self.alpha_now() * twin_width
         tolerance = _DEFAULT_TOLERANCE * self._scale.span if self.tolerance is None else float(self.tolerance)
-        return exploration, self._ranked_behind(predictions, predictions.mean + exploration, highest, tolerance)
+        lowest = difference - uncertainty
+        return exploration, self._ranked_behind(
+            predictions,
+            predictions.mean + exploration,
+            is_unfair=difference + uncertainty > tolerance,
+            order=lowest - lowest.min(axis=1, keepdims=True),
+        )
