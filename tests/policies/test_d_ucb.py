@@ -180,7 +180,7 @@ def test_wrong_parameters_are_refused():
     for name in ("separators", "columns"):
         with pytest.raises(ValueError, match=f"{name} must be a list of columns, got 'match'"):
             DUCB(**{name: "match"})
-    with pytest.raises(ValueError, match="delta must be a number above 0 and at most 1, got 0.0"):
+    with pytest.raises(ValueError, match=r"delta must be a number above 0 and at most 1, got 0.0"):
         DUCB(delta=0.0)
     with pytest.raises(ValueError, match=r"separators must have columns in 0..1, got 7"):
         DUCB(separators=[7]).choose([[1.0, 0.0]])

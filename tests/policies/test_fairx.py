@@ -204,7 +204,7 @@ def test_without_exploration_thompson_sampling_has_a_closed_form():
 def test_wrong_parameters_are_refused():
     with pytest.raises(ValueError, match="merit must be one of exponential, power, got 'linear'"):
         FairXUCB(merit="linear")
-    with pytest.raises(ValueError, match="steepness must be a number of at least 0 and at most 500, got -1.0"):
+    with pytest.raises(ValueError, match=r"steepness must be a number of at least 0 and at most 500, got -1.0"):
         FairXTS(steepness=-1.0)
-    with pytest.raises(ValueError, match='steepness must be at least 1 for merit="power", got 0.5; use merit='):
+    with pytest.raises(ValueError, match=r'steepness must be at least 1 for merit="power", got 0.5; use merit='):
         FairXUCB(merit="power", steepness=0.5)

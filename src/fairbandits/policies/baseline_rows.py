@@ -55,12 +55,12 @@ def _with_sparse_baseline(rows: SparseRows, place: int | None) -> SparseRows:
 
 
 def split_baseline(row: Row) -> tuple[Row, Floats | None]:
-    """Return the context of an arm, and that of the baseline as a vector: what `with_baseline` put together."""
+    """Return what `with_baseline` put together: the contexts of an arm and of the baseline, None without one."""
     width = row.width // 2
     columns, values, n_shared = checked_entries(row, 2 * width)
     is_own = columns < width
     own = Row.of(columns[is_own], values[is_own], int(is_own[:n_shared].sum()), width)
-    if is_own.all():
+    if not values[~is_own].any():
         return own, None
     baseline = np.zeros(width)
     baseline[columns[~is_own] - width] = values[~is_own]
