@@ -43,11 +43,20 @@ class CellMeans(RewardModel):
 
     def score(self, rows: Rows, arms: Ints) -> tuple[Floats, Floats]:
         """Predict for every user and arm: the mean of the cell, and its width."""
-        get = self._places.get
-        places = np.array([get(key, -1) for key in _keys(rows.toarray())]).reshape(rows.n_users, rows.n_arms)
+        places = np.array(self._places_of(rows.toarray())).reshape(rows.n_users, rows.n_arms)
         # The last entry stands for cells without rewards, whose place is -1.
         counts = np.maximum(np.append(self._counts[: len(self._places)], 0.0), 1.0)[places]
         return np.append(self._sums[: len(self._places)], 0.0)[places] / counts, 1.0 / np.sqrt(counts)
+
+    def _places_of(self, matrix: Floats) -> list[int]:
+        """Return the place of the cell of each row, -1 for a cell without rewards."""
+        # Most columns may be zero and most rows equal, so rows are compared without these columns first.
+        is_used = matrix.any(axis=0)
+        is_used[0] = True
+        short = _keys(matrix[:, is_used])
+        first = {key: i for i, key in reversed(list(enumerate(short)))}
+        places = {key: self._places.get(_keys(matrix[i : i + 1])[0], -1) for key, i in first.items()}
+        return [places[key] for key in short]
 
     def learn(self, arm: int, row: Row, reward: float) -> None:
         """Learn a reward of the cell of a row."""

@@ -44,7 +44,7 @@ class CounterfactualPolicy(Policy):
 
     def _twins(self, rows: Rows) -> Rows | None:
         """Return the contexts of the users' twins; None where nothing is exchanged."""
-        swapped, flipped = self._numbers()
+        swapped, flipped = self._swapped, self._flipped
         check_columns("swap", swapped, self.columns, rows.width)
         check_columns("flip", flipped, self.columns, rows.width)
         if not (swapped or flipped):
@@ -53,11 +53,6 @@ class CounterfactualPolicy(Policy):
         twins[:, swapped[::2] + swapped[1::2]] = twins[:, swapped[1::2] + swapped[::2]]
         twins[:, flipped] = 1.0 - twins[:, flipped]
         return as_rows(twins, rows.width, rows.n_users)
-
-    def _numbers(self) -> tuple[list[int], list[int]]:
-        """Return the columns to exchange, pair after pair, and those to negate."""
-        swapped = column_numbers("swap", [column for pair in self.swap for column in pair], self.columns)
-        return swapped, column_numbers("flip", self.flip, self.columns)
 
     def _check_together(self) -> None:
         super()._check_together()
@@ -69,8 +64,10 @@ class CounterfactualPolicy(Policy):
                 raise ValueError(
                     f"swap must have pairs of columns, such as [(0, 1)], got {pair!r} in {self.swap!r}"
                 )
-        swapped, flipped = self._numbers()
-        changed = swapped + flipped
+        # The columns to exchange, pair after pair, and those to negate.
+        self._swapped = column_numbers("swap", [column for pair in self.swap for column in pair], self.columns)
+        self._flipped = column_numbers("flip", self.flip, self.columns)
+        changed = self._swapped + self._flipped
         for column in changed:
             if changed.count(column) > 1:
                 raise ValueError(f"swap and flip must have each column once, got column {column} twice")

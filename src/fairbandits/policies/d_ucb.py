@@ -73,10 +73,9 @@ class DUCB(Policy):
         """Set all columns to zero that are not in the separating set."""
         if self.separators is None:
             return rows
-        numbers = column_numbers("separators", self.separators, self.columns)
-        check_columns("separators", numbers, self.columns, rows.width)
+        check_columns("separators", self._separating, self.columns, rows.width)
         dropped = np.ones(rows.width, bool)
-        dropped[numbers] = False
+        dropped[self._separating] = False
         return rows.without(dropped)
 
     def _check_together(self) -> None:
@@ -84,4 +83,4 @@ class DUCB(Policy):
         for name in ("separators", "columns"):
             if isinstance(getattr(self, name), str):
                 raise ValueError(f"{name} must be a list of columns, got {getattr(self, name)!r}")
-        column_numbers("separators", self.separators or (), self.columns)
+        self._separating = column_numbers("separators", self.separators or (), self.columns)
