@@ -14,6 +14,9 @@ from fairbandits.models import (
 )
 from fairbandits.parameters import number, one_of, parameter
 from fairbandits.policies import (
+    DUCB,
+    FUCB,
+    ConservativeLinUCB,
     CounterfactualLinUCB,
     Decision,
     Decisions,
@@ -21,6 +24,8 @@ from fairbandits.policies import (
     EqualRegretLinUCB,
     EvenLinUCB,
     FairLinUCB,
+    FairXTS,
+    FairXUCB,
     GreedyPicker,
     LinTS,
     LinUCB,
@@ -43,7 +48,10 @@ if TYPE_CHECKING:
     __version__: str
 
 __all__ = [
+    "DUCB",
+    "FUCB",
     "Catalogue",
+    "ConservativeLinUCB",
     "CounterfactualLinUCB",
     "Decision",
     "Decisions",
@@ -51,6 +59,8 @@ __all__ = [
     "EqualRegretLinUCB",
     "EvenLinUCB",
     "FairLinUCB",
+    "FairXTS",
+    "FairXUCB",
     "Gap",
     "GreedyPicker",
     "GroupRewards",

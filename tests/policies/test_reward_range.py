@@ -82,6 +82,9 @@ def in_units(policy, reward_range):
     tolerance = policy.get_params().get("tolerance")
     if tolerance is not None:
         changes["tolerance"] = tolerance * (reward_range[1] - reward_range[0])
+    baseline_reward = policy.get_params().get("baseline_reward")
+    if baseline_reward is not None:
+        changes["baseline_reward"] = reward_range[0] + baseline_reward * (reward_range[1] - reward_range[0])
     return fresh(policy, **changes)
 
 

@@ -1,12 +1,17 @@
 """Policies: a reward model, a fairness term and a picker."""
 
 from fairbandits.policies.batch_learning import SufficientStatistics
+from fairbandits.policies.conservative_linucb import ConservativeLinUCB
 from fairbandits.policies.counterfactual_linucb import CounterfactualLinUCB
+from fairbandits.policies.d_ucb import DUCB
 from fairbandits.policies.decisions import Decisions
 from fairbandits.policies.epsilon_greedy import EpsilonGreedy
 from fairbandits.policies.equal_regret_linucb import EqualRegretLinUCB
 from fairbandits.policies.even_linucb import EvenLinUCB
+from fairbandits.policies.f_ucb import FUCB
 from fairbandits.policies.fair_linucb import FairLinUCB
+from fairbandits.policies.fairx_ts import FairXTS
+from fairbandits.policies.fairx_ucb import FairXUCB
 from fairbandits.policies.lints import LinTS
 from fairbandits.policies.linucb import LinUCB
 from fairbandits.policies.max_min_linucb import MaxMinLinUCB
@@ -20,6 +25,9 @@ from fairbandits.policies.twins import twin_rewards
 from fairbandits.policies.uniform import Uniform
 
 __all__ = [
+    "DUCB",
+    "FUCB",
+    "ConservativeLinUCB",
     "CounterfactualLinUCB",
     "Decision",
     "Decisions",
@@ -27,6 +35,8 @@ __all__ = [
     "EqualRegretLinUCB",
     "EvenLinUCB",
     "FairLinUCB",
+    "FairXTS",
+    "FairXUCB",
     "GreedyPicker",
     "LinTS",
     "LinUCB",

@@ -154,7 +154,7 @@ def _learn_in_order(policy: Policy, logged: LoggedDecisions) -> None:
     ids = [as_arm(arm) for arm in logged.arms.labels]
     keys = _group_keys(logged.groups, len(rewards))
     for i, (code, reward, key) in enumerate(zip(logged.arms.codes, rewards, keys, strict=True)):
-        arm = policy._update(ids[code], rows.row(i, 0), float(reward))
+        arm = policy._update_logged(ids[code], rows.row(i, 0), float(reward))
         policy.groups.record(float(reward), key, arm)
         policy.rounds_learned += 1
 

@@ -632,6 +632,10 @@ class Policy(Parameters):
             raise
         return at
 
+    def _update_logged(self, arm: ArmId, row: Row, reward: float) -> int:
+        """Update the model with a decision of a log, which may be of another policy."""
+        return self._update(arm, row, reward)
+
     def replay(self, reward: float, group: GroupKey, items: Iterable[tuple[ArmId | None, Row, float]]) -> None:
         """Learn one decision that is kept elsewhere, such as in the log of a service.
 
@@ -654,7 +658,7 @@ class Policy(Parameters):
                 raise ValueError(f"{type(self).__name__} cannot replay, because it keeps records of its decisions")
             learned = []
             for arm, row, value in items:
-                check_width(row.width, self._learned_width())
+                self._check_row_width(row)
                 try:
                     learned.append((self._update(arm, row, value), value))
                 except ValueError:
@@ -788,6 +792,10 @@ class Policy(Parameters):
     def _expected_width(self) -> int | None:
         """Return the width that contexts must have; any, while nothing has been learned."""
         return self._learned_width() if self._map_width is None else self._map_width
+
+    def _check_row_width(self, row: Row) -> None:
+        """Check the width of the row of a decision."""
+        check_width(row.width, self._learned_width())
 
     def _learned_width(self) -> int | None:
         return self._model.width if self.rounds_learned and self._model is not None else None
