@@ -12,7 +12,7 @@ from __future__ import annotations
 import argparse
 from itertools import cycle, islice
 
-from fairbandits import FairLinUCB
+from fairbandits import FairLinUCB, Policy
 from fairbandits.locks import SharedLock
 from fairbandits.worlds import StudentsAndVideos
 from guard import SpeedRatio
@@ -28,7 +28,7 @@ class NoLock:
     __enter__ = __exit__ = "".format
 
 
-def rounds_of(policy: FairLinUCB, world: StudentsAndVideos) -> Work:
+def rounds_of(policy: Policy, world: StudentsAndVideos) -> Work:
     """Return the work of one round."""
     visits = cycle(islice(world.visits(), ROUNDS))
 

@@ -42,6 +42,38 @@ def test_a_debt_is_what_the_words_say(rewards, aim, patience):
         assert group_debt(groups, (("group", me),), aim, patience) == pytest.approx(expected, abs=1e-12)
 
 
+@settings(deadline=None)
+@given(
+    st.integers(1, 40),
+    st.integers(0, 40),
+    st.floats(1, 50),
+    st.floats(0, 0.1),
+    st.lists(st.floats(0, 1), min_size=1, max_size=40),
+    st.floats(0, 0.3),
+)
+def test_a_lead_falls_as_fast_as_it_is_said_to(n_behind, more, patience, aim, shares, most):
+    """The excess of the lead falls by the stated factor, towards `s / (1 + n / patience)`."""
+    # Rewards of any size: the statement does not depend on their range.
+    groups, behind = GroupRewards((-100.0, 100.0)), 0.2
+    for _ in range(n_behind):
+        groups.add(behind, "behind")
+    n_ahead = n_behind + more
+    for _ in range(n_ahead):
+        groups.add(0.9, "ahead")
+    excess, pull = 0.7 - aim, 1 + n_behind / patience
+    for share in shares:
+        s = share * most
+        debt = group_debt(groups, (("group", "ahead"),), aim, patience)
+        groups.add(behind + aim + s - debt, "ahead")
+        after = groups.mean_of("group", "ahead") - behind - aim
+        if excess >= 0.0:
+            assert after == pytest.approx(excess - (pull * excess - s) / (n_ahead + 1), abs=1e-9)
+        # However much each user would receive, up to `most`.
+        limit = most / pull
+        assert after - limit <= max(excess - limit, 0.0) * (1 - pull / (n_ahead + 1)) + 1e-9
+        excess, n_ahead = after, n_ahead + 1
+
+
 def test_a_debt_of_several_attributes_is_the_largest_and_nobody_unknown_owes():
     groups = GroupRewards()
     for sex, race, reward in (("f", "x", 0.2), ("m", "x", 0.8), ("m", "y", 0.9)) * 10:

@@ -24,6 +24,16 @@ _FEW = 2.0
 def group_debt(groups: GroupRewards, key: GroupKey, aim: float, patience: float) -> float:
     """Compute how much reward a user gives up now, because a group of theirs is ahead by more than `aim`.
 
+    Let the lead of a group over another, whose mean is m, exceed the aim by e. Let n be the smaller of both
+    numbers of rounds, and n_A that of the group itself. If its next user would receive m + aim + s and gives up
+    the debt, the excess becomes
+
+        e - ((1 + n / patience) e - s) / (n_A + 1)
+
+    which is less as long as e > s / (1 + n / patience). So the lead falls towards aim + s / (1 + n / patience), and
+    to the aim itself as both groups are served. This assumes that predictions are right and that some arm gives up
+    just the debt; `EvenLinUCB` gives up the debt or less.
+
     Parameters
     ----------
     groups : GroupRewards
