@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from fairbandits.fairness import GroupKey, arm_correction, group_debt
+from fairbandits.models import Model, RewardModel, as_model
 from fairbandits.parameters import number, parameter
 from fairbandits.policies.policy import Policy, Predictions, Term
 
@@ -42,6 +43,13 @@ class EvenLinUCB(Policy):
     True
     """
 
+    model: str | Model | type[RewardModel] | None = parameter(
+        default="auto",
+        check=lambda _, value: as_model(value),
+        doc="As for every policy; by default all models, weighted by how well each predicts: a fairness term cannot "
+        "make up for a model that predicts the rewards of a group badly.",
+        fixed=True,
+    )
     alpha: float = parameter(default=0.3, check=number(at_least=0.0), doc="Weight of the width at first.")
     tolerance: float | None = parameter(
         default=None,
