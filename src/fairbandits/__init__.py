@@ -14,6 +14,7 @@ from fairbandits.models import (
 )
 from fairbandits.parameters import number, one_of, parameter
 from fairbandits.policies import (
+    AlphaFairLinUCB,
     CounterfactualLinUCB,
     Decision,
     Decisions,
@@ -26,6 +27,7 @@ from fairbandits.policies import (
     LinUCB,
     MaxMinLinUCB,
     NaiveLinUCB,
+    NeuralLinear,
     Picker,
     Policy,
     PolicyFileError,
@@ -43,6 +45,7 @@ if TYPE_CHECKING:
     __version__: str
 
 __all__ = [
+    "AlphaFairLinUCB",
     "Catalogue",
     "CounterfactualLinUCB",
     "Decision",
@@ -61,6 +64,7 @@ __all__ = [
     "MaxMinLinUCB",
     "Model",
     "NaiveLinUCB",
+    "NeuralLinear",
     "Offer",
     "Picker",
     "Policy",

@@ -1,5 +1,6 @@
 """Policies: a reward model, a fairness term and a picker."""
 
+from fairbandits.policies.alpha_fair_linucb import AlphaFairLinUCB
 from fairbandits.policies.batch_learning import SufficientStatistics
 from fairbandits.policies.counterfactual_linucb import CounterfactualLinUCB
 from fairbandits.policies.decisions import Decisions
@@ -11,6 +12,7 @@ from fairbandits.policies.lints import LinTS
 from fairbandits.policies.linucb import LinUCB
 from fairbandits.policies.max_min_linucb import MaxMinLinUCB
 from fairbandits.policies.naive_linucb import NaiveLinUCB
+from fairbandits.policies.neural_linear import NeuralLinear
 from fairbandits.policies.persistence import PolicyFileError
 from fairbandits.policies.picker import GreedyPicker, Picker, share_of_best
 from fairbandits.policies.policy import Policy, Predictions
@@ -20,6 +22,7 @@ from fairbandits.policies.twins import twin_rewards
 from fairbandits.policies.uniform import Uniform
 
 __all__ = [
+    "AlphaFairLinUCB",
     "CounterfactualLinUCB",
     "Decision",
     "Decisions",
@@ -32,6 +35,7 @@ __all__ = [
     "LinUCB",
     "MaxMinLinUCB",
     "NaiveLinUCB",
+    "NeuralLinear",
     "Picker",
     "Policy",
     "PolicyFileError",

@@ -1,0 +1,193 @@
+"""Linear regression on the last hidden layer of a neural network."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairbandits.models.disjoint import DisjointModel
+from fairbandits.models.kernels.layouts import Floats, Ints
+from fairbandits.models.network import initial_layers, train_layers
+from fairbandits.models.normal_equations import NormalEquations
+from fairbandits.models.reward_model import RewardModel
+from fairbandits.models.ridge import in_widths
+from fairbandits.models.rows import DenseRows, Row, Rows
+from fairbandits.models.shared import SharedModel
+
+# With fewer rewards a network has nothing to learn from.
+_FIRST_TRAINING = 50
+
+
+class NeuralLinearModel(RewardModel):
+    """Ridge regressions on a learned representation of contexts.
+
+    The representation z of a context is the last hidden layer of a network with rectified linear units, and a
+    constant 1. The network is trained on all rewards so far, and trained afresh when there are enough new ones;
+    the regressions are then solved again on the new representation. In between they learn every reward exactly.
+
+    Parameters
+    ----------
+    width : int
+        Number of features.
+    ridge : float
+        The ridge penalty.
+    layer : {"disjoint", "shared"}
+        Whether there is a regression for each arm, or one for all.
+    hidden : tuple of int
+        The number of units of each hidden layer.
+    growth : float
+        The network is trained again when the number of rewards has grown by this share.
+
+    Attributes
+    ----------
+    layers : list of (weights, biases)
+        The hidden layers.
+    regression : DisjointModel or SharedModel
+        The linear layer.
+    squares : array of float
+        The sum of squared rewards of each regression.
+    """
+
+    def __init__(self, width: int, ridge: float, layer: str, hidden: tuple[int, ...], growth: float) -> None:
+        super().__init__(width)
+        self._ridge = ridge
+        self._class = SharedModel if layer == "shared" else DisjointModel
+        self._hidden = hidden
+        self._growth = growth
+        self.layers = initial_layers((width, *hidden))
+        self._n_trained = 0
+        self._contexts: list[Floats] = []
+        self._arms: list[int] = []
+        self._rewards: list[float] = []
+        self._reset()
+
+    def represent(self, contexts: Floats) -> Floats:
+        """Return the representation of contexts, given as a matrix."""
+        z = contexts
+        for weights, biases in self.layers:
+            z = np.maximum(z @ weights + biases, 0.0)
+        return np.column_stack([z, np.ones(len(z))])
+
+    def score(self, rows: Rows, arms: Ints) -> tuple[Floats, Floats]:
+        """Predict for every user and arm: the expected reward, and the width `sqrt(z' A^-1 z)`."""
+        return self.regression.score(self._represent(rows), arms)
+
+    def sample(self, rows: Rows, arms: Ints, rng: np.random.Generator) -> Floats:
+        """Draw how far each mean is off, in widths; arms are off together where they share a regression."""
+        represented = self._represent(rows)
+        if not isinstance(self.regression, SharedModel):
+            return self.regression.sample(represented, arms, rng)
+        if self._root is None:
+            self._root = self.regression.root_of(0)
+        drawn = rng.standard_normal((rows.n_users, represented.width)) @ self._root
+        z = represented.matrix.reshape(rows.n_users, rows.n_arms, -1)
+        return in_widths(np.einsum("uaz,uz->ua", z, drawn), self.regression.score(represented, arms)[1])
+
+    def noise(self, arms: Ints, shape: float, scale: float) -> tuple[Floats, Floats]:
+        """Return shape and scale of the inverse gamma posterior of the noise's variance, one per regression.
+
+        These are `a = a0 + n / 2` and `b = b0 + (sum r^2 - theta' A theta) / 2`.
+        """
+        regression = self.regression
+        slots = self._slots(arms)[: 1 if isinstance(regression, SharedModel) else None]
+        a, b = np.full(len(slots), shape), np.full(len(slots), scale)
+        known = (slots >= 0) & (slots < len(self.squares))
+        at = slots[known]
+        explained = (regression.theta[at] * regression.moment[at]).sum(axis=1)
+        a[known] += 0.5 * regression.rows_learned[at]
+        b[known] += 0.5 * np.maximum(self.squares[at] - explained, 0.0)
+        return a, b
+
+    def learn(self, arm: int, row: Row, reward: float) -> None:
+        """Learn a reward in the linear layer; train the network where it is due."""
+        if row.width != self.width:
+            raise ValueError(f"row must be {self.width} wide, got {row.width}")
+        context = row.dense()
+        z = self.represent(context[None])
+        self.regression.learn(arm, DenseRows(1, 1, z.shape[1], z).row(0, 0), reward)
+        self._add_square(arm, reward)
+        self._root = None
+        self._contexts.append(context)
+        self._arms.append(arm)
+        self._rewards.append(reward)
+        if len(self._rewards) >= max(_FIRST_TRAINING, math.ceil((1.0 + self._growth) * self._n_trained)):
+            self._train()
+
+    def forget(self, arm: int) -> None:
+        """Drop the regression of an arm; its rewards still train the network."""
+        self.regression.forget(arm)
+        if not isinstance(self.regression, SharedModel):
+            self._arms = [-1 if each == arm else each for each in self._arms]
+            self.squares[arm : arm + 1] = 0.0
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Return the weights, the linear layer, and all rewards with their contexts."""
+        named = {f"weights.{i}": weights for i, (weights, _) in enumerate(self.layers)}
+        named |= {f"biases.{i}": biases for i, (_, biases) in enumerate(self.layers)}
+        named |= {f"regression.{name}": array for name, array in self.regression.arrays().items()}
+        return named | {
+            "contexts": np.array(self._contexts).reshape(-1, self.width),
+            "arms": np.array(self._arms, np.int64),
+            "rewards": np.array(self._rewards),
+            "n_trained": np.array(self._n_trained),
+        }
+
+    def restore(self, arrays: dict[str, NDArray[Any]]) -> None:
+        """Restore what `arrays` returned."""
+        contexts, arms, rewards = (np.array(arrays[name]) for name in ("contexts", "arms", "rewards"))
+        if contexts.shape != (len(rewards), self.width) or arms.shape != rewards.shape:
+            raise ValueError(f"contexts has shape {contexts.shape}, for {len(arms)} arms and {len(rewards)} rewards")
+        layers = [
+            (np.array(arrays[f"weights.{i}"]), np.array(arrays[f"biases.{i}"])) for i in range(len(self.layers))
+        ]
+        for (weights, biases), (ours, _) in zip(layers, self.layers, strict=True):
+            if weights.shape != ours.shape or biases.shape != ours.shape[1:]:
+                raise ValueError(f"weights has shape {weights.shape}, for {ours.shape}")
+        self.layers, self._n_trained = layers, int(arrays["n_trained"])
+        self._contexts, self._arms, self._rewards = list(contexts), arms.tolist(), rewards.tolist()
+        self._reset()
+        prefix = "regression."
+        stored = {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
+        self.regression.restore(stored)
+
+    def _represent(self, rows: Rows) -> DenseRows:
+        if self._last is None or self._last[0] is not rows:
+            z = self.represent(rows.toarray())
+            self._last = rows, DenseRows(rows.n_users, rows.n_arms, z.shape[1], z)
+        return self._last[1]
+
+    def _slots(self, arms: Ints) -> Ints:
+        """Return the regressions of arms."""
+        return self.regression.slots_in_equations(arms)
+
+    def _add_square(self, arm: int, reward: float) -> None:
+        slot = int(self._slots(np.array([arm]))[0])
+        if slot >= len(self.squares):
+            self.squares = np.concatenate([self.squares, np.zeros(slot + 1)])
+        if slot >= 0:
+            self.squares[slot] += reward * reward
+
+    def _train(self) -> None:
+        """Train the network afresh on all rewards, and solve the linear layer again."""
+        contexts, rewards = np.array(self._contexts), np.array(self._rewards)
+        self.layers = train_layers(contexts, rewards, self._hidden)
+        self._n_trained = len(rewards)
+        self._reset()
+        slots = self._slots(np.array(self._arms))
+        known = slots >= 0  # -1 is an arm that has been forgotten
+        z = self.represent(contexts[known])
+        equations = NormalEquations(z.shape[1])
+        equations.add(DenseRows(len(z), 1, z.shape[1], z), slots[known], rewards[known])
+        self.regression.learn_equations(equations, [(slot, slot) for slot in np.unique(slots[known]).tolist()])
+
+    def _reset(self) -> None:
+        """Start a linear layer for a representation that has changed."""
+        self.regression = self._class(self._hidden[-1] + 1, self._ridge)
+        slots = self._slots(np.array(self._arms, np.int64))
+        known = slots >= 0
+        self.squares = np.bincount(slots[known], np.array(self._rewards)[known] ** 2)
+        self._root: Floats | None = None
+        self._last: tuple[Rows, DenseRows] | None = None
