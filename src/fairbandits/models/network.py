@@ -35,14 +35,40 @@ def initial_layers(sizes: tuple[int, ...]) -> list[Layer]:
     return layers
 
 
+def represent(layers: list[Layer], contexts: Floats) -> Floats:
+    """Return the last hidden layer for contexts, given as a matrix, and a constant 1.
+
+    Examples
+    --------
+    >>> represent([(np.array([[1.0], [-1.0]]), np.array([0.5]))], np.eye(2))
+    array([[1.5, 1. ],
+           [0. , 1. ]])
+    """
+    z = contexts
+    for weights, biases in layers:
+        z = z @ weights
+        z += biases
+        np.maximum(z, 0.0, out=z)
+    return np.concatenate([z, np.ones((len(z), 1))], axis=1)
+
+
 def train_layers(contexts: Floats, rewards: Floats, hidden: tuple[int, ...]) -> list[Layer]:
-    """Train a network to predict rewards, by Adam on squared errors; return its hidden layers."""
+    """Train a network to predict rewards, by Adam on squared errors; return its hidden layers.
+
+    Raises ValueError where contexts are so large that its weights do not stay finite.
+    """
     from sklearn.neural_network import MLPRegressor  # noqa: PLC0415  (takes longer than a training)
 
     batch = min(_BATCH, len(rewards))
+    epochs = max(_EPOCHS, -(-_STEPS * batch // len(rewards)))
+    # No epoch improves by this tolerance, so training ends after a fixed number of them, without a warning.
     network = MLPRegressor(
-        hidden_layer_sizes=hidden, batch_size=batch, learning_rate_init=_LEARNING_RATE, random_state=_SEED
-    )
-    for _ in range(max(_EPOCHS, -(-_STEPS * batch // len(rewards)))):
-        network.partial_fit(contexts, rewards)
+        hidden_layer_sizes=hidden,
+        batch_size=batch,
+        learning_rate_init=_LEARNING_RATE,
+        tol=1e30,
+        n_iter_no_change=epochs - 2,
+        max_iter=epochs + 1,
+        random_state=_SEED,
+    ).fit(contexts, rewards)
     return list(zip(network.coefs_[:-1], network.intercepts_[:-1], strict=True))

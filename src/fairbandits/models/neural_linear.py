@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from fairbandits.models.disjoint import DisjointModel
 from fairbandits.models.kernels.layouts import Floats, Ints
-from fairbandits.models.network import initial_layers, train_layers
+from fairbandits.models.network import initial_layers, represent, train_layers
 from fairbandits.models.normal_equations import NormalEquations
 from fairbandits.models.reward_model import RewardModel
 from fairbandits.models.ridge import in_widths
@@ -62,29 +62,28 @@ class NeuralLinearModel(RewardModel):
         self._contexts: list[Floats] = []
         self._arms: list[int] = []
         self._rewards: list[float] = []
-        self._reset()
-
-    def represent(self, contexts: Floats) -> Floats:
-        """Return the representation of contexts, given as a matrix."""
-        z = contexts
-        for weights, biases in self.layers:
-            z = np.maximum(z @ weights + biases, 0.0)
-        return np.column_stack([z, np.ones(len(z))])
+        # The contexts scored last, their representation and widths, which `sample` needs again.
+        self._last: tuple[Rows, DenseRows, Floats] | None = None
+        self.regression: DisjointModel | SharedModel = self._class(hidden[-1] + 1, ridge)
+        self.squares: Floats = np.zeros(0)
 
     def score(self, rows: Rows, arms: Ints) -> tuple[Floats, Floats]:
         """Predict for every user and arm: the expected reward, and the width `sqrt(z' A^-1 z)`."""
-        return self.regression.score(self._represent(rows), arms)
+        represented = self._represent(rows)
+        mean, width = self.regression.score(represented, arms)
+        self._last = rows, represented, width
+        return mean, width
 
     def sample(self, rows: Rows, arms: Ints, rng: np.random.Generator) -> Floats:
         """Draw how far each mean is off, in widths; arms are off together where they share a regression."""
-        represented = self._represent(rows)
         if not isinstance(self.regression, SharedModel):
-            return self.regression.sample(represented, arms, rng)
-        if self._root is None:
-            self._root = self.regression.root_of(0)
-        drawn = rng.standard_normal((rows.n_users, represented.width)) @ self._root
+            return self.regression.sample(rows, arms, rng)
+        if self._last is None or self._last[0] is not rows:
+            self.score(rows, arms)
+        _, represented, width = self._last
+        drawn = rng.standard_normal((rows.n_users, represented.width)) @ self.regression.root_of(0)
         z = represented.matrix.reshape(rows.n_users, rows.n_arms, -1)
-        return in_widths(np.einsum("uaz,uz->ua", z, drawn), self.regression.score(represented, arms)[1])
+        return in_widths((z @ drawn[:, :, None])[:, :, 0], width)
 
     def noise(self, arms: Ints, shape: float, scale: float) -> tuple[Floats, Floats]:
         """Return shape and scale of the inverse gamma posterior of the noise's variance, one per regression.
@@ -106,10 +105,10 @@ class NeuralLinearModel(RewardModel):
         if row.width != self.width:
             raise ValueError(f"row must be {self.width} wide, got {row.width}")
         context = row.dense()
-        z = self.represent(context[None])
+        z = represent(self.layers, context[None])
         self.regression.learn(arm, DenseRows(1, 1, z.shape[1], z).row(0, 0), reward)
         self._add_square(arm, reward)
-        self._root = None
+        self._last = None
         self._contexts.append(context)
         self._arms.append(arm)
         self._rewards.append(reward)
@@ -148,16 +147,14 @@ class NeuralLinearModel(RewardModel):
                 raise ValueError(f"weights has shape {weights.shape}, for {ours.shape}")
         self.layers, self._n_trained = layers, int(arrays["n_trained"])
         self._contexts, self._arms, self._rewards = list(contexts), arms.tolist(), rewards.tolist()
-        self._reset()
+        self.squares = self._sum_squares()
         prefix = "regression."
         stored = {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
         self.regression.restore(stored)
 
     def _represent(self, rows: Rows) -> DenseRows:
-        if self._last is None or self._last[0] is not rows:
-            z = self.represent(rows.toarray())
-            self._last = rows, DenseRows(rows.n_users, rows.n_arms, z.shape[1], z)
-        return self._last[1]
+        z = represent(self.layers, rows.toarray())
+        return DenseRows(rows.n_users, rows.n_arms, z.shape[1], z)
 
     def _slots(self, arms: Ints) -> Ints:
         """Return the regressions of arms."""
@@ -166,28 +163,32 @@ class NeuralLinearModel(RewardModel):
     def _add_square(self, arm: int, reward: float) -> None:
         slot = int(self._slots(np.array([arm]))[0])
         if slot >= len(self.squares):
-            self.squares = np.concatenate([self.squares, np.zeros(slot + 1)])
+            self.squares = np.append(self.squares, np.zeros(self.regression.n_slots - len(self.squares)))
         if slot >= 0:
             self.squares[slot] += reward * reward
+
+    def _sum_squares(self) -> Floats:
+        slots = self._slots(np.array(self._arms, np.int64))
+        known = slots >= 0  # -1 is an arm that has been forgotten
+        return np.bincount(slots[known], np.array(self._rewards)[known] ** 2)
 
     def _train(self) -> None:
         """Train the network afresh on all rewards, and solve the linear layer again."""
         contexts, rewards = np.array(self._contexts), np.array(self._rewards)
-        self.layers = train_layers(contexts, rewards, self._hidden)
         self._n_trained = len(rewards)
-        self._reset()
-        slots = self._slots(np.array(self._arms))
-        known = slots >= 0  # -1 is an arm that has been forgotten
-        z = self.represent(contexts[known])
-        equations = NormalEquations(z.shape[1])
-        equations.add(DenseRows(len(z), 1, z.shape[1], z), slots[known], rewards[known])
-        self.regression.learn_equations(equations, [(slot, slot) for slot in np.unique(slots[known]).tolist()])
+        try:
+            layers = train_layers(contexts, rewards, self._hidden)
+            regression = self._solve(represent(layers, contexts), rewards)
+        except ValueError:
+            return  # contexts are too large to train on: the representation stays as it is
+        self.layers, self.regression, self.squares = layers, regression, self._sum_squares()
 
-    def _reset(self) -> None:
-        """Start a linear layer for a representation that has changed."""
-        self.regression = self._class(self._hidden[-1] + 1, self._ridge)
-        slots = self._slots(np.array(self._arms, np.int64))
+    def _solve(self, z: Floats, rewards: Floats) -> DisjointModel | SharedModel:
+        """Return the linear layer for rewards on a representation of their contexts."""
+        slots = self._slots(np.array(self._arms))
         known = slots >= 0
-        self.squares = np.bincount(slots[known], np.array(self._rewards)[known] ** 2)
-        self._root: Floats | None = None
-        self._last: tuple[Rows, DenseRows] | None = None
+        equations = NormalEquations(z.shape[1])
+        equations.add(DenseRows(int(known.sum()), 1, z.shape[1], z[known]), slots[known], rewards[known])
+        regression = self._class(z.shape[1], self._ridge)
+        regression.learn_equations(equations, [(slot, slot) for slot in np.unique(slots[known]).tolist()])
+        return regression

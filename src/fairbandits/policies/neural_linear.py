@@ -45,8 +45,8 @@ class NeuralLinear(Policy):
     >>> policy = NeuralLinear(hidden=(8,), random_state=0)
     >>> decision = policy.choose([[1.0, 0.0], [0.0, 1.0]])
     >>> policy.learn(decision, reward=0.8)
-    >>> decision.probability is None, policy.reward_model.represent(np.eye(2)).shape
-    (True, (2, 9))
+    >>> decision.probability is None, policy.reward_model.regression.width
+    (True, 9)
     """
 
     model: str = parameter(
