@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fairbandits.models.disjoint import DisjointModel
+from fairbandits.models.first_half import next_update
 from fairbandits.models.kernels.layouts import Floats, Ints
 from fairbandits.models.network import initial_layers, represent, train_layers
 from fairbandits.models.normal_equations import NormalEquations
@@ -112,7 +112,7 @@ class NeuralLinearModel(RewardModel):
         self._contexts.append(context)
         self._arms.append(arm)
         self._rewards.append(reward)
-        if len(self._rewards) >= max(_FIRST_TRAINING, math.ceil((1.0 + self._growth) * self._n_trained)):
+        if len(self._rewards) >= max(_FIRST_TRAINING, next_update(self._n_trained, self._growth)):
             self._train()
 
     def forget(self, arm: int) -> None:

@@ -7,6 +7,7 @@ from fairbandits.policies.decisions import Decisions
 from fairbandits.policies.epsilon_greedy import EpsilonGreedy
 from fairbandits.policies.equal_regret_linucb import EqualRegretLinUCB
 from fairbandits.policies.even_linucb import EvenLinUCB
+from fairbandits.policies.fair_greedy import FairGreedy
 from fairbandits.policies.fair_linucb import FairLinUCB
 from fairbandits.policies.lints import LinTS
 from fairbandits.policies.linucb import LinUCB
@@ -29,6 +30,7 @@ __all__ = [
     "EpsilonGreedy",
     "EqualRegretLinUCB",
     "EvenLinUCB",
+    "FairGreedy",
     "FairLinUCB",
     "GreedyPicker",
     "LinTS",
