@@ -8,6 +8,7 @@ from sklearn.kernel_approximation import Nystroem
 from sklearn.preprocessing import SplineTransformer
 
 from fairbandits import (
+    AlphaFairLinUCB,
     CounterfactualLinUCB,
     EpsilonGreedy,
     EqualRegretLinUCB,
@@ -18,6 +19,7 @@ from fairbandits import (
     MaxMinLinUCB,
     Model,
     NaiveLinUCB,
+    NeuralLinear,
     PrimalDualLinUCB,
     Uniform,
 )
@@ -56,6 +58,7 @@ POLICIES = {
     "CounterfactualLinUCB": CounterfactualLinUCB(swap=[(0, 1)], flip=[4]),
     "CounterfactualLinUCB curved": CounterfactualLinUCB(flip=(4,), model=Model(feature_map=CURVED)),
     "MaxMinLinUCB": MaxMinLinUCB(),
+    "AlphaFairLinUCB": AlphaFairLinUCB(),
     "EqualRegretLinUCB": EqualRegretLinUCB(),
     "EqualRegretLinUCB shared": EqualRegretLinUCB(model="shared"),
     "Uniform": Uniform(),
@@ -66,6 +69,8 @@ POLICIES = {
     "LinTS hybrid": LinTS(model="hybrid"),
     "LinTS logistic": LinTS(model=Model(link="logistic")),
     "LinTS logistic shared": LinTS(model=Model(kind="shared", link="logistic")),
+    "NeuralLinear": NeuralLinear(hidden=(6, 4)),
+    "NeuralLinear disjoint": NeuralLinear(hidden=(5,), model="disjoint"),
     "EpsilonGreedy hybrid": EpsilonGreedy(model="hybrid"),
     "NaiveLinUCB curved": NaiveLinUCB(drop=[0, 3], model=Model(feature_map=CURVED)),
     **{f"FairLinUCB {name}": FairLinUCB(model=model) for name, model in MODELS.items()},

@@ -9,11 +9,12 @@ import numpy as np
 
 from fairbandits.arms import ArmId, as_arm
 from fairbandits.labels import LabelValue, as_label
-from fairbandits.models import DenseRows, Rows, SparseRows
+from fairbandits.models import Rows
 from fairbandits.models.first_half import FirstHalfModel
 from fairbandits.models.ordered_builder import OrderedBuilder
 from fairbandits.parameters import number, parameter
 from fairbandits.policies.candidate_history import CandidateHistory
+from fairbandits.policies.candidate_rows import CandidateRow, candidate_rows
 from fairbandits.policies.policy import Policy, Predictions, Term
 from fairbandits.policies.records import Decision, Record, Slate
 
@@ -40,23 +41,25 @@ class FairGreedy(Policy):
 
     Here the arms are what fairness is about: candidates of sensitive groups, whose rewards are not comparable
     between groups. The relative rank of a candidate with context x is the probability that another one of its
-    group has a reward of at most `theta.x`. A policy is group-meritocratic if it always chooses the highest one,
-    so every group is chosen equally often, whatever its rewards. Fair-Greedy estimates theta by a ridge regression
-    on the first half of the rounds, and the rank by the share of the candidates in the second half that are
-    predicted no more reward; it then is greedy. Ties are broken at random. The user's group plays no part.
+    group has a reward of at most `theta.x`. A policy is group-meritocratic if it always chooses the highest one.
+    Fair-Greedy estimates theta by a ridge regression on the first half of the rounds, and the rank by the share of
+    the candidates in the second half that are predicted no more reward; it then is greedy. Ties are broken at
+    random. The user's group plays no part.
 
     Grazzi, Akhavan, Falk, Cella, Pontil: Group Meritocratic Fairness in Linear Contextual Bandits, NeurIPS 2022.
     They prove a fair pseudo-regret, the sum of differences between the highest relative rank and the chosen one,
     of order `sqrt(d T)` up to logarithms, with high probability. It assumes rewards linear in the context with
     one theta for all groups, sub-Gaussian noise, candidates that are independent between groups and over rounds,
-    and rewards with a continuous distribution in every group. It holds for `growth=0` and `memory=None`. Defaults
-    make a round cheaper: theta is renewed when the number of rounds has grown by a tenth, and ranks are relative
-    to the candidates of 500 rounds, right to within 0.06 with a probability of 95% (Dvoretzky, Kiefer, Wolfowitz).
-    Other than theirs, theta is not perturbed by tiny noise, which breaks ties, and a candidate of a group without
-    known candidates has a rank of 0.5 instead of a random one.
+    and rewards with a continuous distribution in every group. Every group then is chosen with the same probability
+    (demographic parity). This is proved for `growth=0` and `memory=None`. The defaults make rounds cheaper: theta
+    is renewed when the number of rounds has grown by a fifth, and ranks are relative to the candidates of 500
+    rounds, which for a fixed theta are right to within 0.061 with a probability of 95% (Dvoretzky, Kiefer,
+    Wolfowitz, with Massart's constant). In the authors' program theta is perturbed by noise of 1e-8, which breaks
+    ties, and a candidate of a group without known candidates has a random rank: here ties are broken by the
+    picker, and its rank is 0.5.
 
-    It learns from the decisions of `choose`, which hold the contexts of all candidates. Stored decisions and logs
-    have that of the chosen one alone: they teach theta, but not the ranks. Two policies cannot be merged, because
+    A decision holds the contexts of all its candidates. Stored decisions (`Decision.to_dict`) and logs have that of
+    the chosen one alone: they teach theta, but not the ranks. Two policies cannot be merged, because
     the halves of their rounds are not halves of all.
 
     Attributes
@@ -86,7 +89,7 @@ class FairGreedy(Policy):
         fixed=True,
     )
     growth: float = parameter(
-        default=0.1,
+        default=0.2,
         check=number(at_least=0.0),
         doc="Theta is renewed when the number of rounds has grown by this share; 0 is every round, as in the paper.",
         fixed=True,
@@ -110,11 +113,8 @@ class FairGreedy(Policy):
             self._set_builder()
 
     def transform(self, rows: Rows) -> Rows:
-        """Return contexts in the layout in which a decision keeps those of all its candidates."""
-        if isinstance(rows, SparseRows):
-            return rows
-        own = DenseRows(rows.n_users, rows.n_arms, rows.width, rows.matrix.copy())
-        return SparseRows(rows.n_users, rows.n_arms, rows.width, own.parts)
+        """Return contexts of which a decision keeps those of all its candidates."""
+        return candidate_rows(rows)
 
     def terms(self, predictions: Predictions) -> tuple[Term, Term]:
         """Return nothing for exploration, and what turns the predicted reward into the relative rank."""
@@ -130,10 +130,7 @@ class FairGreedy(Policy):
         return {"candidates": self.candidates}
 
     def observe(self, decision: Decision | Slate) -> None:
-        """Remember the candidates of a decision, unless it is stored without them."""
+        """Remember the candidates of a decision, unless it was stored without them."""
         row = decision.row if isinstance(decision, Decision) else decision.rows[0]
-        n_arms = row.parts.which.shape[1]
-        if decision.others is None and n_arms == len(decision.arms):
-            rows = SparseRows(len(row.parts.users), n_arms, row.width, row.parts)
-            contexts = rows.select(np.array([row.user]), np.arange(n_arms)).toarray()
-            self.candidates.add(contexts, [self._group_of.get(arm, arm) for arm in decision.arms])
+        if isinstance(row, CandidateRow):
+            self.candidates.add(row.candidates(), [self._group_of.get(arm, arm) for arm in decision.arms])
