@@ -57,13 +57,11 @@ def one_hot(rng, n):
 
 
 @pytest.mark.parametrize("contexts_of", [dense, one_hot])
-@pytest.mark.parametrize("growth, memory", [(0.0, None), (0.0, 7), (0.3, None), (0.3, 11)])
+@pytest.mark.parametrize(("growth", "memory"), [(0.0, None), (0.0, 7), (0.3, None), (0.3, 11)])
 @pytest.mark.parametrize("groups", [{}, {"a": "f", "b": "m", "c": "f"}])
 def test_agrees_with_the_textbook(contexts_of, growth, memory, groups):
     rng = np.random.default_rng(1)
-    policy = FairGreedy(
-        arm_groups=list(groups.items()), growth=growth, memory=memory, ridge=0.1, random_state=0
-    )
+    policy = FairGreedy(arm_groups=list(groups.items()), growth=growth, memory=memory, ridge=0.1, random_state=0)
     textbook = TextbookFairGreedy(0.1, growth, memory, groups)
     for t in range(150):
         arms = ["a", "b", "c", "d"][: 3 + t % 2]

@@ -111,7 +111,10 @@ def welfare_weights(groups: GroupRewards, aversion: float) -> Floats:
     """
     weights = np.ones(groups.means.size)
     for served in _served(groups):
-        counts, sums = groups.counts[served], groups.counts[served] * (groups.means[served] - groups.reward_range[0])
+        counts, sums = (
+            groups.counts[served],
+            groups.counts[served] * (groups.means[served] - groups.reward_range[0]),
+        )
         overall = sums.sum() / counts.sum()
         if overall > 0.0:
             welfare = (sums + overall) / (counts + 1.0)

@@ -15,6 +15,8 @@ _BATCH = 128
 # A training goes through the rewards at least this often, and takes at least this number of steps.
 _EPOCHS, _STEPS = 10, 300
 _LEARNING_RATE = 0.003
+# Squared errors of larger contexts exceed every tolerance.
+_LARGEST = 1e10
 # What is learned depends on the rewards alone, not on a policy's random state, so that logs can be replayed.
 _SEED = 0
 
@@ -55,8 +57,12 @@ def represent(layers: list[Layer], contexts: Floats) -> Floats:
 def train_layers(contexts: Floats, rewards: Floats, hidden: tuple[int, ...]) -> list[Layer]:
     """Train a network to predict rewards, by Adam on squared errors; return its hidden layers.
 
-    Raises ValueError where contexts are so large that its weights do not stay finite.
+    Raises ValueError for contexts on which it cannot be trained.
     """
+    if np.abs(contexts).max() > _LARGEST:
+        raise ValueError(
+            f"contexts must be at most {_LARGEST:g} in size for a network, got {np.abs(contexts).max():g}"
+        )
     from sklearn.neural_network import MLPRegressor  # noqa: PLC0415  (takes longer than a training)
 
     batch = min(_BATCH, len(rewards))

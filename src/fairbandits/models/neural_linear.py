@@ -78,9 +78,12 @@ class NeuralLinearModel(RewardModel):
         """Draw how far each mean is off, in widths; arms are off together where they share a regression."""
         if not isinstance(self.regression, SharedModel):
             return self.regression.sample(rows, arms, rng)
-        if self._last is None or self._last[0] is not rows:
-            self.score(rows, arms)
-        _, represented, width = self._last
+        last = self._last
+        if last is None or last[0] is not rows:
+            represented = self._represent(rows)
+            width = self.regression.score(represented, arms)[1]
+        else:
+            _, represented, width = last
         drawn = rng.standard_normal((rows.n_users, represented.width)) @ self.regression.root_of(0)
         z = represented.matrix.reshape(rows.n_users, rows.n_arms, -1)
         return in_widths((z @ drawn[:, :, None])[:, :, 0], width)
@@ -138,7 +141,9 @@ class NeuralLinearModel(RewardModel):
         """Restore what `arrays` returned."""
         contexts, arms, rewards = (np.array(arrays[name]) for name in ("contexts", "arms", "rewards"))
         if contexts.shape != (len(rewards), self.width) or arms.shape != rewards.shape:
-            raise ValueError(f"contexts has shape {contexts.shape}, for {len(arms)} arms and {len(rewards)} rewards")
+            raise ValueError(
+                f"contexts has shape {contexts.shape}, for {len(arms)} arms and {len(rewards)} rewards"
+            )
         layers = [
             (np.array(arrays[f"weights.{i}"]), np.array(arrays[f"biases.{i}"])) for i in range(len(self.layers))
         ]
@@ -170,7 +175,8 @@ class NeuralLinearModel(RewardModel):
     def _sum_squares(self) -> Floats:
         slots = self._slots(np.array(self._arms, np.int64))
         known = slots >= 0  # -1 is an arm that has been forgotten
-        return np.bincount(slots[known], np.array(self._rewards)[known] ** 2)
+        squares: Floats = np.bincount(slots[known], np.array(self._rewards)[known] ** 2).astype(np.float64)
+        return squares
 
     def _train(self) -> None:
         """Train the network afresh on all rewards, and solve the linear layer again."""

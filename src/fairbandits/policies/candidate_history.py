@@ -149,11 +149,15 @@ class CandidateHistory:
 
     def restore(self, names: list[LabelValue], arrays: dict[str, NDArray[Any]]) -> None:
         """Restore what `to_json` and `arrays` returned."""
-        groups, positions, values = (np.array(arrays[part]) for part in ("candidate_groups", "positions", "values"))
+        groups, positions, values = (
+            np.array(arrays[part]) for part in ("candidate_groups", "positions", "values")
+        )
         ends = np.cumsum(arrays["sizes"], axis=0)
         totals = ends[-1].tolist() if len(ends) else [0, 0]
         if totals != [len(groups), len(positions)] or len(positions) != len(values):
-            raise ValueError(f"candidates must have {totals} groups and positions, got {len(groups)}, {len(values)}")
+            raise ValueError(
+                f"candidates must have {totals} groups and positions, got {len(groups)}, {len(values)}"
+            )
         self._width, self._seen, self._due = arrays["rounds"].tolist()
         self._numbers = {name: number for number, name in enumerate(names)}
         at_group, at_position = ends[:-1].T

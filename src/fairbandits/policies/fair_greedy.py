@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -58,9 +59,9 @@ class FairGreedy(Policy):
     ties, and a candidate of a group without known candidates has a random rank: here ties are broken by the
     picker, and its rank is 0.5.
 
-    A decision holds the contexts of all its candidates. Stored decisions (`Decision.to_dict`) and logs have that of
-    the chosen one alone: they teach theta, but not the ranks. Two policies cannot be merged, because
-    the halves of their rounds are not halves of all.
+    A decision holds the contexts of all its candidates. Stored decisions (`Decision.to_dict`) and logs have that
+    of the chosen one alone: they teach theta, but not the ranks. Two policies cannot be merged, because the halves
+    of their rounds are not halves of all.
 
     Attributes
     ----------
@@ -91,7 +92,8 @@ class FairGreedy(Policy):
     growth: float = parameter(
         default=0.2,
         check=number(at_least=0.0),
-        doc="Theta is renewed when the number of rounds has grown by this share; 0 is every round, as in the paper.",
+        doc="Theta is renewed when the number of rounds has grown by this share; 0 is every round, as in the "
+        "paper.",
         fixed=True,
     )
     memory: int | None = parameter(
@@ -103,7 +105,7 @@ class FairGreedy(Policy):
 
     def _set_builder(self) -> None:
         super()._set_builder()
-        self._builder = OrderedBuilder(lambda width, ridge: FirstHalfModel(width, ridge, float(self.growth)))
+        self._builder = OrderedBuilder(partial(FirstHalfModel, growth=float(self.growth)))
         self._group_of = _as_groups("arm_groups", self.arm_groups)
         self.candidates = CandidateHistory(float(self.growth), self.memory)
 
@@ -118,8 +120,7 @@ class FairGreedy(Policy):
 
     def terms(self, predictions: Predictions) -> tuple[Term, Term]:
         """Return nothing for exploration, and what turns the predicted reward into the relative rank."""
-        model = predictions.model
-        assert isinstance(model, FirstHalfModel)
+        model: Any = predictions.model
         groups = [self._group_of.get(arm, arm) for arm in predictions.ids]
         rewards = self._scale.to_unit(predictions.mean)
         ranks = self.candidates.ranks(model.coefficients(-1), groups, rewards)

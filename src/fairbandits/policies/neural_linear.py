@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -62,8 +63,8 @@ class NeuralLinear(Policy):
     growth: float = parameter(
         default=0.5,
         check=number(above=0.0),
-        doc="The network is trained again when the number of rewards has grown by this share; the first time after "
-        "50 rewards.",
+        doc="The network is trained again when the number of rewards has grown by this share; the first time "
+        "after 50 rewards.",
         fixed=True,
     )
     noise_shape: float = parameter(
@@ -77,11 +78,8 @@ class NeuralLinear(Policy):
 
     def _set_builder(self) -> None:
         super()._set_builder()
-        self._builder = OrderedBuilder(
-            lambda width, ridge: NeuralLinearModel(
-                width, ridge, self.model, tuple(self.hidden), float(self.growth)
-            )
-        )
+        make = partial(NeuralLinearModel, layer=self.model, hidden=tuple(self.hidden), growth=float(self.growth))
+        self._builder = OrderedBuilder(make)
 
     def _changed(self, names: set[str]) -> None:
         super()._changed(names)
@@ -90,10 +88,9 @@ class NeuralLinear(Policy):
 
     def terms(self, predictions: Predictions) -> tuple[Term, Term]:
         """Return the deviation of the drawn reward from the predicted one, and nothing for fairness."""
-        model, n_users = predictions.model, len(predictions.mean)
-        assert isinstance(model, NeuralLinearModel)
+        model: Any = predictions.model
         a, b = model.noise(predictions.arms, float(self.noise_shape), float(self.noise_scale))
-        sigma = np.sqrt(b / self._rng.standard_gamma(a, (n_users, len(a))))
+        sigma = np.sqrt(b / self._rng.standard_gamma(a, (len(predictions.mean), len(a))))
         drawn = model.sample(predictions.rows, predictions.arms, self._rng)
         return sigma * predictions.width * drawn, 0.0
 
