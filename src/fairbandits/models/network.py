@@ -13,8 +13,8 @@ Layer = tuple[Floats, Floats]
 
 _BATCH = 128
 # A training goes through the rewards at least this often, and takes at least this number of steps.
-_EPOCHS, _STEPS = 10, 300
-_LEARNING_RATE = 0.003
+_EPOCHS, _STEPS = 20, 300
+_LEARNING_RATE = 0.01
 # Squared errors of larger contexts exceed every tolerance.
 _LARGEST = 1e10
 # What is learned depends on the rewards alone, not on a policy's random state, so that logs can be replayed.
