@@ -9,18 +9,19 @@ features of its group, which have a block of columns each, and a bias by group; 
 normal noise. Contexts here have a constant column as well, because models learn rewards scaled to [0, 1].
 
 The table has means over seeds: of the fair pseudo-regret (the highest relative rank minus that of the chosen
-candidate, summed over rounds, with true rewards and distributions), of the pseudo-regret in units of reward, and of
-the share of rounds in which the least and the most often chosen group was chosen: fair is a quarter each. The paper
-shows these quantities as figures without numbers, so there are no published ones to compare with. What it states is
-that the fair pseudo-regret of Fair-Greedy grows with the square root of the rounds, and that of reward-maximising
-policies linearly; the last column has the fair pseudo-regret of the second half of the rounds as a share of all,
-which is 0.29 for a square root and 0.5 for a line.
+candidate, summed over rounds, with true rewards and distributions), of the pseudo-regret in units of reward, and
+of the share of rounds in which the least and the most often chosen group was chosen: fair is a quarter each. The
+paper shows these quantities as figures, whose numbers could not be had, so there are none to compare with. It
+states that the fair pseudo-regret of Fair-Greedy grows with the square root of the rounds up to logarithms. The
+last column has the fair pseudo-regret of the second half of the rounds as a share of all, which is 0.29 for a
+square root and 0.5 for a line.
 """
 
 from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -41,7 +42,7 @@ POLICIES: dict[str, Callable[[int], Policy]] = {
 }
 
 
-def _common(seed: int) -> dict[str, object]:
+def _common(seed: int) -> dict[str, Any]:
     return {"ridge": RIDGE, "reward_range": REWARD_RANGE, "random_state": seed}
 
 
@@ -84,7 +85,9 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=5, help="the number of runs of each policy")
     options = parser.parse_args()
     known = np.sort(draw(np.random.default_rng(10**6), 200_000)[1], axis=0)
-    print(f"{'policy':<20}{'fair regret':>12}{'regret':>10}{'lowest share':>14}{'highest share':>15}{'2nd half':>10}")
+    print(
+        f"{'policy':<20}{'fair regret':>12}{'regret':>10}{'lowest share':>14}{'highest share':>15}{'2nd half':>10}"
+    )
     for name, make in POLICIES.items():
         runs = [run(make(seed), seed, options.rounds, known) for seed in range(options.seeds)]
         fair, regret, low, high, second = np.mean(runs, axis=0)
