@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairbandits.models.kernels.layouts import Floats, Ints
-from fairbandits.models.reward_model import RewardModel
+from fairbandits.models.reward_model import RewardModel, with_prefix
 from fairbandits.models.rows import DenseRows, Row, Rows
 from fairbandits.models.shared import SharedModel
 
@@ -97,9 +97,6 @@ class FirstHalfModel(RewardModel):
         contexts, rewards = np.array(arrays["contexts"]), arrays["rewards"]
         if contexts.shape != (len(rewards), self.width):
             raise ValueError(f"contexts has shape {contexts.shape}, for {len(rewards)} rewards")
-        prefix = "regression."
-        self._regression.restore(
-            {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
-        )
+        self._regression.restore(with_prefix(arrays, "regression."))
         self._waiting = deque(zip(contexts, rewards.tolist(), strict=True))
         self._given, self._due = arrays["given"].tolist()

@@ -12,7 +12,7 @@ from fairbandits.models.first_half import next_update
 from fairbandits.models.kernels.layouts import Floats, Ints
 from fairbandits.models.network import initial_layers, represent, train_layers
 from fairbandits.models.normal_equations import NormalEquations
-from fairbandits.models.reward_model import RewardModel
+from fairbandits.models.reward_model import RewardModel, with_prefix
 from fairbandits.models.ridge import in_widths
 from fairbandits.models.rows import DenseRows, Row, Rows
 from fairbandits.models.shared import SharedModel
@@ -153,9 +153,7 @@ class NeuralLinearModel(RewardModel):
         self.layers, self._n_trained = layers, int(arrays["n_trained"])
         self._contexts, self._arms, self._rewards = list(contexts), arms.tolist(), rewards.tolist()
         self.squares = self._sum_squares()
-        prefix = "regression."
-        stored = {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
-        self.regression.restore(stored)
+        self.regression.restore(with_prefix(arrays, "regression."))
 
     def _represent(self, rows: Rows) -> DenseRows:
         z = represent(self.layers, rows.toarray())
