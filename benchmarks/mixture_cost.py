@@ -3,8 +3,8 @@
     python benchmarks/mixture_cost.py
 
 A round of the paper's world chooses a video for a student and learns its reward. The ratio of times is the median
-of paired ratios; its 95% confidence interval is a bootstrap over the pairs. A mixture asks the models with a weight
-that matters: it costs most where all of them predict equally well, which is measured as well.
+of paired ratios; its 95% confidence interval is a bootstrap over the pairs. A mixture asks the models whose weight
+matters: it costs most where all of them predict equally well, which is measured too.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 
 import numpy as np
+
 from fairbandits import LinUCB
 from fairbandits.models import MixtureModel
 from fairbandits.worlds import StudentsAndVideos

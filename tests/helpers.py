@@ -10,6 +10,7 @@ from sklearn.preprocessing import SplineTransformer
 from fairbandits import (
     DUCB,
     FUCB,
+    AlphaFairLinUCB,
     ConservativeLinUCB,
     CounterfactualLinUCB,
     EpsilonGreedy,
@@ -23,6 +24,7 @@ from fairbandits import (
     MaxMinLinUCB,
     Model,
     NaiveLinUCB,
+    NeuralLinear,
     PrimalDualLinUCB,
     Uniform,
 )
@@ -63,6 +65,7 @@ POLICIES = {
     "CounterfactualLinUCB": CounterfactualLinUCB(swap=[(0, 1)], flip=[4]),
     "CounterfactualLinUCB curved": CounterfactualLinUCB(flip=(4,), model=Model(feature_map=CURVED)),
     "MaxMinLinUCB": MaxMinLinUCB(),
+    "AlphaFairLinUCB": AlphaFairLinUCB(),
     "EqualRegretLinUCB": EqualRegretLinUCB(),
     "EqualRegretLinUCB shared": EqualRegretLinUCB(model="shared"),
     "DUCB": DUCB(separators=[1, 4, 5]),
@@ -81,6 +84,8 @@ POLICIES = {
     "LinTS hybrid": LinTS(model="hybrid"),
     "LinTS logistic": LinTS(model=Model(link="logistic")),
     "LinTS logistic shared": LinTS(model=Model(kind="shared", link="logistic")),
+    "NeuralLinear": NeuralLinear(hidden=(6, 4)),
+    "NeuralLinear disjoint": NeuralLinear(hidden=(5,), model="disjoint"),
     "EpsilonGreedy hybrid": EpsilonGreedy(model="hybrid"),
     "NaiveLinUCB curved": NaiveLinUCB(drop=[0, 3], model=Model(feature_map=CURVED)),
     **{f"FairLinUCB {name}": FairLinUCB(model=model) for name, model in MODELS.items()},

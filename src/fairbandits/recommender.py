@@ -16,11 +16,11 @@ from fairbandits.contexts.tables import as_row, column_label
 from fairbandits.fairness import GroupRewards
 from fairbandits.fairness.notebook import group_parts
 from fairbandits.locks import SharedLock
+from fairbandits.models.reward_model import with_prefix
 from fairbandits.policies import Decision, Policy, PolicyFileError, Slate
 from fairbandits.policies.logged_decisions import check_alignment
 from fairbandits.policies.persistence import RECOMMENDER, PolicyState, read, write
 from fairbandits.policies.records import Reward
-from fairbandits.policies.serialisation import with_prefix
 from fairbandits.views import html
 from fairbandits.views.text import counted
 

@@ -2,7 +2,7 @@
 
 from fairbandits.fairness.gaps import Gap, GroupSummary
 from fairbandits.fairness.group_rewards import GroupRewards
-from fairbandits.fairness.group_weights import dual_prices, hedge_weights, per_user
+from fairbandits.fairness.group_weights import dual_prices, hedge_weights, per_user, welfare_weights
 from fairbandits.fairness.groups import Group, GroupKey, as_group, as_groups
 from fairbandits.fairness.individual import IndividualGaps
 from fairbandits.fairness.penalty import arm_penalty, scaled_penalty
@@ -26,4 +26,5 @@ __all__ = [
     "hedge_weights",
     "per_user",
     "scaled_penalty",
+    "welfare_weights",
 ]

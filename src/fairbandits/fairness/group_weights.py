@@ -87,6 +87,43 @@ def hedge_weights(groups: GroupRewards, step: float) -> Floats:
     return weights
 
 
+def welfare_weights(groups: GroupRewards, aversion: float) -> Floats:
+    """Return the gradient of the groups' alpha-fair welfare; 1 on average within an attribute.
+
+    The weight of a group of mean reward u is `u^-aversion`, divided by the average over the groups of the
+    attribute. Rewards are measured from the lowest one. To each group's rewards one is added that is the mean of
+    all of them, so that a single reward of 0 does not have an infinite weight.
+
+    Parameters
+    ----------
+    groups : GroupRewards
+        The groups' rewards so far. A group without rewards does not count, and has weight 1.
+    aversion : float
+        Aversion to inequality: 0 for equal weights, 1 for Nash welfare.
+
+    Examples
+    --------
+    >>> groups = GroupRewards()
+    >>> for reward, group in ((0.9, "male"), (0.5, "female"), (0.7, "female")):
+    ...     groups.add(reward, group)
+    >>> welfare_weights(groups, aversion=1.0).round(3)
+    array([0.884, 1.116])
+    """
+    weights = np.ones(groups.means.size)
+    for served in _served(groups):
+        counts, sums = (
+            groups.counts[served],
+            groups.counts[served] * (groups.means[served] - groups.reward_range[0]),
+        )
+        overall = sums.sum() / counts.sum()
+        if overall > 0.0:
+            welfare = (sums + overall) / (counts + 1.0)
+            # Relative to the lowest the largest is 1, and no power is too large for a float.
+            raw = (welfare / welfare.min()) ** -aversion
+            weights[served] = raw / raw.mean()
+    return weights
+
+
 def per_user(values: Floats, groups: GroupRewards, keys: Sequence[GroupKey], unknown: float) -> Floats:
     """Return the value of each user's group, averaged over attributes, as a column."""
     numbers = [groups.numbers_of(key) for key in keys]

@@ -30,9 +30,9 @@ def group_debt(groups: GroupRewards, key: GroupKey, aim: float, patience: float)
 
         e - ((1 + n / patience) e - s) / (n_A + 1)
 
-    which is less as long as e > s / (1 + n / patience). So the lead falls towards aim + s / (1 + n / patience), and
-    to the aim itself as both groups are served. This assumes that predictions are right and that some arm gives up
-    just the debt; `EvenLinUCB` gives up the debt or less.
+    which is less as long as e > s / (1 + n / patience). So the lead falls towards aim + s / (1 + n / patience),
+    and to the aim itself as both groups are served. This assumes that predictions are right and that some arm
+    gives up just the debt; `EvenLinUCB` gives up the debt or less.
 
     Parameters
     ----------

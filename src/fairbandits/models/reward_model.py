@@ -85,6 +85,11 @@ class RewardModel(ABC):
         return rng.standard_normal((rows.n_users, rows.n_arms))
 
 
+def with_prefix(arrays: dict[str, NDArray[Any]], prefix: str) -> dict[str, NDArray[Any]]:
+    """Return the arrays whose names begin with a prefix, without the prefix."""
+    return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
+
+
 class ZeroModel(RewardModel):
     """A model that predicts 0 with certainty and learns nothing, for policies that need no prediction."""
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from fairbandits.models.kernels import split_rows
-from fairbandits.models.kernels.layouts import FIRST_ARM, Floats, Ints, SplitRows
+from fairbandits.models.kernels.layouts import FIRST_ARM, FIRST_SHARED, N_SHARED, Floats, Ints, SplitRows
 from fairbandits.models.kernels.triangles import is_inside
 from fairbandits.views.short_repr import ShortRepr
 
@@ -120,7 +120,18 @@ class SparseRows(_Rows):
         is_common = bool((first == first[0]).all())
         places = first[0] + arms if is_common else (first[:, None] + arms).ravel()
         own[:, FIRST_ARM] = 0 if is_common else np.arange(len(users)) * len(arms)
-        changed = parts._replace(users=own, which=parts.which.take(arms, axis=1), bounds=parts.bounds[places])
+        # Kernels take it that the shared parts of one user follow those of the user before.
+        shared, own[:, FIRST_SHARED] = _ranges(own[:, FIRST_SHARED], own[:, N_SHARED])
+        starts = parts.shared_starts[shared]
+        entries, firsts = _ranges(starts, parts.shared_starts[shared + 1] - starts)
+        changed = parts._replace(
+            shared_starts=np.append(firsts, len(entries)),
+            shared_columns=parts.shared_columns[entries],
+            shared_values=parts.shared_values[entries],
+            users=own,
+            which=parts.which.take(arms, axis=1),
+            bounds=parts.bounds[places],
+        )
         return SparseRows(len(users), len(arms), self.width, changed)
 
     def toarray(self) -> Floats:
@@ -244,6 +255,12 @@ def stack_rows(many: Any, width: int | None = None) -> Rows:
     if any(sparse.issparse(one) for one in many):
         return as_rows(sparse.vstack(many, format="csr"), width, len(many))
     return as_rows(np.concatenate(many), width, len(many))
+
+
+def _ranges(starts: Ints, lengths: Ints) -> tuple[Ints, Ints]:
+    """Return the members of several ranges, one after the other, and where each of them begins."""
+    firsts = np.cumsum(lengths) - lengths
+    return np.repeat(starts - firsts, lengths) + np.arange(int(lengths.sum())), firsts
 
 
 def checked_entries(row: Row, width: int) -> tuple[Ints, Floats, int]:

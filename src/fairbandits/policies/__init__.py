@@ -1,5 +1,6 @@
 """Policies: a reward model, a fairness term and a picker."""
 
+from fairbandits.policies.alpha_fair_linucb import AlphaFairLinUCB
 from fairbandits.policies.batch_learning import SufficientStatistics
 from fairbandits.policies.conservative_linucb import ConservativeLinUCB
 from fairbandits.policies.counterfactual_linucb import CounterfactualLinUCB
@@ -9,6 +10,7 @@ from fairbandits.policies.epsilon_greedy import EpsilonGreedy
 from fairbandits.policies.equal_regret_linucb import EqualRegretLinUCB
 from fairbandits.policies.even_linucb import EvenLinUCB
 from fairbandits.policies.f_ucb import FUCB
+from fairbandits.policies.fair_greedy import FairGreedy
 from fairbandits.policies.fair_linucb import FairLinUCB
 from fairbandits.policies.fairx_ts import FairXTS
 from fairbandits.policies.fairx_ucb import FairXUCB
@@ -16,6 +18,7 @@ from fairbandits.policies.lints import LinTS
 from fairbandits.policies.linucb import LinUCB
 from fairbandits.policies.max_min_linucb import MaxMinLinUCB
 from fairbandits.policies.naive_linucb import NaiveLinUCB
+from fairbandits.policies.neural_linear import NeuralLinear
 from fairbandits.policies.persistence import PolicyFileError
 from fairbandits.policies.picker import GreedyPicker, Picker, share_of_best
 from fairbandits.policies.policy import Policy, Predictions
@@ -27,6 +30,7 @@ from fairbandits.policies.uniform import Uniform
 __all__ = [
     "DUCB",
     "FUCB",
+    "AlphaFairLinUCB",
     "ConservativeLinUCB",
     "CounterfactualLinUCB",
     "Decision",
@@ -34,6 +38,7 @@ __all__ = [
     "EpsilonGreedy",
     "EqualRegretLinUCB",
     "EvenLinUCB",
+    "FairGreedy",
     "FairLinUCB",
     "FairXTS",
     "FairXUCB",
@@ -42,6 +47,7 @@ __all__ = [
     "LinUCB",
     "MaxMinLinUCB",
     "NaiveLinUCB",
+    "NeuralLinear",
     "Picker",
     "Policy",
     "PolicyFileError",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import cast
 
 import numpy as np
@@ -132,9 +133,11 @@ class ConservativeLinUCB(LinUCB):
         _, replaced = model.bounds(v + b, alpha)
         return bool(earned + self.max_loss * max(from_baseline, 0.0) >= kept * replaced)
 
-    def _score(self, contexts: Rows, numbers: Ints, keys: tuple[GroupKey, ...]) -> tuple[Rows, Scores]:
+    def _score(
+        self, contexts: Rows, numbers: Ints, keys: tuple[GroupKey, ...], ids: Sequence[ArmId]
+    ) -> tuple[Rows, Scores]:
         """Score arms; decisions also hold the context of the baseline's arm, with which they are counted."""
-        rows, scores = super()._score(contexts, numbers, keys)
+        rows, scores = super()._score(contexts, numbers, keys, ids)
         return with_baseline(rows, self._place(numbers)), scores
 
     def _place(self, numbers: Ints) -> int | None:

@@ -52,7 +52,7 @@ def choose_eligible(
         for user, (s, _) in enumerate(order):
             _check_slate_size(k, len(sets[s][0]), user)
     parts = [_select(offered, users, places) for places, users in sets]
-    scored = [policy._score(part.rows, part.numbers, part.keys) for part in parts]
+    scored = [policy._score(part.rows, part.numbers, part.keys, part.ids) for part in parts]
     picker, unit_scores = policy._mixed_picker(), policy._scale.unit_scores
     rng, ledger = policy._rng, policy._ledger
     if k is not None:

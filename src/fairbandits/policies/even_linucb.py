@@ -46,8 +46,8 @@ class EvenLinUCB(Policy):
     model: str | Model | type[RewardModel] | None = parameter(
         default="auto",
         check=lambda _, value: as_model(value),
-        doc="As for every policy; by default all models, weighted by how well each predicts: a fairness term cannot "
-        "make up for a model that predicts the rewards of a group badly.",
+        doc="As for every policy; by default all models, weighted by how well each predicts: a fairness term "
+        "cannot make up for a model that predicts the rewards of a group badly.",
         fixed=True,
     )
     alpha: float = parameter(default=0.3, check=number(at_least=0.0), doc="Weight of the width at first.")

@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 
 from fairbandits.arms import ArmIndex
 from fairbandits.models import FeatureMapError
+from fairbandits.models.reward_model import with_prefix
 from fairbandits.policies.ledger import Ledger
 from fairbandits.policies.serialisation import (
     params_from_dict,
     params_to_dict,
     rng_from_dict,
     rng_to_dict,
-    with_prefix,
 )
 from fairbandits.storage import atomic_write
 

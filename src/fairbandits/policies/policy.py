@@ -35,6 +35,7 @@ from fairbandits.policies.picker import GREEDY, Picker
 from fairbandits.policies.records import (
     Decision,
     DecisionDraft,
+    Record,
     Reward,
     Scores,
     Slate,
@@ -70,6 +71,8 @@ class Predictions:
         The contexts as the model sees them, transformed.
     model : RewardModel
         The model that predicted, on rewards scaled to [0, 1]; `mean` and `width` are in units of reward.
+    ids : sequence of str or int
+        The ids of the arms on offer.
     """
 
     mean: Floats
@@ -79,6 +82,7 @@ class Predictions:
     contexts: Rows
     rows: Rows
     model: RewardModel
+    ids: Sequence[ArmId]
 
 
 class Policy(Parameters):
@@ -203,7 +207,7 @@ class Policy(Parameters):
         """Transform contexts before the model sees them; by default with the model's feature map."""
         return rows if self._map_width is None else self._builder.transform(rows)
 
-    def records(self) -> Mapping[str, GroupRewards]:
+    def records(self) -> Mapping[str, Record]:
         """Return records that the policy keeps besides `groups`: they are saved and merged with it."""
         return {}
 
@@ -274,7 +278,7 @@ class Policy(Parameters):
                 return choose_eligible(self, Round(rows, (key,), ids, numbers), alone, k)[0]
             if k is not None:
                 return self._slates(rows, numbers, (key,), ids, k)[0]
-            seen, scores = self._score(rows, numbers, (key,))
+            seen, scores = self._score(rows, numbers, (key,), ids)
             own = Scores(
                 scores.mean[0], scores.width[0], scores.exploration[0], scores.fairness[0], scores.total[0]
             )
@@ -376,7 +380,7 @@ class Policy(Parameters):
                 return choose_eligible(self, Round(rows, keys, ids, numbers), eligible, k)
             if k is not None:
                 return self._slates(rows, numbers, keys, ids, k)
-            seen, scores = self._score(rows, numbers, keys)
+            seen, scores = self._score(rows, numbers, keys, ids)
             picks = self._mixed_picker().pick_many(self._scale.unit_scores(scores), keys, self._rng)
             first = self._ledger.issue(len(picks))
             return Decisions(picks, scores, seen, keys, ids, self._ledger.policy, range(first, first + len(picks)))
@@ -389,8 +393,8 @@ class Policy(Parameters):
         Takes what `choose_many` takes.
         """
         with self._lock:
-            rows, keys, _, numbers = self._read_many(contexts, groups, arms)
-            return self._score(rows, numbers, keys)[1]
+            rows, keys, ids, numbers = self._read_many(contexts, groups, arms)
+            return self._score(rows, numbers, keys, ids)[1]
 
     def probabilities(
         self,
@@ -420,8 +424,8 @@ class Policy(Parameters):
         if not isinstance(draws, int | np.integer) or draws < 1:
             raise ValueError(f"draws must be a positive integer, got {draws!r}")
         with self._lock:
-            rows, keys, _, numbers = self._read_many(contexts, groups, arms)
-            scores = self._scale.unit_scores(self._score(rows, numbers, keys)[1])
+            rows, keys, ids, numbers = self._read_many(contexts, groups, arms)
+            scores = self._scale.unit_scores(self._score(rows, numbers, keys, ids)[1])
             picker = self._mixed_picker()
             each = picker.probabilities(scores, keys)
             if each is not None:
@@ -429,7 +433,7 @@ class Policy(Parameters):
             counts = np.zeros(scores.total.shape)
             users = np.arange(len(counts))
             for draw in range(draws):
-                drawn = self._scale.unit_scores(self._score(rows, numbers, keys)[1]) if draw else scores
+                drawn = self._scale.unit_scores(self._score(rows, numbers, keys, ids)[1]) if draw else scores
                 counts[users, [index for index, _ in picker.pick_many(drawn, keys, self._rng)]] += 1.0
             return counts / draws
 
@@ -463,12 +467,15 @@ class Policy(Parameters):
             check_width(contexts.rows.width, width)
         return contexts.rows, *self._arms.lookup_known(contexts.arms)
 
-    def _score(self, contexts: Rows, numbers: Ints, keys: tuple[GroupKey, ...]) -> tuple[Rows, Scores]:
+    def _score(
+        self, contexts: Rows, numbers: Ints, keys: tuple[GroupKey, ...], ids: Sequence[ArmId]
+    ) -> tuple[Rows, Scores]:
         """Score arms; return also the contexts as the model sees them."""
         rows = self.transform(contexts)
         model = self._model_for(rows.width)
         mean, width = self._predict(model, rows, numbers)
-        exploration, fairness = self.terms(Predictions(mean, width, keys, numbers, contexts, rows, model))
+        seen = Predictions(mean, width, keys, numbers, contexts, rows, model, ids)
+        exploration, fairness = self.terms(seen)
         try:
             total = mean + exploration
             if type(fairness) is float and not fairness:
@@ -496,7 +503,7 @@ class Policy(Parameters):
         self, contexts: Rows, numbers: Ints, keys: tuple[GroupKey, ...], ids: Sequence[ArmId], k: int
     ) -> list[Slate]:
         size = as_slate_size(k, contexts.n_arms)
-        rows, scores = self._score(contexts, numbers, keys)
+        rows, scores = self._score(contexts, numbers, keys, ids)
         each = [scores.user(user) for user in range(len(keys))]
         picker, unit_scores = self._mixed_picker(), self._scale.unit_scores
         picks = [picker.slate(unit_scores(own), size, key, self._rng) for own, key in zip(each, keys, strict=True)]

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, fields, make_dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -78,6 +78,26 @@ class Scores:
     def from_dict(cls, values: Mapping[str, Any]) -> Scores:
         """Return the scores of which `to_dict` returned the lists, or single numbers for a single arm."""
         return cls(*(np.atleast_1d(np.array(values[part], np.float64)) for part in Scores.__slots__))
+
+
+class Record(Protocol):
+    """What a policy keeps of its decisions besides their rewards: saved, loaded and merged with it."""
+
+    def to_json(self) -> Any:
+        """Return what is not a number, as JSON values."""
+        ...
+
+    def arrays(self) -> Mapping[str, NDArray[Any]]:
+        """Return the numbers as arrays."""
+        ...
+
+    def restore(self, names: Any, arrays: dict[str, Any]) -> None:
+        """Restore what `to_json` and `arrays` returned."""
+        ...
+
+    def merge(self, other: Any) -> None:
+        """Add another record."""
+        ...
 
 
 class OtherArms(NamedTuple):

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fairbandits.models import FeatureMapError, Model, RewardModel
 
@@ -54,11 +53,6 @@ def params_from_dict(values: dict[str, Any], feature_map: Any = None) -> dict[st
     if feature_map is not None and not any(isinstance(value, Model) for value in params.values()):
         raise FeatureMapError("it was saved without a feature map; load it without one")
     return params
-
-
-def with_prefix(arrays: dict[str, NDArray[Any]], prefix: str) -> dict[str, NDArray[Any]]:
-    """Return the arrays whose names begin with a prefix, without the prefix."""
-    return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
 
 
 def _from_json(value: Any, feature_map: Any) -> Any:

@@ -1,0 +1,169 @@
+"""The candidates of recent rounds, and the rank of a new one among those of its own group."""
+
+from __future__ import annotations
+
+from bisect import bisect_right, insort
+from collections import deque
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairbandits.labels import LabelValue
+from fairbandits.models.first_half import next_update
+from fairbandits.policies.picker import TIE
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+# The expected rank of a candidate of whose group nobody is known.
+_UNKNOWN = 0.5
+
+
+class Candidates(NamedTuple):
+    """The candidates of a round, without the zeros of their contexts.
+
+    Attributes
+    ----------
+    groups : array of int
+        The number of each candidate's group.
+    positions, values : arrays
+        The non-zeros of the matrix of their contexts, row by row, by their position in it.
+    """
+
+    groups: Ints
+    positions: Ints
+    values: Floats
+
+
+class CandidateHistory:
+    """The contexts of the candidates in the second half of the rounds.
+
+    Parameters
+    ----------
+    growth : float
+        The share by which the number of rounds must grow before older ones are dropped; 0 for at once.
+    memory : int or None
+        The highest number of rounds that are left when older ones are dropped; None for no limit.
+
+    Examples
+    --------
+    >>> history = CandidateHistory(growth=0.0, memory=None)
+    >>> history.add(np.array([[0.2], [0.9]]), ["f", "m"])
+    >>> history.add(np.array([[0.4], [0.7]]), ["f", "m"])
+    >>> history.ranks(np.array([1.0]), ["f", "m"], np.array([[0.5, 0.5]]))
+    array([[1., 0.]])
+    """
+
+    def __init__(self, growth: float, memory: int | None) -> None:
+        self._growth = growth
+        self._memory = memory
+        self._rounds: deque[Candidates] = deque()
+        self._numbers: dict[LabelValue, int] = {}
+        self._width = 0
+        self._seen = 0
+        self._due = 1
+        # For the coefficients of the last ranks: the predicted rewards of each group, sorted.
+        self._theta: Floats | None = None
+        self._sorted: list[list[float]] = []
+
+    def add(self, contexts: Floats, groups: Sequence[LabelValue]) -> None:
+        """Add the candidates of a round: their contexts, one row each, and their groups."""
+        numbers = [self._numbers.setdefault(group, len(self._numbers)) for group in groups]
+        positions = np.flatnonzero(contexts)
+        self._rounds.append(Candidates(np.array(numbers), positions, contexts.reshape(-1)[positions]))
+        self._width = contexts.shape[1]
+        self._seen += 1
+        if self._seen >= self._due:
+            self._due = next_update(self._seen, self._growth)
+            kept = self._seen - self._seen // 2
+            while len(self._rounds) > (kept if self._memory is None else min(kept, self._memory)):
+                self._rounds.popleft()
+            self._theta = None
+        elif self._theta is not None:
+            self._sorted += [[] for _ in range(len(self._numbers) - len(self._sorted))]
+            for number, value in zip(numbers, (contexts @ self._theta).tolist(), strict=True):
+                insort(self._sorted[number], value)
+
+    def ranks(self, theta: Floats, groups: Sequence[LabelValue], rewards: Floats) -> Floats:
+        """Return the share of the known candidates of each one's group that are predicted no more reward.
+
+        Parameters
+        ----------
+        theta : array of shape (n_features,)
+            The coefficients, by which the rewards of the known candidates are predicted.
+        groups : sequence
+            The group of each candidate.
+        rewards : array of shape (n_users, n_candidates)
+            The predicted rewards of the candidates.
+        """
+        if self._theta is None or not np.array_equal(self._theta, theta):
+            self._sort(theta)
+        known = [self._sorted[self._numbers[group]] if group in self._numbers else [] for group in groups]
+        # Equal rewards may differ in their last digits; they are ties, and count.
+        return np.array(
+            [
+                [
+                    bisect_right(others, reward) / len(others) if others else _UNKNOWN
+                    for others, reward in zip(known, own, strict=True)
+                ]
+                for own in (rewards + TIE).tolist()
+            ]
+        )
+
+    def _sort(self, theta: Floats) -> None:
+        """Predict the rewards of all candidates, and sort them by group."""
+        self._theta = theta
+        self._sorted = [[] for _ in self._numbers]
+        if not self._rounds:
+            return
+        groups, positions, values = (np.concatenate(part) for part in zip(*self._rounds, strict=True))
+        sizes = np.array([len(each.groups) for each in self._rounds])
+        first = np.repeat(np.cumsum(sizes) - sizes, [len(each.positions) for each in self._rounds])
+        at, column = np.divmod(positions, self._width)
+        rewards = np.bincount(first + at, values * theta[column], minlength=len(groups))
+        order = np.lexsort((rewards, groups))
+        bounds = np.searchsorted(groups[order], np.arange(len(self._numbers) + 1))
+        for number in range(len(self._numbers)):
+            self._sorted[number] = rewards[order[bounds[number] : bounds[number + 1]]].tolist()
+
+    # -- a record of a policy ---------------------------------------------------------------------------
+
+    def to_json(self) -> list[LabelValue]:
+        """Return the names of the groups."""
+        return list(self._numbers)
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Return the numbers as arrays."""
+        rounds = self._rounds or (Candidates(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0)),)
+        groups, positions, values = (np.concatenate(part) for part in zip(*rounds, strict=True))
+        sizes = [(len(each.groups), len(each.positions)) for each in self._rounds]
+        return {
+            "candidate_groups": groups,
+            "positions": positions,
+            "values": values,
+            "sizes": np.array(sizes, np.int64).reshape(-1, 2),
+            "rounds": np.array([self._width, self._seen, self._due]),
+        }
+
+    def restore(self, names: list[LabelValue], arrays: dict[str, NDArray[Any]]) -> None:
+        """Restore what `to_json` and `arrays` returned."""
+        groups, positions, values = (
+            np.array(arrays[part]) for part in ("candidate_groups", "positions", "values")
+        )
+        ends = np.cumsum(arrays["sizes"], axis=0)
+        totals = ends[-1].tolist() if len(ends) else [0, 0]
+        if totals != [len(groups), len(positions)] or len(positions) != len(values):
+            raise ValueError(
+                f"candidates must have {totals} groups and positions, got {len(groups)}, {len(values)}"
+            )
+        self._width, self._seen, self._due = arrays["rounds"].tolist()
+        self._numbers = {name: number for number, name in enumerate(names)}
+        at_group, at_position = ends[:-1].T
+        parts = np.split(groups, at_group), np.split(positions, at_position), np.split(values, at_position)
+        self._rounds = deque(map(Candidates, *parts)) if len(ends) else deque()
+        self._theta = None
+
+    def merge(self, other: CandidateHistory) -> None:
+        """Add nothing: policies with candidates are refused by their models, which do not merge."""
