@@ -3,12 +3,12 @@
     python benchmarks/field_policies_causal.py            # five seeds; about three minutes
     python benchmarks/field_policies_causal.py --seeds 1
 
-The setting resembles that of Huang, Zhang, Wu: Achieving Counterfactual Fairness for Causal Bandit, AAAI 2022:
-the same two data sets, 5,000 rounds, and the number of decisions in which the expected reward of the chosen video
+The setting resembles that of Huang, Zhang, Wu: Achieving Counterfactual Fairness for Causal Bandit, AAAI 2022: the
+same two data sets, 5,000 rounds, and the number of decisions in which the expected reward of the chosen video
 differs by more than tau between the user and the user's twin. It is not their experiment, whose reward function
 and causal graph are not reproduced here, and no arm is known to be fair from the start. The world is
-`StudentsAndVideos` with the curved reward, which depends on the rating of the video, the user's education and whether user and speaker
-have the same sex: these columns separate the reward from all others.
+`StudentsAndVideos` with the curved reward, which depends on the rating of the video, the user's education and
+whether user and speaker have the same sex: these columns separate the reward from all others.
 """
 
 from __future__ import annotations

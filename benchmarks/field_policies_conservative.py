@@ -5,8 +5,9 @@
 After the simulation of Kazerouni, Ghavamzadeh, Abbasi-Yadkori, Van Roy: Conservative Contextual Linear Bandits,
 NIPS 2017: 100 arms with fixed contexts in R^4, a baseline that always plays the tenth best arm, and the share of
 the first 1,000 rounds at which the expected reward so far is below `1 - max_loss` of the baseline's. Unlike
-theirs, mean rewards are within [0, 1] and rewards are 0 or 1, because this library's rewards have a range. The paper shows
-its results as figures, without numbers: conservative LinUCB does not violate the constraint, LinUCB does.
+theirs, mean rewards are within [0, 1] and rewards are 0 or 1, because this library's rewards have a range. The
+paper shows its results as figures, without numbers: conservative LinUCB does not violate the constraint, LinUCB
+does.
 """
 
 from __future__ import annotations
