@@ -102,7 +102,7 @@ def test_the_cache_key_contains_everything_that_determines_a_run(monkeypatch):
         Run(LinUCB, StudentsAndVideos, 0, {"alpha": 0.5}, SMALL, k=2),
     ]
     keys = {run.key("real"), run.key("stand-in"), *(other.key("real") for other in others)}
-    monkeypatch.setattr("fairbandits.simulate.runs._package_source", lambda: "changed")
+    monkeypatch.setattr("fairbandits.simulate.runs.package_digest", lambda: "changed")
     keys.add(run.key("real"))
     assert len(keys) == 9
     # The folder of the same data is not part of the key.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 import numpy as np
 
@@ -35,6 +36,9 @@ class CounterfactualLinUCB(LinUCB):
     >>> policy.choose([[1.0, 1.0], [1.0, 1.0]], "male", arms=["football", "music"]).arm
     'music'
     """
+
+    #: Of these parameters at least one must be given, by the caller or by the world.
+    needed_params: ClassVar[tuple[str, ...]] = ("swap", "flip")
 
     swap: Sequence[tuple[int | str, int | str]] = parameter(
         default=(),

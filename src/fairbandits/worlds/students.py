@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,7 @@ from fairbandits.worlds.datasets.tables import CATEGORIES, Table
 from fairbandits.worlds.features import (
     CONTEXT_COLUMNS,
     EDUCATION_LEVELS,
+    PAPER_NAIVE_COLUMNS,
     STUDENT_COLUMNS,
     education_step,
     student_features,
@@ -117,6 +118,13 @@ class StudentsAndVideos:
     data: str | Path = "auto"
     random_state: int | np.random.Generator | None = 0
     columns: tuple[str, ...] = field(init=False, repr=False, default=CONTEXT_COLUMNS)
+    #: Parameters for the policies that refer to columns.
+    policy_params: ClassVar[Mapping[str, Any]] = {
+        "drop": PAPER_NAIVE_COLUMNS,
+        "swap": (("sex=Female", "sex=Male"),),
+        "flip": ("match",),
+        "columns": CONTEXT_COLUMNS,
+    }
 
     def __post_init__(self) -> None:
         self._check_parameters()
