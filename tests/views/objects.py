@@ -44,7 +44,7 @@ def trace(rounds, n_groups):
 def comparison():
     runs = {f"policy {number} {NASTY}": [summarise_trace(trace(400, 4))] for number in range(30)}
     worlds = {name: summarise_world(WORLDS["3:7"], runs, 0.01) for name in map(str, range(30))}
-    return ComparisonResults(NASTY, worlds, "folder", 0.01)
+    return ComparisonResults(NASTY, worlds, "folder", 0.01, tuple(runs))
 
 
 @cache
