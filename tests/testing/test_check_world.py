@@ -109,7 +109,10 @@ def test_valid_worlds_pass():
         ({"rewards": [0.5, 0.5, 0.5]}, "rewards must be a numpy array, got a list"),
         ({"rewards": np.ones((3, 1))}, r"rewards must have shape \(3,\), .*, got \(3, 1\)"),
         ({"rewards": np.ones(3) * 1j}, "rewards must be real numbers, got complex128"),
-        ({"rewards": np.array([0, np.inf, 0])}, "rewards must be finite, got NaN or infinity"),
+        (
+            {"rewards": np.array([0, np.inf, 0])},
+            "rewards must be finite, or NaN if unknown, got infinity",
+        ),
         ({"rewards": np.array([0, 2.0, 0])}, "rewards must be from 0 to 1, got 0 to 2"),
         ({"group": ["a"]}, "group must be a string, an integer, or a mapping"),
         ({"group": ("a", 1)}, "group must be a string, an integer, or a mapping"),

@@ -169,7 +169,7 @@ def test_the_repr_can_be_evaluated():
         ({"train": True}, r"train must be an integer of at least 0, got True"),
         ({"test": "many"}, r"test must be an integer of at least 0, got 'many'"),
         ({"train": 0, "test": 0}, r"train \+ test must be at least 1 round, got 0"),
-        ({"reward": "r3"}, r"reward must be one of 'r', 'r2', 'curved', got 'r3'"),
+        ({"reward": "r3"}, r"reward must be one of 'r', 'r2', 'match_half', 'curved', got 'r3'"),
         ({"order": ["shuffled"]}, r"order must be one of 'shuffled', 'females_first', .*, got \['shuffled'\]"),
         ({"noise": -0.1}, r"noise must be a number of at least 0, got -0\.1"),
         ({"noise": float("nan")}, r"noise must be a number of at least 0, got nan"),

@@ -46,6 +46,11 @@ class Offer:
         """The shape of the matrix of contexts: users times arms, by features."""
         return self.rows.n_users * self.rows.n_arms, self.rows.width
 
+    def select(self, places: NDArray[np.int64]) -> Offer:
+        """Return the offer of some of the arms to the same users, given the places of these arms."""
+        arms = tuple([self.arms[place] for place in places.tolist()])
+        return Offer(arms, self.rows.select(np.arange(self.rows.n_users), places))
+
     def toarray(self) -> NDArray[np.float64]:
         """Return the contexts as a matrix, users first."""
         return self.rows.toarray()

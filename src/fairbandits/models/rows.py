@@ -111,6 +111,9 @@ class SparseRows(_Rows):
     def select(self, users: Ints, arms: Ints) -> SparseRows:
         """Return the rows of some users, and of some arms of each; a part may then be shared by fewer arms."""
         parts = self.parts
+        if len(parts.users) == 1 and len(users) == 1 and not parts.users[0, FIRST_ARM]:  # as in every round
+            which, bounds = parts.which.take(arms, axis=1), parts.bounds.take(arms, axis=0)
+            return SparseRows(1, len(arms), self.width, parts._replace(which=which, bounds=bounds))
         own = parts.users[users]
         first = own[:, FIRST_ARM]
         # Users of a catalogue have the same arm parts, others have their own.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import heapq
+import math
 from collections.abc import Iterable
 from functools import partial
 from itertools import islice
@@ -20,8 +22,9 @@ from fairbandits.worlds import Visit, World
 class RoundOutcome(NamedTuple):
     """The outcome of one round; with slates, rewards are means over the slate.
 
-    `expected` is the true mean reward of the choice; `best` and `worst` are those of the best and the worst
-    choice.
+    `reward` is the mean of those that are ever observed, NaN without any. `expected` is the true mean reward of
+    the choice; `best` and `worst` are those of the best and the worst choice. `observed` is what the policy
+    learns: a reward, those of a slate, or None for nothing.
     """
 
     arm: Any
@@ -30,6 +33,24 @@ class RoundOutcome(NamedTuple):
     best: float
     worst: float
     decision: Decision | Slate
+    observed: Any
+
+
+class DelayedRewards:
+    """Rewards that have not arrived yet."""
+
+    def __init__(self) -> None:
+        self._waiting: list[tuple[int, int, Decision | Slate, Any]] = []
+
+    def add(self, due: int, number: int, decision: Decision | Slate, observed: Any) -> None:
+        """Add the reward of a round, which arrives after the decision of the round `due`."""
+        heapq.heappush(self._waiting, (due, number, decision, observed))
+
+    def deliver(self, policy: Policy, number: int) -> None:
+        """Let the policy learn what has arrived by a round; of equally late rewards, earlier decisions first."""
+        while self._waiting and self._waiting[0][0] <= number:
+            _, _, decision, observed = heapq.heappop(self._waiting)
+            policy.learn(decision, observed)
 
 
 def simulate(
@@ -37,8 +58,10 @@ def simulate(
 ) -> Trace:
     """Run a policy in a world, and record every round.
 
-    In each round the policy chooses an arm, sees the reward of that arm, and learns it. Where the test part
-    begins, the mean rewards of the groups are reset; the reward model is kept, and learning continues.
+    In each round the policy chooses an arm, sees the reward of that arm, and learns it. A delayed reward is
+    learned when it arrives, and not at all if the simulation has ended by then; a missing one (NaN) never is.
+    Where the test part begins, the mean rewards of the groups are reset; the reward model is kept, and learning
+    continues.
 
     Parameters
     ----------
@@ -73,10 +96,14 @@ def simulate(
     arm: list[Any] = []
     part: list[str] = []
     keys: list[GroupKey] = []
+    delayed = DelayedRewards()
     for number, visit in enumerate(with_progress(islice(world.visits(), total), total, progress)):
         if part and part[-1] == "train" and visit.part == "test":
             policy.groups.restart()
         outcome = play(policy, visit)
+        if outcome.observed is not None:
+            delayed.add(number + visit.delay, number, outcome.decision, outcome.observed)
+        delayed.deliver(policy, number)
         reward[number], expected[number] = outcome.reward, outcome.expected
         best[number], worst[number] = outcome.best, outcome.worst
         if outcome.decision.probability is not None:
@@ -102,19 +129,23 @@ def simulate(
 
 def _play_arm(policy: Policy, visit: Visit) -> RoundOutcome:
     decision = policy.choose(visit.contexts, visit.group, visit.arms)
-    reward, expected = visit.rewards[decision.index], visit.expected[decision.index]
-    policy.learn(decision, reward)
-    return RoundOutcome(decision.arm, reward, expected, visit.expected.max(), visit.expected.min(), decision)
+    reward, expected = float(visit.rewards[decision.index]), visit.expected[decision.index]
+    observed = None if math.isnan(reward) else reward
+    best, worst = visit.expected.max(), visit.expected.min()
+    return RoundOutcome(decision.arm, reward, expected, best, worst, decision, observed)
 
 
 def _play_slate(k: int, policy: Policy, visit: Visit) -> RoundOutcome:
     slate = policy.choose(visit.contexts, visit.group, visit.arms, k=k)
     indices = list(slate.indices)
     rewards, expected = visit.rewards[indices], visit.expected[indices]
-    policy.learn(slate, rewards)
+    seen = rewards[~np.isnan(rewards)]
+    reward, observed = math.nan, None
+    if seen.size:
+        reward, observed = seen.mean(), [None if math.isnan(each) else each for each in rewards.tolist()]
     ranked = np.sort(visit.expected)
     best, worst = ranked[-k:].mean(), ranked[:k].mean()
-    return RoundOutcome(slate.picked, rewards.mean(), expected.mean(), best, worst, slate)
+    return RoundOutcome(slate.picked, reward, expected.mean(), best, worst, slate, observed)
 
 
 def _check_rounds(rounds: Any, world: World) -> int:

@@ -39,11 +39,11 @@ class Trace:
     Attributes
     ----------
     reward : array of float
-        The reward of the chosen arm.
+        The reward of the chosen arm that the policy saw, at once or later; NaN if it never did.
     expected : array of float
-        The true mean reward of the chosen arm.
+        The true mean reward of the chosen arm; NaN where it is unknown, as in the replay of a log.
     best, worst : arrays of float
-        The highest and the lowest true mean reward among the arms on offer.
+        The highest and the lowest true mean reward among the arms on offer; NaN if one of them is unknown.
     probability : array of float
         The probability with which the arm was chosen; NaN where it is unknown.
     arm : array of object
@@ -134,8 +134,9 @@ class Trace:
         """
         rounds = self.in_part(part)
         groups = rounds.groups_by(attribute)
+        known = ~np.isnan(rounds.expected)
         names = metrics.group_rounds(groups)
-        return {name: metrics.cumulative_mean(rounds.expected, groups == name) for name in names}
+        return {name: metrics.cumulative_mean(rounds.expected, (groups == name) & known) for name in names}
 
     def metrics(self, part: str = "test") -> dict[str, float]:
         """Compute the metrics of the paper's tables for one part, and each group's regret.
@@ -149,12 +150,16 @@ class Trace:
             mean reward, and `regret_<group>`, its mean regret. If attributes are named, groups are written
             `<attribute>_<group>`, each attribute has a `reward_gap_<attribute>`, and `reward_gap` is the largest
             of these. `observed_reward_gap` is the same as `reward_gap` from the rewards that the policy saw, with
-            their noise. Groups with hardly any rounds count neither for gaps nor for `worst_off_reward` (see
-            `fairbandits.fairness.metrics.assessed_groups`).
+            their noise and bias. Groups with hardly any rounds count neither for gaps nor for `worst_off_reward`
+            (see `fairbandits.fairness.metrics.assessed_groups`).
+
+            In the replay of a log, only rounds with a known mean reward count; `utility_loss` and regrets are NaN.
         """
         rounds = self.in_part(part)
+        seen = rounds._rounds(~np.isnan(rounds.reward))
+        observed = [metrics.reward_gap(seen.reward, groups) for groups in seen.group.values()]
+        rounds = rounds._rounds(~np.isnan(rounds.expected))
         gaps = {name: metrics.reward_gap(rounds.expected, groups) for name, groups in rounds.group.items()}
-        observed = [metrics.reward_gap(rounds.reward, groups) for groups in rounds.group.values()]
         lowest = [metrics.worst_off_reward(rounds.expected, groups) for groups in rounds.group.values()]
         values = {
             "utility_loss": metrics.utility_loss(rounds.best, rounds.expected),

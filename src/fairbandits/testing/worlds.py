@@ -91,13 +91,22 @@ def _check_visit(visit: Visit, at: str, reward_range: tuple[float, float] | None
     count = np.shape(dense(visit.contexts))[0]
     for name, values in (("expected", visit.expected), ("rewards", visit.rewards)):
         _check_numbers(values, name, at, count)
-        _check_range(values, name, at, reward_range)
+        _check_range(values[~np.isnan(values)], name, at, reward_range)
+    unknown = np.isnan(visit.expected)
+    assert np.isnan(visit.rewards)[unknown].all(), (
+        f"{at}: expected is NaN where rewards is not; a mean may be unknown only if the reward is never seen"
+    )
+    assert not unknown.all(), f"{at}: expected must be known for at least one arm, got NaN for all"
     assert not isinstance(visit.group, Mapping) or visit.group, (
         f"{at}: a mapping of groups must have at least one attribute, got none; use None for an unknown group"
     )
     _check_as_policies_do(as_group, visit.group, at)
     _check_as_policies_do(partial(ArmIndex().lookup, n=count), visit.arms, at)
     assert visit.part in _PARTS, f"{at}: part must be 'train' or 'test', got {visit.part!r}"
+    is_whole = isinstance(visit.delay, int | np.integer) and not isinstance(visit.delay, bool)
+    assert is_whole and visit.delay >= 0, (  # noqa: PT018 - one fault, one message
+        f"{at}: delay must be a non-negative integer, got {visit.delay!r}; use 0 for a reward that arrives at once"
+    )
 
 
 def _check_as_policies_do(check: Callable[[Any], object], value: Any, at: str) -> None:
@@ -113,14 +122,14 @@ def _check_numbers(values: Any, name: str, at: str, count: int) -> None:
         f"{at}: {name} must have shape {(count,)}, one number per row of contexts, got {values.shape}"
     )
     assert values.dtype.kind in "iuf", f"{at}: {name} must be real numbers, got {values.dtype}"
-    assert np.isfinite(values).all(), f"{at}: {name} must be finite, got NaN or infinity"
+    assert not np.isinf(values).any(), f"{at}: {name} must be finite, or NaN if unknown, got infinity"
 
 
 def _check_range(values: NDArray[Any], name: str, at: str, reward_range: tuple[float, float] | None) -> None:
     if reward_range is None:
         return
     low, high = reward_range
-    assert ((values >= low) & (values <= high)).all(), (
+    assert not values.size or ((values >= low) & (values <= high)).all(), (
         f"{at}: {name} must be from {low:g} to {high:g}, got {values.min():g} to {values.max():g}; "
         "scale them, or give another reward_range"
     )
@@ -131,8 +140,8 @@ def _check_same(visit: Visit, again: Visit, at: str) -> None:
     remedy = "every iteration must yield the same visits; seed a new generator inside visits()"
     for name in ("contexts", "expected", "rewards"):
         one, other = dense(getattr(visit, name)), dense(getattr(again, name))
-        assert np.array_equal(one, other), f"{at}: {name} differ between two iterations; {remedy}"
-    for name in ("group", "part"):
+        assert np.array_equal(one, other, equal_nan=True), f"{at}: {name} differ between two iterations; {remedy}"
+    for name in ("group", "part", "delay"):
         one, other = getattr(visit, name), getattr(again, name)
         assert one == other, f"{at}: {name} is {one!r} in one iteration and {other!r} in another; {remedy}"
     arms, others = (None if arms is None else list(arms) for arms in (visit.arms, again.arms))

@@ -1,4 +1,4 @@
-"""Environments with known rewards: students and videos, and synthetic worlds."""
+"""Environments with known rewards: students and videos, tables of ratings or labels, and synthetic worlds."""
 
 from fairbandits.worlds.datasets.loading import (
     dataset_status,
@@ -9,6 +9,10 @@ from fairbandits.worlds.datasets.loading import (
 )
 from fairbandits.worlds.datasets.tables import DataError, DataMissingError
 from fairbandits.worlds.features import PAPER_NAIVE_COLUMNS
+from fairbandits.worlds.labelled import LabelledWorld
+from fairbandits.worlds.modified_world import ModifiedWorld
+from fairbandits.worlds.ratings import RatingsWorld
+from fairbandits.worlds.replay import ReplayWorld
 from fairbandits.worlds.sample_tables import SampleTables
 from fairbandits.worlds.students import StudentsAndVideos
 from fairbandits.worlds.synthetic import LinearWorld
@@ -18,7 +22,11 @@ __all__ = [
     "PAPER_NAIVE_COLUMNS",
     "DataError",
     "DataMissingError",
+    "LabelledWorld",
     "LinearWorld",
+    "ModifiedWorld",
+    "RatingsWorld",
+    "ReplayWorld",
     "SampleTables",
     "StudentsAndVideos",
     "TwinWorld",

@@ -43,5 +43,6 @@ def curved(rating: Floats, education: Floats, match: Floats) -> Floats:
 REWARDS: dict[str, Reward] = {
     "r": partial(_weighted_sum, 0.3, 0.4, 0.3),
     "r2": partial(_weighted_sum, 0.5, 0.5, 0.0),
+    "match_half": partial(_weighted_sum, 0.2, 0.3, 0.5),
     "curved": curved,
 }

@@ -14,6 +14,7 @@ from fairbandits.contexts import Catalogue
 from fairbandits.validation import check_choice, check_integer, check_number, check_random_state
 from fairbandits.worlds.datasets.loading import DATASETS, SOURCES, load_students, load_videos
 from fairbandits.worlds.datasets.tables import CATEGORIES, Table
+from fairbandits.worlds.drawing import draw, draw_by_share
 from fairbandits.worlds.features import (
     CONTEXT_COLUMNS,
     EDUCATION_LEVELS,
@@ -47,14 +48,15 @@ class StudentsAndVideos:
 
     A context has 134 columns: the student (107), the video (25), the speaker's sex, and whether student and
     speaker have the same sex. The reward `"r"` is .3 rating + .4 education level + .3 match, `"r2"` is
-    .5 rating + .5 education level, and `"curved"` is `(1 - |rating - education level|) (.7 + .3 match)`.
+    .5 rating + .5 education level, `"match_half"` is .2 rating + .3 education level + .5 match, and `"curved"` is
+    `(1 - |rating - education level|) (.7 + .3 match)`.
 
     Parameters
     ----------
     male_videos, female_videos : int
         The number of videos by male and by female speakers. Videos are drawn without replacement while enough
         are left, and the sexes of their speakers are assigned at random.
-    reward : {"r", "r2", "curved"}
+    reward : {"r", "r2", "match_half", "curved"}
         The reward function.
     order : {"shuffled", "females_first", "males_first"}
         The order of the students in the training part; the test part is always shuffled.
@@ -67,6 +69,9 @@ class StudentsAndVideos:
         {"sex": "female", "race": "Black"}.
     male_share : float
         The share of male students in each part, if sex is sensitive. Otherwise students are drawn uniformly.
+    shares : mapping of group to float, optional
+        The share of students of each group in each part, such as {"Black": 0.3}, instead of `male_share`. Groups
+        that are not named share the rest, in the proportions of the data. Groups must be given by one name.
     noise : float or "bernoulli"
         The standard deviation of Gaussian noise on the rewards, truncated so that rewards stay in [0, 1] and
         keep their means; see `fairbandits.worlds.noise.with_noise`. With "bernoulli", rewards are 0 or 1.
@@ -112,6 +117,7 @@ class StudentsAndVideos:
     test: int = 2000
     sensitive: str | Sequence[str] = "sex"
     male_share: float = 0.5
+    shares: Mapping[str, float] | None = None
     noise: float | str = 0.0
     scarce: str | None = None
     drift: bool = False
@@ -195,6 +201,8 @@ class StudentsAndVideos:
         if not isinstance(self.drift, bool):
             raise ValueError(f"drift must be True or False, got {self.drift!r}")
         self._names = _sensitive_names(self.sensitive)
+        if self.shares is not None and not isinstance(self.sensitive, str):
+            raise ValueError(f"shares must be None where sensitive is a sequence, got {self.shares!r}")
         if not isinstance(self.data, str | Path):
             raise ValueError(f"data must be {SOURCES}, got {self.data!r}")
 
@@ -219,21 +227,23 @@ class StudentsAndVideos:
 
     def _draw_videos(self, videos: Table, rng: np.random.Generator) -> NDArray[np.intp]:
         """Draw the videos, in the order of the arms."""
-        drawn = _draw(rng, np.arange(len(videos)), self.n_arms)
+        drawn = draw(rng, np.arange(len(videos)), self.n_arms)
         if self.scarce is not None:
             scarce = np.flatnonzero(self._speakers() == (_MALE if self.scarce == "male" else _FEMALE))
             low_rated = np.flatnonzero(video_rating(videos) <= LOW_RATING)
-            drawn[scarce] = _draw(rng, np.setdiff1d(low_rated, np.delete(drawn, scarce)), len(scarce))
+            drawn[scarce] = draw(rng, np.setdiff1d(low_rated, np.delete(drawn, scarce)), len(scarce))
         return drawn
 
     def _draw_students(self, students: Table, rng: np.random.Generator) -> NDArray[np.intp]:
         """Draw the student of every round."""
         sexes = students["sex"]
-        if "sex" in self._names:
+        if self.shares is not None:
+            train, test = draw_by_share(self._labels(students)[0], self.shares, (self.train, self.test), rng)
+        elif "sex" in self._names:
             drawn = [self._draw_parts(np.flatnonzero(sexes == sex), sex, rng) for sex in (_FEMALE, _MALE)]
             train, test = (np.concatenate(part) for part in zip(*drawn, strict=True))
         else:
-            train, test = np.split(_draw(rng, np.arange(len(students)), len(self)), [self.train])
+            train, test = np.split(draw(rng, np.arange(len(students)), len(self)), [self.train])
         train, test = rng.permutation(train), rng.permutation(test)
         if self.order in _FIRST:
             train = train[np.argsort(sexes[train] != _FIRST[self.order], kind="stable")]
@@ -245,7 +255,7 @@ class StudentsAndVideos:
         """Draw the students of one sex for both parts; half a male student is rounded up."""
         males = (int(size * self.male_share + 0.5) for size in (self.train, self.test))
         train, test = males if sex == _MALE else (self.train - next(males), self.test - next(males))
-        drawn = _draw(rng, pool, train + test)
+        drawn = draw(rng, pool, train + test)
         return drawn[:train], drawn[train:]
 
     def _prepare_students(self, students: Table, rounds: NDArray[np.intp]) -> None:
@@ -254,12 +264,15 @@ class StudentsAndVideos:
         drawn = students.take(np.array(rows))
         self._features = student_features(drawn)
         self._sex_and_education = list(zip(drawn["sex"].tolist(), education_step(drawn).tolist(), strict=True))
-        labels: dict[str, list[str]] = {name: drawn.labels(name).tolist() for name in ("sex", "race")}
+        self._groups = self._labels(drawn)
+
+    def _labels(self, students: Table) -> list[list[str]]:
+        """Return the groups of students, by attribute."""
+        labels: dict[str, list[str]] = {name: students.labels(name).tolist() for name in ("sex", "race")}
         labels["sex"] = [sex.lower() for sex in labels["sex"]]
         if self.sensitive == INTERSECTION:
-            self._groups = [[" ".join(pair) for pair in zip(*labels.values(), strict=True)]]
-        else:
-            self._groups = [labels[name] for name in self._names]
+            return [[" ".join(pair) for pair in zip(*labels.values(), strict=True)]]
+        return [labels[name] for name in self._names]
 
     def _group(self, student: int) -> str | dict[str, str]:
         if isinstance(self.sensitive, str):
@@ -290,11 +303,6 @@ def _sensitive_names(sensitive: Any) -> tuple[str, ...]:
 def _ids(letter: str, count: int) -> list[str]:
     width = max(2, len(str(count - 1)))
     return [f"{letter}{number:0{width}}" for number in range(count)]
-
-
-def _draw(rng: np.random.Generator, pool: NDArray[np.intp], size: int) -> NDArray[np.intp]:
-    """Draw without replacement, or with it where the pool is too small."""
-    return rng.choice(pool, size, replace=size > len(pool))
 
 
 def _read_only(array: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -21,14 +21,17 @@ class Visit:
     group : hashable, mapping or None
         The visitor's group, as `choose` takes it.
     expected : array of shape (n_arms,)
-        The true mean reward of each arm for this visitor. No policy sees it.
+        The true mean reward of each arm for this visitor: the one that counts. No policy sees it. NaN where it
+        is unknown, as in the replay of a log; `rewards` is NaN there as well.
     rewards : array of shape (n_arms,)
-        The reward of each arm in this round: `expected` plus noise. A policy sees only the entry of the arm
-        that it picks.
+        The reward of each arm that a policy would see in this round: `expected` plus noise, and plus bias where
+        feedback is biased. A policy sees only the entry of the arm that it picks, and nothing where it is NaN.
     arms : sequence of ids, optional
         The ids of the rows; by default 0..n-1.
     part : str
         The part of the run that the round belongs to, "train" or "test".
+    delay : int
+        The number of further rounds that are decided before the reward arrives; 0 if it arrives at once.
     """
 
     contexts: Any
@@ -37,6 +40,7 @@ class Visit:
     rewards: NDArray[np.float64]
     arms: Sequence[Any] | None = None
     part: str = "test"
+    delay: int = 0
 
 
 @runtime_checkable
