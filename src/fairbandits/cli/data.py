@@ -9,7 +9,8 @@ import typer
 
 from fairbandits import worlds
 from fairbandits.cli.console import echo
-from fairbandits.worlds import DataError
+from fairbandits.worlds import DataError, DataMissingError
+from fairbandits.worlds.datasets.published import DATASETS
 
 
 def data(
@@ -19,10 +20,7 @@ def data(
     """Show which datasets are on this machine, verify them, and download the missing ones."""
     if folder is not None and not folder.is_dir():
         raise DataError(f"--data must be an existing folder, got {folder}")
-    if fetch:
-        for status in worlds.dataset_status(folder):
-            if status.state == "missing":
-                echo(f"downloaded: {worlds.fetch_dataset(status.name)}")
+    failures = _fetch_missing(folder) if fetch else []
     statuses = worlds.dataset_status(folder)
     for status in statuses:
         rows = f", {status.rows:,} rows, sha256 as published" if status.state == "ok" else ""
@@ -30,5 +28,21 @@ def data(
     damaged = [status.where for status in statuses if status.state == "damaged"]
     if damaged:
         raise DataError(damaged[0])
+    if failures:
+        raise DataError(failures[0])
     if any(status.state == "missing" for status in statuses):
-        echo("Download missing datasets with: fairbandits data --fetch. Until then, a stand-in is used.")
+        echo("Download missing datasets with: fairbandits data --fetch.")
+        echo("Until then, students and videos are a stand-in, and the worlds of other datasets are not available.")
+
+
+def _fetch_missing(folder: Path | None) -> list[str]:
+    """Download what is missing and can be downloaded; return the error of each dataset that could not be."""
+    failures = []
+    for status in worlds.dataset_status(folder):
+        if status.state == "missing" and DATASETS[status.name].downloads:
+            try:
+                echo(f"downloaded: {worlds.fetch_dataset(status.name)}")
+            # One source out of reach says nothing about the others.
+            except DataMissingError as error:
+                failures.append(str(error))
+    return failures

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from fairbandits.worlds import StudentsAndVideos, load_students, load_videos
-from fairbandits.worlds.datasets.loading import DATASETS
+from fairbandits.worlds.datasets.published import DATASETS
 
 
 def load_and_describe_data(data: str | Path) -> tuple[str | Path, dict[str, Any]]:

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from fairbandits.contexts import Catalogue
 from fairbandits.validation import check_choice, check_integer, check_number, check_random_state
-from fairbandits.worlds.datasets.loading import DATASETS, SOURCES, load_students, load_videos
+from fairbandits.worlds.datasets.loading import SOURCES, load_students, load_videos
+from fairbandits.worlds.datasets.published import DATASETS
 from fairbandits.worlds.datasets.tables import CATEGORIES, Table
 from fairbandits.worlds.drawing import draw, draw_by_share
 from fairbandits.worlds.features import (

