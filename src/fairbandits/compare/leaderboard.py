@@ -13,9 +13,9 @@ from fairbandits.report.elements import paragraphs, scrollable, with_small_print
 from fairbandits.report.page import html_table
 
 _RANK_TITLES = {
-    "worst_off_reward": "rank, worst-off group's reward",
-    "reward_gap": "rank, reward gap",
-    "reward": "rank, mean reward",
+    "worst_off_reward": "rank, worst-off",
+    "reward_gap": "rank, gap",
+    "reward": "rank, reward",
 }
 _OUTCOME_TITLES = {"worst_off_reward": "worst-off", "reward_gap": "gap", "reward": "reward"}
 
@@ -30,8 +30,8 @@ def leaderboard_section(
     ordered = ranks_by_policy(rankings, titles)
     columns = [*_RANK_TITLES.values(), "worlds"]
     if outcomes:
-        columns += [f"{DEFAULT} wins / ties / losses, {title}" for title in _OUTCOME_TITLES.values()]
-        columns.append("p, worst-off (Wilcoxon, Holm)")
+        columns += [f"W / T / L, {title}" for title in _OUTCOME_TITLES.values()]
+        columns.append("p, worst-off")
     rows = (
         (title, [*cells, *_further_cells(title, outcomes, worlds, headline)]) for title, cells in ordered.items()
     )
@@ -43,9 +43,11 @@ def _explanation(headline: Ranking) -> list[str]:
     texts = [
         "Policies in the order of their average rank by the worst-off group's reward, which falls with the gap "
         "and with the loss. A rank of 1 is the best; a policy that cannot run in some world has no rank. "
-        f"{DEFAULT} wins in a world if the 95% confidence interval of the difference (Student's t, paired over "
-        "seeds) excludes zero; these intervals are not corrected for their number. Worlds are not a random "
-        "sample, and many are variants of one simulation: tests over worlds describe this suite, and no other.",
+        f"W / T / L: the worlds in which {DEFAULT} wins, ties and loses against the policy. It wins if the 95% "
+        "confidence interval of the difference (Student's t, paired over seeds) excludes zero; these intervals "
+        f"are not corrected for their number. p: Wilcoxon's signed-rank test of {DEFAULT} against the policy over "
+        "worlds, corrected for their number (Holm). Worlds are not a random sample, and many are variants of one "
+        "simulation: tests over worlds describe this suite, and no other.",
     ]
     if headline.test is not None:
         texts.append(

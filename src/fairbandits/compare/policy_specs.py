@@ -19,6 +19,8 @@ POLICIES: tuple[str, ...] = (
     BASELINE,
     "LinUCB(alpha=0.2)",
     "LinUCB(alpha=0.1, model=shared)",
+    "LinUCB(alpha=0.1, model=hybrid)",
+    "NaiveLinUCB",
     "FairLinUCB(gamma=3)",
     "FairLinUCB(gamma=auto)",
     DEFAULT,
@@ -28,6 +30,7 @@ POLICIES: tuple[str, ...] = (
     "EqualRegretLinUCB(alpha=0.2)",
     "CounterfactualLinUCB",
     "LinTS(alpha=0.05)",
+    "EpsilonGreedy",
     "Uniform",
 )
 

@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 from fairbandits import registry
@@ -70,7 +71,7 @@ class SuiteWorld:
         if isinstance(cls, FixedWorld):
             return {}
         known = inspect.signature(cls).parameters
-        params = ({**_SHORT} if cls is StudentsAndVideos else {}) | dict(self.params)
+        params = ({**_SHORT} if cls is StudentsAndVideos else {}) | _with_absolute_paths(self.params)
         if data is not None and "data" in known:
             params.setdefault("data", data)
         if isinstance(params.get("world"), Mapping):
@@ -85,6 +86,12 @@ class SuiteWorld:
             name: SuiteWorld(self.description, params, name).world_params(quick, data)
             for name, params in world.items()
         }
+
+
+def _with_absolute_paths(params: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the parameters with absolute paths of files, because workers may have another working directory."""
+    files = {name: Path(value) for name, value in params.items() if isinstance(value, str) and "\0" not in value}
+    return dict(params) | {name: str(path.absolute()) for name, path in files.items() if path.is_file()}
 
 
 def _sizes(known: Mapping[str, inspect.Parameter], params: Mapping[str, Any]) -> dict[str, int]:

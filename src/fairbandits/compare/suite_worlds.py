@@ -13,6 +13,7 @@ _PAPER = frozenset({"paper", "short", "synthetic", "fairbench"})
 _SHORT = frozenset({"short", "synthetic", "fairbench"})
 _LONG_TAGS = frozenset({"long", "synthetic"})
 _SYNTHETIC = frozenset({"synthetic", "fairbench"})
+_REAL = frozenset({"real", "fairbench"})
 
 #: Names of sets of worlds, and the tag that their worlds have; all worlds have the empty one.
 WORLD_SETS = {name: name for name in ("paper", "short", "long", "real", "synthetic", "fairbench")} | {"all": ""}
@@ -26,9 +27,19 @@ def _variant(description: str, **params: Any) -> SuiteWorld:
     return SuiteWorld(description, params, tags=_SHORT)
 
 
-def _unlike_the_paper(description: str, **params: Any) -> SuiteWorld:
-    """Return a world of the same kind as those in which earlier default policies lost."""
+def _hard(description: str, **params: Any) -> SuiteWorld:
+    """Return a world of the same kind as those in which an earlier default policy lost."""
     return SuiteWorld(description, params, measured=LAST_FIFTH, tags=_SYNTHETIC)
+
+
+def _feedback(description: str, **options: Any) -> SuiteWorld:
+    """Return the first world with other feedback."""
+    params = {"world": {"StudentsAndVideos": {}}, **options}
+    return SuiteWorld(description, params, "ModifiedWorld", LAST_FIFTH, _SYNTHETIC)
+
+
+def _real(world: str, description: str, needs: str, **params: Any) -> SuiteWorld:
+    return SuiteWorld(description, params, world, LAST_FIFTH, _REAL, needs)
 
 
 WORLDS: dict[str, SuiteWorld] = {
@@ -66,7 +77,55 @@ WORLDS: dict[str, SuiteWorld] = {
     "drift": _variant(
         "Half-way through, students start to prefer speakers of the other sex; measured after that.", drift=True
     ),
-    "tiny_minority": _unlike_the_paper("2% of the students are male, and 30% of the speakers.", male_share=0.02),
+    "drift_half": _hard(
+        "Half-way through, preferences turn, and the match counts for half of the reward.",
+        reward="match_half",
+        drift=True,
+    ),
+    "scarce_half": _hard(
+        "No video by a male speaker is rated above 0.5, and the match counts for half of the reward.",
+        reward="match_half",
+        scarce="male",
+    ),
+    "tiny_minority": _hard("2% of the students are male, and 30% of the speakers.", male_share=0.02),
+    "small_groups": _hard(
+        "Five races, two of about 1% of the users, over 12,500 rounds, so that all of them count.",
+        sensitive="race",
+        train=7500,
+        test=5000,
+    ),
+    "delayed": _feedback("Rewards arrive 50 to 250 rounds late.", delay=[50, 250]),
+    "missing": _feedback(
+        "The reward is never seen in 60% of the rounds of male and 10% of those of female students.",
+        missing={"male": 0.6, "female": 0.1},
+    ),
+    "biased": _feedback(
+        "The rewards that are seen are 0.1 too low for male students; the true ones count.", bias={"male": -0.1}
+    ),
+    "come_and_go": _feedback("Half of the videos are on offer at a time; they come and go.", present=0.5),
+    "adult_income": _real("AdultIncome", "Adult: which income bracket? Groups: sex.", "UCI Adult", group="sex"),
+    "compas": _real("Compas", "COMPAS: charged again within two years? Groups: race.", "COMPAS", group="race"),
+    "german_credit": _real(
+        "GermanCredit",
+        "German Credit: good or bad risk? Groups: age.",
+        "German Credit",
+        group="age",
+    ),
+    "movielens_sex": _real(
+        "MovieLens", "Ratings of 300 films, 20 on offer in a round. Groups: sex.", "MovieLens-100K", group="sex"
+    ),
+    "movielens_age": _real(
+        "MovieLens", "Ratings of 300 films, 20 on offer in a round. Groups: age.", "MovieLens-100K", group="age"
+    ),
+    "movielens_occupation": _real(
+        "MovieLens",
+        "Ratings of 300 films, 20 on offer in a round. Groups: occupation.",
+        "MovieLens-100K",
+        group="occupation",
+    ),
+    "warfarin": _real(
+        "Warfarin", "Warfarin: a low, medium or high dose? Groups: race.", "IWPC warfarin", group="race"
+    ),
     "long": SuiteWorld(
         "The first world for 100,000 rounds, without a training part.",
         _LONG,

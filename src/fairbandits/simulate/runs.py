@@ -183,22 +183,32 @@ class Run:
 
 
 def params_from_world(policy: type[Policy], world: Any) -> dict[str, Any]:
-    """Return the parameters of a policy that a world knows: those of its `policy_params` that the policy has.
+    """Return the parameters of a policy that a world knows and the policy has.
 
-    A world may know which columns of its contexts are sensitive, for example, and which arms belong together.
+    A world may have a mapping `policy_params`: which columns of its contexts are sensitive, for example. Its
+    attributes `columns` and `arms` are offered as well: the names of the columns, and the first arm as a baseline.
+    A world that modifies another, its attribute `world`, knows what that one knows.
 
     Examples
     --------
     >>> from fairbandits import LinUCB, NaiveLinUCB
     >>> from fairbandits.worlds import StudentsAndVideos
-    >>> list(params_from_world(NaiveLinUCB, StudentsAndVideos)), params_from_world(LinUCB, StudentsAndVideos)
-    (['drop', 'columns'], {})
+    >>> sorted(params_from_world(NaiveLinUCB, StudentsAndVideos)), params_from_world(LinUCB, StudentsAndVideos)
+    (['columns', 'drop'], {})
     """
-    known = getattr(world.world if isinstance(world, FixedWorld) else world, "policy_params", None)
-    if not isinstance(known, Mapping):  # on a class, it may be a property
-        return {}
     accepted = inspect.signature(policy).parameters
-    return {name: value for name, value in known.items() if name in accepted}
+    return {name: value for name, value in _policy_params(world).items() if name in accepted}
+
+
+def _policy_params(world: Any) -> dict[str, Any]:
+    known = _policy_params(world.world) if hasattr(world, "world") else {}
+    # On a class, these may be properties or the definitions of fields.
+    columns, arms, params = (getattr(world, name, None) for name in ("columns", "arms", "policy_params"))
+    if isinstance(columns, Sequence):
+        known["columns"] = columns
+    if isinstance(arms, Sequence) and arms:
+        known["baseline"] = arms[0]
+    return known | (dict(params) if isinstance(params, Mapping) else {})
 
 
 def simulate_many(

@@ -37,6 +37,8 @@ LOW_RATING = 0.5
 INTERSECTION = "sex x race"
 
 _FEMALE, _MALE = (CATEGORIES["sex"].index(sex) for sex in ("Female", "Male"))
+# The beginnings of the columns that rewards are computed from.
+_CAUSES = ("education=", "video-rate=", "match")
 _FIRST = {"females_first": _FEMALE, "males_first": _MALE}
 _SEX_COLUMNS = [STUDENT_COLUMNS.index(f"sex={sex}") for sex in CATEGORIES["sex"]]
 _OTHER_SEX = {"female": "male", "male": "female"}
@@ -131,6 +133,7 @@ class StudentsAndVideos:
         "swap": (("sex=Female", "sex=Male"),),
         "flip": ("match",),
         "columns": CONTEXT_COLUMNS,
+        "separators": tuple(name for name in CONTEXT_COLUMNS if name.startswith(_CAUSES)),
     }
 
     def __post_init__(self) -> None:
