@@ -82,6 +82,12 @@ class NoIterator(ListedWorld):
         return list(self.given)
 
 
+def test_rewards_may_be_missing_or_late_and_means_unknown():
+    unknown = np.array([0.5, np.nan, np.nan])
+    check_world(ListedWorld(replace(GOOD, rewards=np.full(3, np.nan)), replace(GOOD, delay=np.int64(9))))
+    check_world(ListedWorld(replace(GOOD, expected=unknown, rewards=unknown)))
+
+
 def test_valid_worlds_pass():
     train = replace(GOOD, part="train", group=None, arms=None)
     check_world(ListedWorld(train, GOOD, replace(GOOD, group=1), replace(GOOD, group=None)))
@@ -114,6 +120,18 @@ def test_valid_worlds_pass():
             "rewards must be finite, or NaN if unknown, got infinity",
         ),
         ({"rewards": np.array([0, 2.0, 0])}, "rewards must be from 0 to 1, got 0 to 2"),
+        ({"rewards": np.array([0, 2.0, np.nan])}, "rewards must be from 0 to 1, got 0 to 2"),
+        (
+            {"expected": np.array([0.5, np.nan, 0.5])},
+            "expected is NaN where rewards is not; a mean may be unknown only if the reward is never seen",
+        ),
+        (
+            {"expected": np.full(3, np.nan), "rewards": np.full(3, np.nan)},
+            "expected must be known for at least one arm, got NaN for all",
+        ),
+        ({"delay": -1}, "delay must be a non-negative integer, got -1; use 0 for a reward that arrives at once"),
+        ({"delay": 1.0}, "delay must be a non-negative integer, got 1.0"),
+        ({"delay": True}, "delay must be a non-negative integer, got True"),
         ({"group": ["a"]}, "group must be a string, an integer, or a mapping"),
         ({"group": ("a", 1)}, "group must be a string, an integer, or a mapping"),
         ({"group": np.array(["a", "b"])}, "group must be a string, an integer, or a mapping"),

@@ -178,6 +178,15 @@ def test_the_repr_can_be_evaluated():
         ({"sensitive": ()}, r"sensitive must be 'sex', 'race', 'sex x race' or \('sex', 'race'\), got \(\)"),
         ({"sensitive": ("sex", "sex")}, r"sensitive must be .*, got \('sex', 'sex'\)"),
         ({"sensitive": None}, r"sensitive must be .*, got None"),
+        (
+            {"sensitive": "race", "shares": {"Blue": 0.1}},
+            r"shares must name groups of the data, got 'Blue'; they are Amer-Indian-Eskimo, .*, White",
+        ),
+        ({"shares": {"male": 1.2}}, r"shares\['male'\] must be a number from 0 to 1, got 1.2"),
+        ({"shares": {"male": 0.6, "female": 0.6}}, r"shares must sum to 1, got 1.2"),
+        ({"shares": {"male": 0.3, "female": 0.3}}, r"shares must sum to 1, got 0.6"),
+        ({"sensitive": "race", "shares": {"Black": 0.7, "Other": 0.7}}, r"shares must sum to at most 1, got 1.4"),
+        ({"sensitive": ("sex",), "shares": {"male": 0.3}}, r"shares must be None where sensitive is a sequence"),
         ({"drift": "yes"}, r"drift must be True or False, got 'yes'"),
         ({"source": 3}, r"data must be 'auto', 'local', 'real', 'stand-in' or an existing folder, got 3"),
         (
@@ -191,3 +200,29 @@ def test_the_repr_can_be_evaluated():
 def test_invalid_parameters_are_refused(parameters, message):
     with pytest.raises(ValueError, match=message):
         make(**parameters)
+
+
+def test_shares_set_the_size_of_groups(source):
+    shares = {"Amer-Indian-Eskimo": 0.02, "Other": 0.02, "Black": 0.3}
+    world = make(source, sensitive="race", shares=shares, train=300, test=100)
+    for part, size in (("train", 300), ("test", 100)):
+        counts = Counter(groups(world, part))
+        assert sum(counts.values()) == size
+        assert {name: counts[name] / size for name in shares} == shares
+        assert counts["White"] > counts["Asian-Pac-Islander"] > 0
+    check_world(world)
+    minority = make(source, shares={"male": 0.02}, train=0, test=200)
+    assert Counter(groups(minority)) == {"female": 196, "male": 4}
+    both = make(source, sensitive="sex x race", shares={"female Black": 1.0})
+    assert set(groups(both)) == {"female Black"}
+
+
+def test_half_of_the_reward_is_the_match():
+    world = make(reward="match_half")
+    for visit in world.visits():
+        match = np.asarray(visit.contexts)[:, COLUMN["match"]] == 1
+        assert visit.expected[match].min() >= 0.5 > visit.expected[~match].max() - 1e-9
+    drifting = make(reward="match_half", drift=True)
+    last = list(drifting.visits())[-1]
+    match = np.asarray(last.contexts)[:, COLUMN["match"]] == 1
+    assert last.expected[match].max() <= 0.5

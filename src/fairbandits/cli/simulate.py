@@ -39,8 +39,8 @@ def simulate(
     world: Annotated[
         str,
         typer.Option(
-            help="A world of fairbandits, module:Class, or a file (CSV, Parquet) of ratings, of labelled rows, or of "
-            "decisions made uniformly at random."
+            help="A world of fairbandits, module:Class, or a file (CSV, Parquet) of ratings, of labelled rows, or "
+            "of decisions made uniformly at random."
         ),
     ] = "StudentsAndVideos",
     with_: Annotated[

@@ -47,7 +47,7 @@ class DelayedRewards:
         heapq.heappush(self._waiting, (due, number, decision, observed))
 
     def deliver(self, policy: Policy, number: int) -> None:
-        """Let the policy learn what has arrived by a round; of equally late rewards, earlier decisions first."""
+        """Learn the rewards that have arrived by a round; of those that arrive together, the oldest first."""
         while self._waiting and self._waiting[0][0] <= number:
             _, _, decision, observed = heapq.heappop(self._waiting)
             policy.learn(decision, observed)

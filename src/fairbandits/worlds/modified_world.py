@@ -74,8 +74,10 @@ class ModifiedWorld:
     >>> world = ModifiedWorld(LinearWorld(n_arms=2, rounds=4), delay=10, missing={"b": 1.0})
     >>> for visit in world.visits():
     ...     print(visit.group, visit.delay, visit.rewards.round(1))
-    a 10 [0.5 0.4]
-    a 10 [0.6 0.4]
+    a 10 [0.  0.4]
+    a 10 [0.4 0.3]
+    a 10 [0.3 0.7]
+    b 10 [nan nan]
     """
 
     def __init__(

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import chisquare
 
 from fairbandits.arms import ArmId, as_arms
 from fairbandits.categorical import Categorical
@@ -148,6 +147,8 @@ def _read_log(log: FrameTable, arm: str, reward: str) -> tuple[FrameTable, Categ
 
 def _check_uniform(log: FrameTable, shown: Categorical, propensity: str | None) -> None:
     """Raise ValueError for a log whose arms were not chosen uniformly."""
+    from scipy.stats import chisquare  # noqa: PLC0415 - slow to import
+
     remedy = "evaluate it by importance weighting: fairbandits evaluate"
     n_arms = len(shown.labels)
     if n_arms < 2:

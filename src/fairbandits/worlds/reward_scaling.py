@@ -19,7 +19,14 @@ def scale_rewards(rewards: Floats, reward_range: tuple[float, float] | None) -> 
     array([0.25])
     """
     lowest, highest = float(rewards.min()), float(rewards.max())
-    low, high = (lowest, highest) if reward_range is None else reward_range
+    low, high = lowest, highest
+    if reward_range is not None:
+        try:
+            low, high = map(float, reward_range)
+        except (TypeError, ValueError):
+            low, high = 0.0, 0.0
+        if not low < high:
+            raise ValueError(f"reward_range must be the lowest and the highest reward, got {reward_range!r}")
     if not low < high:
         raise ValueError(f"rewards must differ, got {low:g} in every row; give reward_range")
     if lowest < low or highest > high:

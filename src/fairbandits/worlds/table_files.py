@@ -59,7 +59,9 @@ def _read_file(path: Path, what: str) -> Any:
         raise ImportError(f"reading files needs pyarrow; {install_hint('logs')}") from None
     try:
         if path.suffix in (".parquet", ".pq"):
-            return pyarrow.parquet.read_table(path)
+            table = pyarrow.parquet.read_table(path)
+            # pandas stores the numbers of selected rows, which describe nobody.
+            return table.drop_columns([name for name in table.column_names if name.startswith("__index_level_")])
         options = pyarrow.csv.ParseOptions(delimiter=_delimiter(path))
         return pyarrow.csv.read_csv(path, parse_options=options)
     except (pyarrow.ArrowException, OSError, UnicodeDecodeError) as error:
