@@ -87,8 +87,9 @@ class GermanCredit(LabelledWorld):
 
     Parameters
     ----------
-    group : {"sex", "age"}
-        The sensitive attribute; ages are up to 25 and over 25.
+    group : {"age", "sex"}
+        The sensitive attribute; ages are up to 25 and over 25. Sex is as most work on these data derives it from a
+        column that may not contain it; see the data card.
     rounds : int
         The number of rounds. There are 1,000 applicants: for more rounds they are drawn with replacement, so a
         policy meets most of them again.
@@ -102,9 +103,9 @@ class GermanCredit(LabelledWorld):
     """
 
     def __init__(
-        self, *, group: str = "sex", rounds: int = 5000, random_state: Seed = 0, data: str | Path = "auto"
+        self, *, group: str = "age", rounds: int = 5000, random_state: Seed = 0, data: str | Path = "auto"
     ) -> None:
-        column = _column_of(group, {"sex": "sex", "age": "age_band"})
+        column = _column_of(group, {"age": "age_band", "sex": "sex"})
         frame, source = load_frame("german", data, clean_german)
         super().__init__(frame, label="label", group=column, rounds=rounds, random_state=random_state)
         self.data_source = source

