@@ -72,7 +72,7 @@ def test_a_custom_world_and_a_custom_policy_on_the_command_line(mine, tmp_path, 
 def test_classes_and_objects_from_python(mine, tmp_path):
     worlds = {"each seed": mine.Shops, "the same": mine.Shops(100), "text": "LinearWorld(rounds=60)"}
     policies = [mine.Hopeful, mine.Hopeful(bonus=0.1), LinUCB(model=Model(kind="shared")), "Uniform"]
-    results = compare(tmp_path, worlds=worlds, policies=policies, seeds=2, jobs=2)
+    results = compare(tmp_path, worlds=worlds, policies=policies, seeds=2)
     titles = ["Hopeful", "Hopeful(bonus=0.1)", "LinUCB(model=Model(kind='shared'))", "Uniform"]
     assert list(results.worlds) == list(worlds)
     assert all(list(summary.policies) == titles for summary in results.worlds.values())

@@ -75,9 +75,14 @@ def test_the_report_has_the_leaderboard_and_the_promises(results):
 
 def test_seeds_and_versions_give_the_same_files(results, tmp_path):
     again = fairbench(
-        tmp_path, worlds=as_worlds(["3:7", "delayed", "compas"]), policies=TITLES, seeds=2, jobs=2, data="stand-in",
+        tmp_path,
+        worlds=["3:7", "delayed", "compas"],
+        policies=TITLES,
+        seeds=2,
+        jobs=2,
+        data="stand-in",
         quick=True,
-    )  # fmt: skip
+    )
     for name in ("results.json", "report.html"):
         assert (again.folder / name).read_bytes() == (results.folder / name).read_bytes()
 

@@ -89,10 +89,11 @@ WORLDS: dict[str, SuiteWorld] = {
     ),
     "tiny_minority": _hard("2% of the students are male, and 30% of the speakers.", male_share=0.02),
     "small_groups": _hard(
-        "Five races, two of about 1% of the users, over 12,500 rounds, so that all of them count.",
+        "Five races, two of 1.2% of the users each, over 10,000 rounds, so that all of them count.",
         sensitive="race",
-        train=7500,
-        test=5000,
+        shares={"Amer-Indian-Eskimo": 0.012, "Other": 0.012},
+        train=6000,
+        test=4000,
     ),
     "delayed": _feedback("Rewards arrive 50 to 250 rounds late.", delay=[50, 250]),
     "missing": _feedback(
