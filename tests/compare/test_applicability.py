@@ -9,7 +9,7 @@ from fairbandits.cli import main
 from fairbandits.compare import tables
 from fairbandits.compare.comparison import compare
 from fairbandits.compare.suite import SuiteWorld
-from fairbandits.simulate.runs import params_from_world
+from fairbandits.simulate.offered_params import params_from_world
 from fairbandits.worlds import DataMissingError, LinearWorld, StudentsAndVideos
 
 SMALL = SuiteWorld("Small.", {"train": 30, "test": 20, "male_videos": 3, "female_videos": 7, "data": "stand-in"})

@@ -20,7 +20,7 @@ from fairbandits.compare.report import ReportContent, write_report
 from fairbandits.compare.settings import Settings
 from fairbandits.compare.summary import WorldSummary
 from fairbandits.report import figure_style
-from fairbandits.simulate.runs import package_digest
+from fairbandits.simulate.digests import package_digest
 from fairbandits.worlds.datasets.published import DATASETS
 
 # Longer names of worlds are shortened in file names.

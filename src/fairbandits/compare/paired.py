@@ -13,9 +13,6 @@ from fairbandits.statistics.seed_intervals import t_interval
 #: The measures that policies are compared by.
 COMPARED = ("worst_off_reward", "reward_gap", "reward")
 
-#: Fewer seeds give no interval.
-MIN_SEEDS = 2
-
 
 @dataclass(frozen=True)
 class PairedComparison:

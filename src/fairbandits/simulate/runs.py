@@ -2,29 +2,24 @@
 
 from __future__ import annotations
 
-import functools
 import hashlib
 import inspect
 import json
 import os
-import signal
-import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
-from fairbandits.extras import install_hint
-from fairbandits.models.threads import one_thread
 from fairbandits.policies import Policy
 from fairbandits.policies.serialisation import params_to_dict
-from fairbandits.progress import with_progress
+from fairbandits.simulate.digests import class_digest, class_name, file_digest, file_digests, package_digest
 from fairbandits.simulate.fixed_world import FixedWorld
 from fairbandits.simulate.model_factory import build_model
+from fairbandits.simulate.offered_params import params_from_world
+from fairbandits.simulate.parallel import run_all, without_threads
 from fairbandits.simulate.simulation import simulate
 from fairbandits.simulate.trace import Trace
 from fairbandits.storage import atomic_write
@@ -33,15 +28,6 @@ from fairbandits.storage import atomic_write
 POLICY_SEED = 2**32
 
 Summary = TypeVar("Summary")
-
-_PACKAGE = Path(__file__).parents[1]
-# The layers above this one, on which no trace depends; everything else counts, new modules as well.
-_OTHER_CODE = frozenset(
-    (
-        *("adapters", "audit", "cli", "compare", "logs", "ope"),
-        *("paper", "registry", "report", "service", "testing", "tuning"),
-    )
-)
 
 
 @dataclass(frozen=True)
@@ -65,7 +51,7 @@ class SummaryFormat(Generic[Summary]):
     @property
     def version(self) -> str:
         """A hash of the file that computes the summary."""
-        return _file_digest(inspect.getfile(self.summarise))[:8]
+        return file_digest(inspect.getfile(self.summarise))[:8]
 
 
 @dataclass(frozen=True)
@@ -163,9 +149,13 @@ class Run:
         if isinstance(self.world, FixedWorld):
             world: list[Any] = [self.world.digest]
         else:
-            world = [_name(self.world), _source(self.world), world_params, _file_digests(world_params)]
+            world = [class_name(self.world), class_digest(self.world), world_params, file_digests(world_params)]
         parts = {
-            "policy": [_name(self.policy), _source(self.policy), params_to_dict(dict(self.policy_params))],
+            "policy": [
+                class_name(self.policy),
+                class_digest(self.policy),
+                params_to_dict(dict(self.policy_params)),
+            ],
             "world": world,
             "seed": self.seed,
             "k": self.k,
@@ -180,35 +170,6 @@ class Run:
                 f"the parameters of a cached run must be values that JSON can represent: {error}"
             ) from None
         return hashlib.sha256(text.encode()).hexdigest()[:32]
-
-
-def params_from_world(policy: type[Policy], world: Any) -> dict[str, Any]:
-    """Return the parameters of a policy that a world knows and the policy has.
-
-    A world may have a mapping `policy_params`: which columns of its contexts are sensitive, for example. Its
-    attributes `columns` and `arms` are offered as well: the names of the columns, and the first arm as a baseline.
-    A world that modifies another, its attribute `world`, knows what that one knows.
-
-    Examples
-    --------
-    >>> from fairbandits import LinUCB, NaiveLinUCB
-    >>> from fairbandits.worlds import StudentsAndVideos
-    >>> sorted(params_from_world(NaiveLinUCB, StudentsAndVideos)), params_from_world(LinUCB, StudentsAndVideos)
-    (['columns', 'drop'], {})
-    """
-    accepted = inspect.signature(policy).parameters
-    return {name: value for name, value in _policy_params(world).items() if name in accepted}
-
-
-def _policy_params(world: Any) -> dict[str, Any]:
-    known = _policy_params(world.world) if hasattr(world, "world") else {}
-    # On a class, these may be properties or the definitions of fields.
-    columns, arms, params = (getattr(world, name, None) for name in ("columns", "arms", "policy_params"))
-    if isinstance(columns, Sequence):
-        known["columns"] = columns
-    if isinstance(arms, Sequence) and arms:
-        known["baseline"] = arms[0]
-    return known | (dict(params) if isinstance(params, Mapping) else {})
 
 
 def simulate_many(
@@ -286,43 +247,6 @@ def _find_finished(
     return {number: summary for number, summary in found if summary is not None}
 
 
-def run_all(
-    tasks: Sequence[Callable[[], Summary]], *, jobs: int, progress: bool = False, done: int = 0
-) -> list[Summary]:
-    """Call functions in parallel processes, and return what they return, in their order.
-
-    Parameters
-    ----------
-    tasks : sequence of callables
-        The functions, which can be pickled.
-    jobs, progress
-        As in `simulate_many`.
-    done : int
-        The number of tasks that were finished before, for the progress bar.
-    """
-    total = done + len(tasks)
-    if isinstance(jobs, bool) or not isinstance(jobs, int) or (jobs < 1 and jobs != -1):
-        raise ValueError(f"jobs must be an integer of at least 1, or -1 for one per core, got {jobs!r}")
-    if jobs == 1:
-        return list(with_progress((task() for task in tasks), total, progress, "runs", done))
-    try:
-        from joblib import Parallel, delayed  # noqa: PLC0415 - an extra
-    except ImportError:
-        raise ImportError(f"jobs={jobs} needs joblib; {install_hint('cli')}") from None
-    parallel = Parallel(n_jobs=jobs, return_as="generator")
-    found = parallel(delayed(_run_in_worker)(task, os.getpid()) for task in tasks)
-    return list(with_progress(found, total, progress, "runs", done))
-
-
-@contextmanager
-def without_threads() -> Iterator[None]:
-    """Compute on one thread: how many there are can change the last digit of a sum; cores are for other runs."""
-    from threadpoolctl import threadpool_limits  # noqa: PLC0415 - slow to import
-
-    with threadpool_limits(limits=1), one_thread():
-        yield
-
-
 def _identity(trace: Trace) -> Trace:
     return trace
 
@@ -345,64 +269,3 @@ def _load(summary_format: SummaryFormat[Summary], path: Path) -> Summary | None:
         return summary_format.load(path)
     except ValueError:
         return None  # a damaged file: simulate again and overwrite it
-
-
-def _run_in_worker(task: Callable[[], Summary], parent: int) -> Summary:
-    # Ctrl-C reaches all processes of the terminal: workers ignore it, and the parent stops them. Workers of a
-    # cluster run this in a thread, where a signal handler cannot be set and is not needed.
-    if os.getpid() != parent and threading.current_thread() is threading.main_thread():
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
-    return task()
-
-
-def _name(kind: type) -> str:
-    return f"{kind.__module__}.{kind.__qualname__}"
-
-
-def _source(kind: type) -> str:
-    """Return a hash of the files outside this package that define a class and its bases."""
-    digest = hashlib.sha256()
-    for base in kind.__mro__:
-        if base.__module__.split(".")[0] in ("fairbandits", "builtins", "abc", "typing"):
-            continue
-        try:
-            digest.update(Path(inspect.getfile(base)).read_bytes())
-        except (OSError, TypeError):
-            raise ValueError(
-                f"the source of {_name(base)} cannot be read, so its cached runs could not be recognised as "
-                "outdated; define it in a file, or use no cache"
-            ) from None
-    return digest.hexdigest()
-
-
-def _file_digests(params: Mapping[str, Any]) -> list[str]:
-    """Return hashes of the files that parameters name: tables, and modules as in `{"module:Class": {}}`."""
-    files: list[Path] = []
-    for name, value in params.items():
-        module, colon, _ = name.partition(":")
-        if colon:
-            files.append(Path(inspect.getfile(import_module(module))))
-        if isinstance(value, str) and "\0" not in value and Path(value).is_file():
-            files.append(Path(value))
-    nested = [digest for value in params.values() if isinstance(value, Mapping) for digest in _file_digests(value)]
-    return [_file_digest(str(path), *_state(path)) for path in files] + nested
-
-
-def _state(path: Path) -> tuple[int, int]:
-    status = path.stat()
-    return status.st_mtime_ns, status.st_size
-
-
-@functools.lru_cache(maxsize=256)
-def _file_digest(path: str, *state: int) -> str:
-    return hashlib.sha256(Path(path).read_bytes()).hexdigest()
-
-
-@functools.cache
-def package_digest() -> str:
-    """Return a hash of all code of this package that a trace depends on."""
-    digest = hashlib.sha256()
-    for file in sorted(_PACKAGE.rglob("*.py")):
-        if file.relative_to(_PACKAGE).with_suffix("").parts[0] not in _OTHER_CODE:
-            digest.update(file.read_bytes())
-    return digest.hexdigest()
