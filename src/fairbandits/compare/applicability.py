@@ -99,11 +99,12 @@ def _try_policy(
 
 def _check_needed(policy: Policy) -> None:
     """Raise ValueError if a policy lacks the parameters without which it would be another policy."""
-    needed = getattr(policy, "needed_params", ())
-    missing = (getattr(policy, name) is None or _is_empty(getattr(policy, name)) for name in needed)
-    if needed and all(missing):
-        raise ValueError(f"{type(policy).__name__} needs {' or '.join(needed)}, which this world does not offer")
+    for names in getattr(policy, "needed_params", ()):
+        if all(_is_empty(getattr(policy, name)) for name in names):
+            raise ValueError(
+                f"{type(policy).__name__} needs {' or '.join(names)}, which this world does not offer"
+            )
 
 
 def _is_empty(value: Any) -> bool:
-    return hasattr(value, "__len__") and len(value) == 0
+    return value is None or (hasattr(value, "__len__") and len(value) == 0)

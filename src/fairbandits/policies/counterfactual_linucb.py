@@ -37,8 +37,8 @@ class CounterfactualLinUCB(LinUCB):
     'music'
     """
 
-    #: Of these parameters at least one must be given, by the caller or by the world.
-    needed_params: ClassVar[tuple[str, ...]] = ("swap", "flip")
+    #: Of each of these sets of parameters at least one must be given, by the caller or by the world.
+    needed_params: ClassVar[tuple[tuple[str, ...], ...]] = (("swap", "flip"),)
 
     swap: Sequence[tuple[int | str, int | str]] = parameter(
         default=(),

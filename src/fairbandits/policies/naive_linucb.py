@@ -27,8 +27,8 @@ class NaiveLinUCB(LinUCB):
     array([0.5, 0. ])
     """
 
-    #: Of these parameters at least one must be given, by the caller or by the world.
-    needed_params: ClassVar[tuple[str, ...]] = ("drop",)
+    #: Of each of these sets of parameters at least one must be given, by the caller or by the world.
+    needed_params: ClassVar[tuple[tuple[str, ...], ...]] = (("drop",),)
 
     drop: Sequence[int | str] = parameter(
         default=(),
