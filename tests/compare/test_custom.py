@@ -1,6 +1,7 @@
 """Custom worlds and policies in a comparison: as text, as classes, as objects, and as tables."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from fairbandits import LinUCB, Model, Uniform
 from fairbandits.cli import main
 from fairbandits.compare.comparison import compare
+from fairbandits.compare.fairbench import fairbench
 from fairbandits.compare.policy_specs import parse_policies
 from fairbandits.compare.suite import LAST_FIFTH, SuiteWorld
 from fairbandits.compare.world_specs import parse_worlds
@@ -148,3 +150,23 @@ def test_a_world_whose_true_rewards_are_unknown_is_refused(tmp_path):
         ValueError, match="worlds must know the true mean reward of every arm, which mine does not"
     ):
         compare(tmp_path, worlds={"mine": Unknown(rounds=5)}, policies=["Uniform"], seeds=1)
+
+
+class WithoutGroups(LinearWorld):
+    """A world whose visitors have no groups."""
+
+    def visits(self):
+        for visit in super().visits():
+            yield replace(visit, group=None)
+
+
+def test_a_world_without_groups(tmp_path):
+    world = {"no groups": WithoutGroups(rounds=40), "groups": LinearWorld(rounds=40)}
+    results = fairbench(tmp_path, worlds=world, policies=["LinUCB", "EvenLinUCB", "Uniform"], seeds=2, quick=True)
+    metrics = results.worlds["no groups"].policies["LinUCB"].metrics
+    assert metrics["reward_gap"] == (0.0, 0.0)
+    assert "worst_off_reward" not in metrics
+    content = json.loads((tmp_path / "results.json").read_text())
+    assert content["worlds"]["no groups"]["groups"] == {}
+    assert content["promises"]["worlds"]["no groups"]["worst_off"] is None
+    assert content["outcomes"]["Uniform"]["worst_off_reward"]["unknown"] == ["no groups"]

@@ -22,6 +22,8 @@ WIDTH = 7.2  # inches: two columns of a paper
 # A policy whose loss exceeds this many times the median is listed at the edge; as a point, it would compress the
 # scale of all others.
 _OUTLIER_FACTOR = 3.0
+# Of more groups, the figure has no legend.
+_MAX_GROUPS = 10
 # The longest line of a policy's name, in characters.
 _LABEL_WIDTH = 32
 
@@ -157,6 +159,9 @@ def _draw_regret(ax: Axes, summary: WorldSummary) -> None:
         ax.plot(means, range(len(means)), linestyle="", markersize=4, mfc="none", label=label, **_marker(index))
     set_policy_axis(ax, list(summary.policies), labelled=False)
     ax.set_xlim(left=0.0)
+    if not 0 < len(summary.groups) <= _MAX_GROUPS:
+        ax.set_xlabel(f"regret of each of {len(summary.groups)} groups")
+        return
     ax.set_xlabel("regret of each group")
     ax.legend(
         loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2, fontsize=6, frameon=False,

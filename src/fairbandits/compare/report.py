@@ -8,6 +8,7 @@ from html import escape
 from pathlib import Path
 
 from fairbandits.compare import leaderboard, sentences, tables
+from fairbandits.compare.policy_specs import BASELINE
 from fairbandits.compare.promises import Verdict
 from fairbandits.compare.ranking import Ranking
 from fairbandits.compare.settings import Settings
@@ -133,10 +134,19 @@ def _section(name: str, summary: WorldSummary, content: ReportContent) -> str:
         f'<h2 id="{escape(name)}">{escape(name)}</h2>\n{text}'
         f'<div class="figures wide">{png_image(content.figures[name], name)}</div>\n'
         f"{scrollable(html_table(['front', *tables.METRIC_TITLES.values()], main))}\n"
+        f"{_worst_off_notes(summary)}"
         f"{_further(summary, 'Further measures', tables.FURTHER_TITLES)}"
         f"{_further(summary, 'Reward of each group', _of_groups(summary, 'reward'))}"
         f"{_further(summary, 'Regret of each group', _of_groups(summary, 'regret'))}"
     )
+
+
+def _worst_off_notes(summary: WorldSummary) -> str:
+    """Return the policies that lower the worst-off group, as a list that opens on demand."""
+    if not (notes := sentences.worst_off_notes(summary)):
+        return ""
+    title = f"Policies whose worst-off group receives less than with {BASELINE}: {len(notes)}"
+    return f"<details><summary>{escape(title)}</summary>{paragraphs(notes)}</details>\n"
 
 
 def _of_groups(summary: WorldSummary, measure: str) -> dict[str, str]:

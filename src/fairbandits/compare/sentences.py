@@ -31,7 +31,7 @@ def describe_policy(worlds: Mapping[str, WorldSummary], policy: str) -> list[str
 
 
 def describe_world(summary: WorldSummary, tolerance: float) -> list[str]:
-    """Describe a world, the oracle in it, and the policies that lower the worst-off group."""
+    """Describe a world, the oracle in it, and the policies on the measured front."""
     baseline = summary.policies.get(BASELINE)
     sentences = [
         f"{summary.world.description} Measured: {PART_TITLES[summary.world.measured]}, {summary.rounds:,.0f} "
@@ -44,11 +44,15 @@ def describe_world(summary: WorldSummary, tolerance: float) -> list[str]:
                 summary.oracle, baseline.metrics if baseline else None
             ).items()
         ),
-        *(f"{title}: {row.worst_off_note}" for title, row in summary.policies.items() if row.worst_off_note),
     ]
     sentences += [f"Not applicable here: {title} ({reason})." for title, reason in summary.not_applicable.items()]
     on = [title for title, row in summary.policies.items() if row.front == "on"]
     return [*sentences, f"On the measured front: {', '.join(on)}."]
+
+
+def worst_off_notes(summary: WorldSummary) -> list[str]:
+    """Return a sentence for each policy whose worst-off group receives less than with LinUCB."""
+    return [f"{title}: {row.worst_off_note}" for title, row in summary.policies.items() if row.worst_off_note]
 
 
 def _describe_groups(summary: WorldSummary) -> str:

@@ -23,6 +23,7 @@ from fairbandits.simulate.parallel import run_all, without_threads
 from fairbandits.simulate.simulation import simulate
 from fairbandits.simulate.trace import Trace
 from fairbandits.storage import atomic_write
+from fairbandits.views.short_repr import ShortRepr
 
 #: Added to the seed for the policy, so that its draws are independent of the world's.
 POLICY_SEED = 2**32
@@ -30,8 +31,8 @@ POLICY_SEED = 2**32
 Summary = TypeVar("Summary")
 
 
-@dataclass(frozen=True)
-class SummaryFormat(Generic[Summary]):
+@dataclass(frozen=True, repr=False)
+class SummaryFormat(ShortRepr, Generic[Summary]):
     """A summary of traces that is cached in their place, because it is much smaller.
 
     Parameters
