@@ -49,6 +49,7 @@ def test_an_episode_is_the_world():
         assert reward == visit.rewards[2]
         assert info["expected"] == visit.expected[2]
         assert info["best"] == visit.expected.max()
+        assert info["delay"] == 0
         assert (terminated, truncated) == (number == 4, False)
     assert not observation.any()
     assert (info["group"], info["part"]) == (visit.group, "test")

@@ -331,3 +331,21 @@ def test_columns_of_match_values():
     ]
     with pytest.raises(ValueError, match=r"one value for each of 2 user\(s\), got"):
         catalogue.offer_many([[1.0], [1.0]], {"size": {1, 2}})
+
+
+@pytest.mark.parametrize("n_users", [1, 3])
+@pytest.mark.parametrize("n_user", [6, 200], ids=["sparse", "dense"])
+def test_some_arms_of_an_offer_are_an_offer(n_users, n_user):
+    rng = np.random.default_rng(0)
+    catalogue, _ = make(rng, n_user=n_user)
+    users = rng.random((n_users, n_user)) + 0.1
+    matching = {"way0": ["female"] * n_users}
+    offer = catalogue.offer_many(users, matching) if n_users > 1 else catalogue.offer(users[0], {"way0": "female"})
+    assert isinstance(offer.rows, SparseRows if n_user == 6 else DenseRows)
+    places = np.array([5, 0, 3])
+    some = offer.select(places)
+    assert some.arms == ("a5", "a0", "a3")
+    whole = offer.toarray().reshape(n_users, 7, -1)
+    np.testing.assert_array_equal(some.toarray(), whole[:, places].reshape(3 * n_users, -1))
+    twice = some.select(np.array([2, 1]))
+    np.testing.assert_array_equal(twice.toarray(), whole[:, [3, 0]].reshape(2 * n_users, -1))

@@ -21,7 +21,7 @@ def test_the_right_class_has_reward_1():
     world = world_of(features=["age"], categories=["age"])
     check_world(world)
     assert world.arms == ("high", "low", "medium")
-    assert world.columns[-3:] == ("arm-arm=high", "arm-arm=low", "arm-arm=medium")
+    assert world.columns[-3:] == ("arm-id=high", "arm-id=low", "arm-id=medium")
     found = [(visit.group, world.arms[int(visit.expected.argmax())]) for visit in world.visits()]
     assert sorted(found) == sorted(zip(TABLE["sex"], TABLE["dose"], strict=True))
     assert all(visit.expected.sum() == 1 and visit.rewards is visit.expected for visit in world.visits())

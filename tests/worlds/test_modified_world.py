@@ -185,6 +185,7 @@ def test_a_world_can_be_given_by_name():
         ({"world": {"Mars": {}}}, "world 'Mars' cannot be imported: "),
         ({"world": {"nowhere:Mars": {}}}, "world 'nowhere:Mars' cannot be imported: "),
         ({"world": {"LinearWorld": {}, "Mars": {}}}, "world must have the methods .*, got a dict"),
+        ({"world": {"LinearWorld": {"size": 3}}}, "world 'LinearWorld' does not take these parameters: .*'size'"),
         ({"delay": -1}, "delay must be an integer of at least 0, got -1"),
         ({"delay": [5, 2]}, "delay must be an integer of at least 5, got 2"),
         ({"delay": "long"}, "delay must be an integer of at least 0, got 'long'"),

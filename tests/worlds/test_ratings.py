@@ -1,5 +1,7 @@
 """Worlds of observed ratings."""
 
+import sys
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -225,3 +227,10 @@ def test_a_file_that_is_no_table_is_refused(tmp_path, name):
     path.write_bytes(b"a,b\n1\n2,3,4\n")
     with pytest.raises(ValueError, match=f"ratings must be a table in CSV or Parquet, got {name}: "):
         world_of(path)
+
+
+def test_files_need_pyarrow(tmp_path, monkeypatch):
+    RATINGS.to_csv(tmp_path / "ratings.csv", index=False)
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(ImportError, match="reading files needs pyarrow; install fairbandits with its extra"):
+        world_of(tmp_path / "ratings.csv")

@@ -20,7 +20,9 @@ def as_gymnasium(world: World) -> gymnasium.Env[NDArray[np.float64], np.int64]:
 
     The observation is the matrix of contexts, one row per arm; the action is the index of a row. `info` contains
     the `group` of the current visitor and the `part` of the round; after the last step, those of the last visitor.
-    After a step it also contains `expected` and `best`, the true mean rewards of the chosen and of the best arm.
+    After a step it also contains `expected` and `best`, the true mean rewards of the chosen and of the best arm,
+    and `delay`: an environment returns every reward at once, also one that the world delays. A missing reward is
+    NaN.
 
     Parameters
     ----------
@@ -76,7 +78,11 @@ def as_gymnasium(world: World) -> gymnasium.Env[NDArray[np.float64], np.int64]:
                 raise ValueError(f"action must be the index of an arm, from 0 to {shape[0] - 1}, got {action!r}")
             visit = self._visit
             reward = float(visit.rewards[action])
-            outcome = {"expected": float(visit.expected[action]), "best": float(visit.expected.max())}
+            outcome = {
+                "expected": float(visit.expected[action]),
+                "best": float(visit.expected.max()),
+                "delay": visit.delay,
+            }
             self._visit = next(self._visits, None)
             if self._visit is None:
                 return np.zeros(shape), reward, True, False, _info(visit) | outcome

@@ -175,8 +175,11 @@ def _as_world(world: Any, random_state: Any) -> World:
             cls = getattr(import_module(module or "fairbandits.worlds"), member)
         except (ImportError, AttributeError, ValueError) as error:
             raise ValueError(f"world {name!r} cannot be imported: {error}") from None
-        takes_seed = "random_state" in inspect.signature(cls).parameters
-        world = cls(**params, **({"random_state": random_state} if takes_seed else {}))
+        seed = {"random_state": random_state} if "random_state" in inspect.signature(cls).parameters else {}
+        try:
+            world = cls(**(seed | params))
+        except TypeError as error:
+            raise ValueError(f"world {name!r} does not take these parameters: {error}") from None
     if not isinstance(world, World):
         raise ValueError(f"world must have the methods __len__() and visits(), got a {type(world).__name__}")
     return world

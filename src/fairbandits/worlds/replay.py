@@ -29,9 +29,10 @@ class ReplayWorld:
 
     The reward of a row is known for the arm that was shown, and for no other. In the replay method (Li, Chu,
     Langford and Wang, 2011), a round counts only if the policy chooses that arm: then the policy sees and learns
-    the reward; otherwise the round is as if it had not been. Because the arms of the log are independent of the
-    users, the rounds that count are a fair sample of what the policy would have met, and means over them are
-    unbiased. With K arms about one row in K counts, so a run of n rounds needs a log of n K rows.
+    the reward; otherwise the round is as if it had not been. Because the arms of the log are independent of
+    everything else, the rounds that count are distributed like rounds in which the policy had decided itself, and
+    means over them estimate what it would have earned in as many rounds. With K arms about one row in K counts, so
+    a run of n rounds needs a log of n K rows.
 
     So `expected` and `rewards` are the logged reward for the arm that was shown, and NaN, unknown, for all others.
     In a trace, mean rewards and gaps are computed from the rounds that count. What needs the rewards of arms that
@@ -100,17 +101,18 @@ class ReplayWorld:
         self.rounds = len(rows) if rounds is None else check_integer("rounds", rounds, 1)
         if self.rounds > len(rows):
             raise ValueError(f"rounds must be at most the {len(rows)} rows of the log, got {rounds}")
-        self._rows: list[int] = check_random_state(random_state).permutation(len(rows))[: self.rounds].tolist()
-        self._shown: list[int] = shown.codes.tolist()
-        self._rewards: list[float] = scale_rewards(rewards, reward_range).tolist()
-        self._groups = read_groups(rows, group)
+        drawn = check_random_state(random_state).permutation(len(rows))[: self.rounds]
+        visitors = select_rows(rows, drawn, list(rows.columns), "log")
+        self._shown: list[int] = shown.codes[drawn].tolist()
+        self._rewards: list[float] = scale_rewards(rewards, reward_range)[drawn].tolist()
+        self._groups = read_groups(visitors, group)
         self._contexts = contexts_of_arms(
             rows,
             self.arms,
             left_out=(arm, reward, *([propensity] if propensity else [])),
             features=features,
             categories=categories,
-            visitors=rows,
+            visitors=visitors,
         )
         self.columns = self._contexts.columns
         self.data_source = _describe(table_name(log, "log"), shown, rewards, n_dropped)
@@ -121,10 +123,10 @@ class ReplayWorld:
     def visits(self) -> Iterator[Visit]:
         """Iterate over the rounds from the start; contexts are offers of a catalogue."""
         unknown = np.full(len(self.arms), np.nan)
-        for row in self._rows:
+        for visitor, (shown, reward) in enumerate(zip(self._shown, self._rewards, strict=True)):
             rewards = unknown.copy()
-            rewards[self._shown[row]] = self._rewards[row]
-            yield Visit(self._contexts.offer(row), self._groups[row], rewards, rewards, self.arms)
+            rewards[shown] = reward
+            yield Visit(self._contexts.offer(visitor), self._groups[visitor], rewards, rewards, self.arms)
 
 
 def _read_log(log: FrameTable, arm: str, reward: str) -> tuple[FrameTable, Categorical, NDArray[np.float64], int]:

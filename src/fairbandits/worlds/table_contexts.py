@@ -25,6 +25,8 @@ from fairbandits.contexts.table_encoder import as_dense
 #: Ids are features only where no other column is, and only up to this number: a feature of a single user or item
 #: can be learned from the rounds of that user or item alone.
 MAX_IDS = 50
+# The column of arms that have no table.
+_ID = "id"
 
 Matches = Sequence[str] | Mapping[str, tuple[str, str]]
 
@@ -131,10 +133,10 @@ def contexts_of_arms(
     named = as_names("categories", categories)
     users.require(named, "categories")
     of_users = fit_encoder(users, wanted, named, has_constant=True)
-    of_arms = _or_ids(TableEncoder(), arms, "arm")
+    of_arms = _or_ids(TableEncoder(), arms, _ID)
     encoder = ContextEncoder(of_users, of_arms)
     catalogue = ItemCatalogue(encoder)
-    catalogue.set_encoded(arms, of_arms.encode_columns(len(arms), {"arm": as_categorical(arms)}), [])
+    catalogue.set_encoded(arms, of_arms.encode_columns(len(arms), {_ID: as_categorical(arms)}), [])
     return TableContexts(encoder, visitors, catalogue)
 
 

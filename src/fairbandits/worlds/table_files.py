@@ -70,6 +70,6 @@ def _read_file(path: Path, what: str) -> Any:
 
 def _delimiter(path: Path) -> str:
     """Return the delimiter that is most frequent in the first line."""
-    with gzip.open(path, "rt") if path.suffix == _COMPRESSED else path.open() as file:
-        header = file.readline()
+    with gzip.open(path) if path.suffix == _COMPRESSED else path.open("rb") as file:
+        header = file.readline().decode(errors="replace")
     return max(_DELIMITERS, key=header.count)
