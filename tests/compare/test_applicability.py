@@ -10,7 +10,7 @@ from fairbandits.compare import tables
 from fairbandits.compare.comparison import compare
 from fairbandits.compare.suite import SuiteWorld
 from fairbandits.simulate.offered_params import params_from_world
-from fairbandits.worlds import DataMissingError, LinearWorld, StudentsAndVideos
+from fairbandits.worlds import Compas, DataMissingError, LinearWorld, ModifiedWorld, StudentsAndVideos
 
 SMALL = SuiteWorld("Small.", {"train": 30, "test": 20, "male_videos": 3, "female_videos": 7, "data": "stand-in"})
 
@@ -75,3 +75,15 @@ def test_worlds_offer_parameters_by_name():
     assert offered.keys() == {"swap", "flip", "columns"}
     assert params_from_world(NaiveLinUCB, LinearWorld(rounds=5)) == {}
     assert params_from_world(LinUCB, StudentsAndVideos) == {}
+
+
+def test_worlds_of_tables_offer_their_sensitive_columns(tmp_path):
+    by_sex, by_race = (Compas(group=group, rounds=60, data="stand-in") for group in ("sex", "race"))
+    assert params_from_world(CounterfactualLinUCB, by_sex)["swap"] == (("sex=female", "sex=male"),)
+    modified = ModifiedWorld(by_sex, delay=5)
+    assert params_from_world(NaiveLinUCB, modified) == params_from_world(NaiveLinUCB, by_sex)
+    policies = ["LinUCB", "NaiveLinUCB", "CounterfactualLinUCB"]
+    results = compare(tmp_path, worlds={"sex": modified, "race": by_race}, policies=policies, seeds=1)
+    assert list(results.worlds["sex"].policies) == policies
+    # Four races have no single counterfactual twin.
+    assert list(results.worlds["race"].not_applicable) == ["CounterfactualLinUCB"]
