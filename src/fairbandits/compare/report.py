@@ -126,14 +126,15 @@ def _front_mark(front: str) -> str:
 
 def _section(name: str, summary: WorldSummary, content: ReportContent) -> str:
     text = paragraphs(sentences.describe_world(summary, content.settings.tolerance))
+    columns = tables.main_columns(summary)
     main = (
-        (title, [_front_mark(policy.front), *_cells(policy, tables.METRIC_TITLES)])
+        (title, [_front_mark(policy.front), *_cells(policy, columns)])
         for title, policy in summary.policies.items()
     )
     return (
         f'<h2 id="{escape(name)}">{escape(name)}</h2>\n{text}'
         f'<div class="figures wide">{png_image(content.figures[name], name)}</div>\n'
-        f"{scrollable(html_table(['front', *tables.METRIC_TITLES.values()], main))}\n"
+        f"{scrollable(html_table(['front', *columns.values()], main))}\n"
         f"{_worst_off_notes(summary)}"
         f"{_further(summary, 'Further measures', tables.FURTHER_TITLES)}"
         f"{_further(summary, 'Reward of each group', _of_groups(summary, 'reward'))}"

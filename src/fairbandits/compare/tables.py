@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from fairbandits.compare.subgroups import group_label
-from fairbandits.compare.suite import PART_TITLES
+from fairbandits.compare.suite import LAST_FIFTH, PART_TITLES
 from fairbandits.compare.summary import PolicySummary, WorldSummary
 from fairbandits.report.number_formats import plus_minus
 from fairbandits.statistics.seed_intervals import t_interval
@@ -37,10 +37,17 @@ FURTHER_TITLES = {
 _PER_SEED = ("reward_gap", "worst_off_reward", "reward", "utility_loss")
 
 
+def main_columns(summary: WorldSummary) -> dict[str, str]:
+    """Return the metrics of a world's first table, and their titles."""
+    # Where the last fifth is measured, its gap is the gap.
+    left_out = "late_gap" if summary.world.measured == LAST_FIFTH else ""
+    return {metric: title for metric, title in METRIC_TITLES.items() if metric != left_out}
+
+
 def columns(summary: WorldSummary) -> dict[str, str]:
-    """Return the metrics of a world's table, and their titles."""
+    """Return the metrics of a world's table in Markdown, and their titles."""
     regrets = {f"regret_{group_label(group)}": f"regret, {group_label(group)}" for group in summary.groups}
-    return METRIC_TITLES | regrets
+    return main_columns(summary) | regrets
 
 
 def format_metric(policy: PolicySummary, metric: str) -> str:
