@@ -16,10 +16,11 @@ UNCOMPILED := tests/models/kernels tests/contexts/test_catalogue.py tests/fairne
   tests/ope/test_estimator_sums.py tests/ope/checks/test_propensity_check.py tests/ope/test_sequential_headline.py \
   tests/statistics/test_empirical_likelihood.py tests/policies/test_batch_learning.py
 
-.PHONY: help test lint unit coverage oldest crash peers reproduce simulations bench load guard docs clean
+.PHONY: help test lint unit coverage oldest crash peers reproduce fairbench simulations bench load guard docs clean
 
 help:
 	@echo "make reproduce   the paper's tables, figures and report, published beside measured (into results/)"
+	@echo "make fairbench   the leaderboard of all policies in all worlds, and what the default one promises (into results/fairbench/)"
 	@echo "make test        everything that must pass: lint and tests"
 	@echo "make lint        ruff, mypy --strict, import-linter"
 	@echo "make coverage    line coverage of src, with a floor"
@@ -82,6 +83,11 @@ peers: $(READY)
 reproduce: $(READY)
 	@echo "All tables and figures, 20 seeds: about two minutes on two cores. It can be interrupted, and goes on."
 	$(BIN)/fairbandits reproduce
+
+fairbench: $(READY)
+	@echo "All policies in all worlds, 20 seeds: at most 90 minutes on two cores. It can be interrupted, and goes on."
+	$(BIN)/fairbandits fairbench
+	$(BIN)/python benchmarks/fairbench_check.py results/fairbench/results.json
 
 # The full simulations, 1,000 logs per cell, take hours; docs/audit.md, evaluate.md and learn.md have their results.
 simulations: $(READY)

@@ -17,25 +17,15 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from fairbandits import policies
-from fairbandits.policies import CounterfactualLinUCB, NaiveLinUCB, Policy
+from fairbandits import policies, worlds
+from fairbandits.policies import Policy
 from fairbandits.simulate import Run
 from fairbandits.simulate.model_factory import build_model
 from fairbandits.validation import check_integer
-from fairbandits.worlds import PAPER_NAIVE_COLUMNS, LinearWorld, StudentsAndVideos
+from fairbandits.worlds import StudentsAndVideos
 
 # Base classes, which cannot be used as policies.
 _BASES = (Policy,)
-
-# Defaults in the paper's world for the policies that refer to columns by name.
-_COLUMNS_OF_STUDENTS: dict[type[Policy], dict[str, Any]] = {
-    NaiveLinUCB: {"drop": PAPER_NAIVE_COLUMNS, "columns": StudentsAndVideos.columns},
-    CounterfactualLinUCB: {
-        "swap": (("sex=Female", "sex=Male"),),
-        "flip": ("match",),
-        "columns": StudentsAndVideos.columns,
-    },
-}
 
 _JSON_CONSTANTS = {"true": True, "false": False, "null": None}
 # `module:Class` is no Python expression, so the parser sees the attribute `module.__colon__.Class`.
@@ -72,7 +62,20 @@ def find_world(name: str) -> type:
     >>> find_world("LinearWorld")
     <class 'fairbandits.worlds.synthetic.LinearWorld'>
     """
-    return _find_class("world", name, {cls.__name__: cls for cls in (StudentsAndVideos, LinearWorld)})
+    cls = _find_class("world", name, known_worlds())
+    if not hasattr(cls, "visits"):
+        raise ValueError(f"world must be a class with the methods __len__() and visits(), got {name!r}")
+    return cls
+
+
+def known_worlds() -> dict[str, type]:
+    """Return the worlds of this package by name."""
+    exported = (getattr(worlds, known) for known in worlds.__all__)
+    return {
+        cls.__name__: cls
+        for cls in exported
+        if isinstance(cls, type) and hasattr(cls, "visits") and not getattr(cls, "_is_protocol", False)
+    }
 
 
 def parse_params(texts: Iterable[str]) -> dict[str, Any]:
@@ -173,7 +176,7 @@ def make_policy(text: str, seed: int | None = 0, defaults: Mapping[str, Any] | N
     """
     name, params = parse_call(text)
     cls = find_policy(name)
-    _check_parameters(cls, params)
+    check_parameters(cls, params)
     model = params.get("model")
     if isinstance(model, Mapping) and "feature_map" in model.get("Model", {}):
         raise ValueError("a feature map must be fitted to contexts; build the Model and the policy in Python")
@@ -218,10 +221,8 @@ def make_run(
     if conflicts:
         raise ValueError(f"{conflicts[0]} must be given once, got it also through the number of rounds or arms")
     for_world = sizes | for_world
-    if world_class is StudentsAndVideos:
-        for_policy = _COLUMNS_OF_STUDENTS.get(policy_class, {}) | for_policy
-    _check_parameters(policy_class, for_policy)
-    _check_parameters(world_class, for_world)
+    check_parameters(policy_class, for_policy)
+    check_parameters(world_class, for_world)
     return Run(policy_class, world_class, check_integer("seed", seed, 0), for_policy, for_world)
 
 
@@ -326,7 +327,8 @@ def _find_class(kind: str, name: str, known: Mapping[str, type]) -> type:
     return cls
 
 
-def _check_parameters(cls: type, params: Mapping[str, Any]) -> None:
+def check_parameters(cls: type, params: Mapping[str, Any]) -> None:
+    """Raise ValueError for a parameter that a class does not have."""
     known = [name for name in inspect.signature(cls).parameters if name != "random_state"]
     for name in params:
         if name == "random_state":

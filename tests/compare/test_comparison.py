@@ -12,11 +12,14 @@ import pytest
 
 from fairbandits.compare import sentences, suite, tables
 from fairbandits.compare.comparison import compare
+from fairbandits.compare.pareto import front_positions
 from fairbandits.compare.policy_specs import DEFAULT, POLICIES, parse_policies
-from fairbandits.compare.subgroups import SubgroupMeans
-from fairbandits.compare.suite import LAST_FIFTH, TEST_PART, WORLDS
-from fairbandits.compare.summary import front_positions, summarise_world
+from fairbandits.compare.run_summary import WINDOWS, RunSummary
+from fairbandits.compare.suite import LAST_FIFTH, TEST_PART
+from fairbandits.compare.suite_worlds import WORLDS
+from fairbandits.compare.summary import summarise_world
 from fairbandits.registry import split_list
+from fairbandits.worlds import StudentsAndVideos
 from tests.polling import wait_for_first_run
 
 TITLES = ("LinUCB", DEFAULT, "Uniform")
@@ -60,7 +63,7 @@ def test_metrics_equal_those_computed_from_the_traces(results):
     from fairbandits.simulate import simulate_many
 
     params = WORLDS["scarce"].world_params(quick=True) | {"data": "stand-in"}
-    runs = [parse_policies(["LinUCB"])[0].run(seed, params) for seed in range(2)]
+    runs = [parse_policies(["LinUCB"])[0].run(seed, StudentsAndVideos, params) for seed in range(2)]
     parts = [trace.last(20) for trace in simulate_many(runs)]
     metrics = results.worlds["scarce"].policies["LinUCB"].metrics
     assert metrics["utility_loss"][0] == pytest.approx(np.mean([part.best - part.expected for part in parts]))
@@ -75,7 +78,8 @@ def test_tables_and_figures_are_written(results):
     assert any(line.startswith(f"scarce,{DEFAULT},utility_loss,") for line in lines)
     assert "## scarce" in (results.folder / "compare.md").read_text()
     names = {path.name for path in (results.folder / "figures").iterdir()}
-    assert names == {f"world_{name}.{kind}" for name in ("3_7", "scarce", "sex_x_race") for kind in ("png", "pdf")}
+    figures = ("world_3_7", "world_scarce", "world_sex_x_race", "ranks")
+    assert names == {f"{name}.{kind}" for name in figures for kind in ("png", "pdf")}
 
 
 class Page(HTMLParser):
@@ -96,7 +100,7 @@ def test_the_report_is_self_contained(results):
     page = Page()
     page.feed((results.folder / "report.html").read_text())
     text = " ".join(page.text)
-    assert len(page.sources) == 3
+    assert len(page.sources) == 4
     assert all(source.startswith("data:image/png;base64,") for source in page.sources)
     assert f"{DEFAULT} is on the measured Pareto front" in text
     assert "A tolerance of 0.01 levels female down" in text
@@ -179,9 +183,9 @@ def test_positions_relative_to_the_front():
 
 def subgroup_means(female, male, best=(0.9, 0.9), worst=(0.0, 0.0)):
     groups = ((("group", "female"),), (("group", "male"),))
-    count, mean = np.array([50.0, 50.0]), np.array([female, male])
-    means = SubgroupMeans(groups, count, mean, np.array(best), np.array(worst))
-    return [{TEST_PART: means, LAST_FIFTH: means}]
+    sums = (np.tile(50.0 * np.array(values), (WINDOWS, 1)) for values in ((1.0, 1.0), (female, male), best, worst))
+    shown = {part: np.array([1000]) for part in (TEST_PART, LAST_FIFTH)}
+    return [RunSummary("data", groups, *sums, shown=shown, arms=("a",))]
 
 
 def test_the_worst_off_group_and_levelling_down():

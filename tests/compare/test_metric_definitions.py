@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from fairbandits.cli.app import main
-from fairbandits.compare.subgroups import summarise_trace
+from fairbandits.compare.run_summary import summarise_trace
 from fairbandits.compare.suite import SuiteWorld
 from fairbandits.compare.summary import summarise_world
 from fairbandits.fairness import metrics
@@ -26,8 +26,7 @@ def run(**world):
 
 def compared(trace):
     """Return the metrics that a comparison computes from a trace."""
-    _, parts = summarise_trace(trace)
-    summary = summarise_world(SuiteWorld("paper", "", {}), {"policy": [parts]}, tolerance=0.01)
+    summary = summarise_world(SuiteWorld(""), {"policy": [summarise_trace(trace)]}, tolerance=0.01)
     return {name: mean for name, (mean, _) in summary.policies["policy"].metrics.items()}
 
 

@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 from fairbandits.compare.oracle import optimum
-from fairbandits.compare.subgroups import SubgroupMeans, assessed_groups, reward_gap, summarise_trace
+from fairbandits.compare.run_summary import summarise_trace
+from fairbandits.compare.subgroups import SubgroupMeans, assessed_groups, reward_gap
 from fairbandits.compare.suite import TEST_PART
 from fairbandits.simulate.trace import Trace, as_objects
 
@@ -27,7 +28,7 @@ def means_of(rewards, attributes):
     """Return the subgroup means of two copies of the rounds: the last two fifths of five copies are measured."""
     copies = 5
     repeated = {name: values * copies for name, values in attributes.items()}
-    means = summarise_trace(trace_of(np.tile(rewards, (copies, 1)), repeated))[1][TEST_PART]
+    means = summarise_trace(trace_of(np.tile(rewards, (copies, 1)), repeated)).part(TEST_PART)
     assert means.count.sum() == 2 * len(rewards)
     return means
 

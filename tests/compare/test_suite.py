@@ -6,7 +6,8 @@ from itertools import islice
 import numpy as np
 import pytest
 
-from fairbandits.compare.suite import LAST_FIFTH, WORLDS, as_worlds
+from fairbandits.compare.suite import LAST_FIFTH
+from fairbandits.compare.suite_worlds import WORLDS, as_worlds
 from fairbandits.testing import check_world
 from fairbandits.worlds import StudentsAndVideos
 from fairbandits.worlds.world import dense
@@ -18,7 +19,9 @@ def make(name, **params):
 
 @pytest.mark.parametrize("name", WORLDS)
 def test_every_world_passes_check_world(name):
-    check_world(make(name, train=30, test=20))
+    world = WORLDS[name]
+    cls, params = world.world_class(), world.world_params(quick=True, data="stand-in")
+    check_world(cls(**params, random_state=3))
 
 
 def best_by_group(world):
@@ -104,11 +107,14 @@ def test_the_long_worlds_have_no_training_part():
 
 
 def test_sets_of_worlds():
-    assert as_worlds([]) == as_worlds(["short"])
     assert set(as_worlds(["all"])) == set(WORLDS)
-    assert set(as_worlds(["all"])) - set(as_worlds([])) == {"long", "long_scarce"}
+    assert set(as_worlds(["all"])) - set(as_worlds(["fairbench"])) == {"long", "long_scarce"}
+    assert len(as_worlds(["short"])) == 14
+    assert set(as_worlds(["paper"])) < set(as_worlds(["short"])) < set(as_worlds(["fairbench"]))
+    assert set(as_worlds(["real"])) | set(as_worlds(["synthetic"])) == set(WORLDS)
     with pytest.raises(
-        ValueError, match=r"worlds must be some of 3:7, 1:1, .*, or one of paper, short, long, all, got 'mars'"
+        ValueError,
+        match=r"worlds must be some of 3:7, 1:1, .*, or one of paper, .*, all, or module:Class.*got 'mars'",
     ):
         as_worlds(["mars"])
 

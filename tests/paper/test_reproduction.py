@@ -191,7 +191,8 @@ def test_an_interrupt_prints_one_line(tmp_path, source):
     # Joblib's resource tracker may add warnings about what it cleaned up.
     lines = [line for line in errors.splitlines() if line.startswith("error: ")]
     assert lines == [
-        "error: interrupted; all written files are complete; reproduce, compare and evaluate resume when run again"
+        "error: interrupted; all written files are complete; reproduce, compare, fairbench and evaluate resume "
+        "when run again"
     ]
 
 

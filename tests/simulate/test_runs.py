@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 from fairbandits import FairLinUCB, LinUCB
-from fairbandits.simulate import Run, simulate_many
-from fairbandits.simulate.runs import _OTHER_CODE
-from fairbandits.worlds import LinearWorld, StudentsAndVideos
+from fairbandits.simulate import FixedWorld, Run, SummaryFormat, simulate_many, summarise_many
+from fairbandits.simulate.digests import _OTHER_CODE
+from fairbandits.worlds import LabelledWorld, LinearWorld, ModifiedWorld, StudentsAndVideos
 from tests.simulate.scripted import SMALL, assert_identical
 
 WORLD = """
@@ -102,7 +102,7 @@ def test_the_cache_key_contains_everything_that_determines_a_run(monkeypatch):
         Run(LinUCB, StudentsAndVideos, 0, {"alpha": 0.5}, SMALL, k=2),
     ]
     keys = {run.key("real"), run.key("stand-in"), *(other.key("real") for other in others)}
-    monkeypatch.setattr("fairbandits.simulate.runs._package_source", lambda: "changed")
+    monkeypatch.setattr("fairbandits.simulate.runs.package_digest", lambda: "changed")
     keys.add(run.key("real"))
     assert len(keys) == 9
     # The folder of the same data is not part of the key.
@@ -170,3 +170,52 @@ def test_a_damaged_cache_file_is_replaced(tmp_path):
     path.write_bytes(content[:100])
     simulate_many([run], cache=tmp_path)
     assert path.read_bytes() == content
+
+
+def test_a_changed_table_is_another_world(tmp_path):
+    table = tmp_path / "people.csv"
+    table.write_text("label,sex,age\n" + "yes,f,30\nno,m,40\n" * 5)
+    params = {"table": str(table), "label": "label", "group": "sex"}
+    run = Run(LinUCB, LabelledWorld, 0, world_params=params)
+    before = run.key("people")
+    assert run.key("people") == before
+    table.write_text("label,sex,age\n" + "yes,m,30\nno,f,41\n" * 6)
+    assert run.key("people") != before
+
+
+def test_the_module_of_a_modified_world_counts(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(str(tmp_path))
+    file = tmp_path / "my_modified_world.py"
+    file.write_text("from fairbandits.worlds import LinearWorld as Mine\n")
+    params = {"world": {"my_modified_world:Mine": {"rounds": 5}}, "missing": {"a:b": 0.5}}
+    run = Run(LinUCB, ModifiedWorld, 0, world_params=params)
+    before = run.key(None)
+    file.write_text("from fairbandits.worlds import LinearWorld as Mine  # changed\n")
+    assert run.key(None) != before
+
+
+def test_finished_runs_are_found_without_their_world(tmp_path, monkeypatch):
+    runs = [Run(LinUCB, LinearWorld, seed, data_source="linear") for seed in range(2)]
+    assert [run.find(LENGTHS, tmp_path) for run in runs] == [None, None]
+    monkeypatch.setattr(LinearWorld, "data_source", "linear", raising=False)
+    assert summarise_many(runs, LENGTHS, cache=tmp_path) == [1000, 1000]
+    monkeypatch.setattr("fairbandits.simulate.runs.simulate", None)
+    monkeypatch.setattr(Run, "make_world", None)
+    assert summarise_many(runs, LENGTHS, cache=tmp_path) == [1000, 1000]
+    assert Run(LinUCB, LinearWorld, 0).find(LENGTHS, tmp_path) is None  # its data is not known
+
+
+def test_a_world_object_is_the_same_for_every_seed():
+    fixed = FixedWorld(LinearWorld(rounds=20, random_state=5))
+    first, second = (Run(LinUCB, fixed, seed).simulate() for seed in (0, 1))
+    np.testing.assert_array_equal(first.best, second.best)
+    assert fixed.__name__ == "LinearWorld"
+    with pytest.raises(ValueError, match=r"world must be an object with the methods .*, got LinearWorld"):
+        FixedWorld(LinearWorld)
+
+
+def _length(trace):
+    return len(trace)
+
+
+LENGTHS = SummaryFormat(_length, lambda n: str(n).encode(), lambda path: int(path.read_bytes()))

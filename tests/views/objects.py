@@ -8,8 +8,8 @@ import numpy as np
 from fairbandits import Catalogue, FairLinUCB, GroupRewards, IndividualGaps, Uniform
 from fairbandits.audit import audit
 from fairbandits.compare.comparison import ComparisonResults
-from fairbandits.compare.subgroups import summarise_trace
-from fairbandits.compare.suite import WORLDS
+from fairbandits.compare.run_summary import summarise_trace
+from fairbandits.compare.suite_worlds import WORLDS
 from fairbandits.compare.summary import summarise_world
 from fairbandits.ope import evaluate
 from fairbandits.simulate.trace import Trace
@@ -42,9 +42,9 @@ def trace(rounds, n_groups):
 
 @cache
 def comparison():
-    runs = {f"policy {number} {NASTY}": [summarise_trace(trace(400, 4))[1]] for number in range(30)}
+    runs = {f"policy {number} {NASTY}": [summarise_trace(trace(400, 4))] for number in range(30)}
     worlds = {name: summarise_world(WORLDS["3:7"], runs, 0.01) for name in map(str, range(30))}
-    return ComparisonResults(NASTY, worlds, "folder", 0.01)
+    return ComparisonResults(NASTY, worlds, "folder", 0.01, tuple(runs))
 
 
 @cache

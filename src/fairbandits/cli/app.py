@@ -15,6 +15,7 @@ from fairbandits.cli.console import echo, tolerate_closed_pipe
 from fairbandits.cli.data import data
 from fairbandits.cli.evaluate import evaluate
 from fairbandits.cli.export import export
+from fairbandits.cli.fairbench import fairbench
 from fairbandits.cli.fit import fit
 from fairbandits.cli.keys import keys
 from fairbandits.cli.learn import learn
@@ -25,7 +26,7 @@ from fairbandits.cli.simulate import simulate
 from fairbandits.worlds import DataError
 
 app = typer.Typer(help="Contextual bandits that treat their users fairly.", add_completion=False)
-for command in (reproduce, compare, simulate, data, sample, fit, audit, evaluate, learn, serve, export):
+for command in (reproduce, compare, fairbench, simulate, data, sample, fit, audit, evaluate, learn, serve, export):
     app.command()(command)
 app.add_typer(keys, name="keys")
 
@@ -66,7 +67,8 @@ def _run(arguments: list[str]) -> int:
         return _fail("unexpected error; please report it with the traceback above", _BROKEN)
     if status == _INTERRUPTED:
         return _fail(
-            "interrupted; all written files are complete; reproduce, compare and evaluate resume when run again",
+            "interrupted; all written files are complete; reproduce, compare, fairbench and evaluate resume when "
+            "run again",
             _INTERRUPTED,
         )
     return status if isinstance(status, int) else 0

@@ -18,13 +18,19 @@ from fairbandits.cli.options import (
     SeedsOption,
     default_seeds,
     on_cluster,
-    split_commas,
 )
 from fairbandits.compare import tables
 from fairbandits.compare.comparison import ComparisonResults
 from fairbandits.compare.comparison import compare as compare_policies
 from fairbandits.compare.policy_specs import POLICIES
-from fairbandits.compare.suite import WORLDS
+from fairbandits.compare.suite_worlds import WORLD_SETS, WORLDS
+
+PoliciesOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="Policies, separated by commas: Name, Name(parameter=value,...), module:Class(...) (default: all)."
+    ),
+]
 
 
 def compare(
@@ -32,16 +38,11 @@ def compare(
         list[str] | None,
         typer.Option(
             "--worlds",
-            help=f"Worlds, separated by commas: {', '.join(WORLDS)}; or paper, short, long, all (default: short).",
+            help=f"Worlds, separated by commas: {', '.join(WORLDS)}; {', '.join(WORLD_SETS)}; "
+            "Name(parameter=value,...), module:Class(...) (default: short).",
         ),
     ] = None,
-    policies: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Policies, separated by commas: Name, Name(parameter=value,...), module:Class(...) "
-            "(default: all)."
-        ),
-    ] = None,
+    policies: PoliciesOption = None,
     seeds: SeedsOption = None,
     jobs: JobsOption = -1,
     cluster: ClusterOption = None,
@@ -55,8 +56,8 @@ def compare(
     with on_cluster(cluster, jobs):
         results = compare_policies(
             out,
-            worlds=split_commas(worlds_),
-            policies=[text for texts in policies for text in registry.split_list(texts)] if policies else POLICIES,
+            worlds=parse_lists(worlds_),
+            policies=parse_lists(policies) or POLICIES,
             seeds=default_seeds(seeds, quick),
             jobs=jobs,
             tolerance=tolerance,
@@ -67,13 +68,22 @@ def compare(
     _print_comparison(results)
 
 
+def parse_lists(texts: list[str] | None) -> list[str]:
+    """Return the values of an option that may be repeated, or given once with commas outside of brackets."""
+    return [item for text in texts or () for item in registry.split_list(text)]
+
+
 def _print_comparison(results: ComparisonResults) -> None:
     echo(results.data_source)
+    for name, reason in results.skipped.items():
+        echo(f"skipped: {name} ({reason})")
     for name, summary in results.worlds.items():
         table = new_table("", "loss", "gap", "worst-off", "below oracle", "front")
         for title, policy in summary.policies.items():
             metrics = ("utility_loss", "reward_gap", "worst_off_reward", "below_oracle")
             table.add_row(title, *(tables.format_mean(policy, metric) for metric in metrics), policy.front)
+        for title in summary.not_applicable:
+            table.add_row(title, *["-"] * 4, "not applicable")
         echo(f"{name}: {summary.world.description}")
         print_table(table)
         echo("")

@@ -68,7 +68,7 @@ def modify_world(run: Run, changes: Mapping[str, Any]) -> Run:
     return replace(run, world=ModifiedWorld, world_params=params)
 
 
-def _path(cls: type) -> str:
+def _path(cls: Any) -> str:
     return f"{cls.__module__}:{cls.__qualname__}"
 
 

@@ -2,29 +2,29 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fairbandits.compare import figures, notebook, tables
-from fairbandits.compare.policy_specs import DEFAULT, POLICIES, PolicySpec, parse_policies
-from fairbandits.compare.report import write_report
-from fairbandits.compare.subgroups import summarise_trace
-from fairbandits.compare.suite import WORLDS, as_worlds
+from fairbandits.compare import notebook
+from fairbandits.compare.applicability import Trials, try_all
+from fairbandits.compare.output import write_results
+from fairbandits.compare.policy_specs import POLICIES, PolicyLike, PolicySpec, parse_policies
+from fairbandits.compare.run_summary import RUN_SUMMARIES, RunSummary
+from fairbandits.compare.settings import Settings
+from fairbandits.compare.suite import SuiteWorld
 from fairbandits.compare.summary import Seeds, WorldSummary, summarise_world
-from fairbandits.report import figure_style
-from fairbandits.report.data_source import check_same_source, load_and_describe_data
+from fairbandits.compare.world_specs import WorldLike, parse_worlds
+from fairbandits.report.data_source import check_same_source
 from fairbandits.simulate import summarise_many
-from fairbandits.validation import check_integer, check_number
 from fairbandits.views import plot_style
 from fairbandits.views.short_repr import ShortRepr
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-#: The subgroup means of all seeds, by world and policy.
+#: The summaries of all seeds, by world and policy.
 Runs = dict[str, dict[str, Seeds]]
 
 
@@ -42,15 +42,21 @@ class ComparisonResults(ShortRepr):
         The folder of `results.json`, `compare.csv`, `compare.md`, the figures and `report.html`.
     tolerance : float
         The tolerated reward gap.
+    policies : tuple of str
+        The compared policies.
+    skipped : dict
+        The reason why a world was skipped, by world.
     """
 
     data_source: str
     worlds: dict[str, WorldSummary]
     folder: Path
     tolerance: float
+    policies: tuple[str, ...]
+    skipped: Mapping[str, str] = field(default_factory=dict)
 
     def _repr_html_(self) -> str:
-        return notebook.comparison_html(self.worlds, self.data_source)
+        return notebook.comparison_html(self.worlds, self.policies, self.data_source)
 
     def plot(self, ax: Axes | None = None, *, world: str | None = None) -> Axes:
         """Plot utility loss against reward gap in a world, with the oracle's frontier; return the axes.
@@ -65,14 +71,14 @@ class ComparisonResults(ShortRepr):
         name = next(iter(self.worlds)) if world is None else world
         if name not in self.worlds:
             raise ValueError(f"world must be one of {', '.join(self.worlds)}, got {world!r}")
-        return notebook.plot_world(self.worlds[name], name, self.tolerance, ax)
+        return notebook.plot_world(self.worlds[name], name, self.tolerance, self.policies, ax)
 
 
 def compare(
     folder: str | Path,
     *,
-    worlds: Iterable[str] = (),
-    policies: Iterable[str] = POLICIES,
+    worlds: Iterable[WorldLike] | Mapping[str, WorldLike] = (),
+    policies: Iterable[PolicyLike] = POLICIES,
     seeds: int = 20,
     jobs: int = 1,
     tolerance: float = 0.01,
@@ -89,11 +95,13 @@ def compare(
     ----------
     folder : path
         The folder to write to.
-    worlds : iterable of str
-        Worlds of `fairbandits.compare.suite.WORLDS`, or "paper", "short", "long" or "all"; by default the short
-        ones.
-    policies : iterable of str
-        Policies, as `fairbandits.compare.policy_specs.parse_policies` takes them.
+    worlds : iterable of worlds, or mapping of names to worlds
+        Worlds of the suite by name, or "paper", "short", "long", "real", "synthetic", "fairbench" or "all"; by
+        default the short ones. Also `Name(parameter=value, ...)` and `module:Class(...)` as text, classes, and
+        world objects. The seed is the `random_state` of a class. A class without that parameter, and an object,
+        are the same for every seed, which then is the seed of the policy alone.
+    policies : iterable of policies
+        Policies, as `fairbandits.compare.policy_specs.parse_policies` takes them: text, classes or objects.
     seeds : int
         The number of seeds.
     jobs : int
@@ -101,79 +109,84 @@ def compare(
     tolerance : float
         The tolerated reward gap.
     data : {"auto", "local", "real", "stand-in"} or a folder
-        The source of the students and videos.
+        The source of the data, for worlds that have the parameter `data`.
     quick : bool
         Whether to run a tenth of the rounds only, to check that everything works.
     progress : bool
         Whether to show a progress bar, on a terminal or in a notebook.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from fairbandits import LinUCB, Uniform
+    >>> from fairbandits.worlds import LinearWorld
+    >>> mine = {"mine": LinearWorld(rounds=100)}
+    >>> with TemporaryDirectory() as folder:
+    ...     results = compare(folder, worlds=mine, policies=[LinUCB(alpha=0.2), Uniform], seeds=2)
+    >>> list(results.worlds["mine"].policies)
+    ['LinUCB(alpha=0.2)', 'Uniform']
     """
-    names, specs = as_worlds(worlds), parse_policies(policies)
-    check_integer("seeds", seeds, 1)
-    check_number("tolerance", tolerance, 0, 1)
+    settings = Settings(seeds, tolerance, quick=quick)
+    execution = {"jobs": jobs, "progress": progress}
+    return run_comparison(folder, parse_worlds(worlds), parse_policies(policies), settings, data, execution)
+
+
+def run_comparison(
+    folder: str | Path,
+    worlds: Mapping[str, SuiteWorld],
+    specs: Sequence[PolicySpec],
+    settings: Settings,
+    data: str | Path,
+    execution: Mapping[str, Any],
+) -> ComparisonResults:
+    """Simulate, summarise and write; `compare` and `fairbench` differ in their settings."""
     plot_style.require_matplotlib()
-    data, description = load_and_describe_data(data)
-    source = description["source"]
     out = Path(folder)
     out.mkdir(parents=True, exist_ok=True)
-    execution = {"jobs": jobs, "cache": out / "cache", "progress": progress}
-    runs = _simulate(names, specs, seeds, {"data": data}, quick, source, execution)
-
-    summaries = {name: summarise_world(WORLDS[name], runs[name], tolerance) for name in names}
-    results = ComparisonResults(source, summaries, out, tolerance)
-    titles = [spec.title for spec in specs]
-    settings = {
-        "worlds": list(names),
-        "policies": titles,
-        "default": DEFAULT if DEFAULT in titles else None,
-        "seeds": seeds,
-        "tolerance": tolerance,
-        "quick": quick,
+    trials = try_all(worlds, specs, quick=settings.quick, data=data)
+    # After the trials, everything that can be downloaded is in the cache: no run waits for a download that fails.
+    source = "local" if data == "auto" else data
+    there = {name: world for name, world in worlds.items() if name in trials.data_sources}
+    runs = _simulate(there, specs, settings, source, trials, {**execution, "cache": out / "cache"})
+    summaries = {
+        name: summarise_world(
+            world,
+            runs[name],
+            settings.tolerance,
+            min_rounds=settings.min_rounds,
+            not_applicable=trials.not_applicable[name],
+        )
+        for name, world in there.items()
     }
-    _write_tables(results, {"data": description, "settings": settings}, seeds)
-    paths = _write_figures(results, seeds)
-    write_report(out / "report.html", source, summaries, paths, settings)
-    return results
+    titles = tuple(spec.title for spec in specs)
+    write_results(out, trials.sources(), summaries, titles, settings, trials.skipped)
+    return ComparisonResults(trials.sources(), summaries, out, settings.tolerance, titles, trials.skipped)
 
 
 def _simulate(
-    names: Sequence[str],
+    worlds: Mapping[str, SuiteWorld],
     specs: Sequence[PolicySpec],
-    seeds: int,
-    data_params: dict[str, Any],
-    quick: bool,
-    source: str,
+    settings: Settings,
+    data: str | Path,
+    trials: Trials,
     execution: Mapping[str, Any],
 ) -> Runs:
     """Simulate all runs, and return their summaries by world and policy."""
-    runs = [
-        spec.run(seed, WORLDS[name].world_params(quick) | data_params)
-        for name in names
+    # Seeds first: slow and fast runs alternate, so that the time left can be estimated.
+    keys = [
+        (name, spec, seed)
+        for seed in range(settings.seeds)
+        for name in worlds
         for spec in specs
-        for seed in range(seeds)
+        if spec.title not in trials.not_applicable[name]
     ]
-    summaries = summarise_many(runs, summarise_trace, **execution)
-    check_same_source((run_source for run_source, _ in summaries), source)
-    parts = (means_by_part for _, means_by_part in summaries)
-    return {name: {spec.title: [next(parts) for _ in range(seeds)] for spec in specs} for name in names}
-
-
-def _write_tables(results: ComparisonResults, header: dict[str, Any], seeds: int) -> None:
-    content = header | {"worlds": {name: tables.to_dict(summary) for name, summary in results.worlds.items()}}
-    text = json.dumps(content, indent=1, allow_nan=False, ensure_ascii=False)
-    (results.folder / "results.json").write_text(text + "\n", encoding="utf-8")
-    csv = tables.to_csv(results.worlds, results.data_source, seeds)
-    (results.folder / "compare.csv").write_text(csv, encoding="utf-8")
-    markdown = tables.to_markdown(results.worlds, results.data_source)
-    (results.folder / "compare.md").write_text(markdown, encoding="utf-8")
-
-
-def _write_figures(results: ComparisonResults, seeds: int) -> dict[str, Path]:
-    """Draw the figure of every world, delete those of an earlier call, and return the paths."""
-    folder = results.folder / "figures"
-    for path in folder.glob("world_*.p[nd][gf]"):
-        path.unlink()
-    settings = results.tolerance, results.data_source, seeds
-    return {
-        name: figure_style.save_figure(figures.world_figure(name, summary, *settings), folder, f"world_{name}")
-        for name, summary in results.worlds.items()
+    prepared = {
+        name: (world.world_class(), world.world_params(settings.quick, data)) for name, world in worlds.items()
     }
+    runs = [spec.run(seed, *prepared[name], trials.data_sources[name]) for name, spec, seed in keys]
+    found: dict[str, dict[str, list[RunSummary]]] = {name: {} for name in worlds}
+    for (name, spec, _), summary in zip(keys, summarise_many(runs, RUN_SUMMARIES, **execution), strict=True):
+        if (expected := trials.data_sources[name]) is not None:
+            check_same_source([summary.data_source], expected)
+        found[name].setdefault(spec.title, []).append(summary)
+    return {name: dict(by_policy) for name, by_policy in found.items()}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
@@ -22,11 +22,15 @@ WIDTH = 7.2  # inches: two columns of a paper
 # A policy whose loss exceeds this many times the median is listed at the edge; as a point, it would compress the
 # scale of all others.
 _OUTLIER_FACTOR = 3.0
+# Of more groups, the figure has no legend.
+_MAX_GROUPS = 10
 # The longest line of a policy's name, in characters.
 _LABEL_WIDTH = 32
 
 
-def world_figure(name: str, summary: WorldSummary, tolerance: float, data_source: str, seeds: int) -> Figure:
+def world_figure(
+    name: str, summary: WorldSummary, tolerance: float, data_source: str, seeds: int, titles: Sequence[str]
+) -> Figure:
     """Draw the results in a world.
 
     Parameters
@@ -41,12 +45,15 @@ def world_figure(name: str, summary: WorldSummary, tolerance: float, data_source
         One line that names the data.
     seeds : int
         The number of seeds.
+    titles : sequence of str
+        All policies of the comparison: each has the same colour and marker in every figure.
     """
+    styles = policy_styles(titles)
     with figure_style.style_context():
         figure = figure_style.new_figure(WIDTH, 2.4 + 0.12 * len(summary.policies))
         trade_off, worst_off, regret = figure.subplots(1, 3, width_ratios=[1.5, 1, 1])
-        draw_trade_off(trade_off, summary, tolerance)
-        _draw_worst_off(worst_off, summary)
+        draw_trade_off(trade_off, summary, tolerance, styles)
+        _draw_worst_off(worst_off, summary, styles)
         _draw_regret(regret, summary)
         spread = f"mean ± sd of {seeds} seeds" if seeds > 1 else "one seed"
         remark = f"{name}: {PART_TITLES[summary.world.measured]}, {spread}; filled: on or near the measured front"
@@ -59,13 +66,16 @@ def _marker(index: int) -> dict[str, Any]:
     return {"color": plot_style.line_style(index)[0], "marker": markers[index % len(markers)]}
 
 
-def _policy_markers(summary: WorldSummary) -> dict[str, dict[str, Any]]:
-    return {title: _marker(index) for index, title in enumerate(summary.policies)}
+def policy_styles(titles: Iterable[str]) -> dict[str, dict[str, Any]]:
+    """Return the colour and the marker of each policy."""
+    return {title: _marker(index) for index, title in enumerate(titles)}
 
 
-def draw_trade_off(ax: Axes, summary: WorldSummary, tolerance: float) -> dict[str, Any]:
+def draw_trade_off(
+    ax: Axes, summary: WorldSummary, tolerance: float, markers: Mapping[str, dict[str, Any]]
+) -> dict[str, Any]:
     """Draw the utility loss of each policy against its reward gap; return the points by policy."""
-    markers, points = _policy_markers(summary), {}
+    points = {}
     metrics = {title: policy.metrics for title, policy in summary.policies.items()}
     limit = _OUTLIER_FACTOR * float(np.median([values["utility_loss"][0] for values in metrics.values()])) + 0.01
     outliers = {title: values for title, values in metrics.items() if values["utility_loss"][0] > limit}
@@ -123,7 +133,8 @@ def _list_outliers(ax: Axes, outliers: dict[str, Any], top: float, right: float)
     ax.text(right, top, text, fontsize="small", ha="right", va="top", color=plot_style.GREY)
 
 
-def _set_policy_axis(ax: Axes, titles: Sequence[str], labelled: bool) -> None:
+def set_policy_axis(ax: Axes, titles: Sequence[str], labelled: bool) -> None:
+    """Label the rows with the names of the policies, the first one at the top."""
     ax.set_yticks(range(len(titles)), [fill(title, _LABEL_WIDTH) if labelled else "" for title in titles])
     ax.set_ylim(len(titles) - 0.5, -0.5)
     ax.tick_params(axis="y", length=0)
@@ -131,13 +142,13 @@ def _set_policy_axis(ax: Axes, titles: Sequence[str], labelled: bool) -> None:
         ax.axhline(row, color="0.92", linewidth=0.6, zorder=0)
 
 
-def _draw_worst_off(ax: Axes, summary: WorldSummary) -> None:
-    markers = _policy_markers(summary)
+def _draw_worst_off(ax: Axes, summary: WorldSummary, markers: Mapping[str, dict[str, Any]]) -> None:
     for row, (title, policy) in enumerate(summary.policies.items()):
-        _draw_point(ax, policy.metrics["worst_off_reward"], (row, None), policy, markers[title])
+        if "worst_off_reward" in policy.metrics:
+            _draw_point(ax, policy.metrics["worst_off_reward"], (row, None), policy, markers[title])
     if summary.oracle:
         ax.axvline(min(summary.oracle.values()), color="black", linewidth=1.0)
-    _set_policy_axis(ax, list(summary.policies), labelled=True)
+    set_policy_axis(ax, list(summary.policies), labelled=True)
     ax.set_xlabel("worst-off group's reward\n(line: oracle at the tolerance)")
 
 
@@ -146,8 +157,11 @@ def _draw_regret(ax: Axes, summary: WorldSummary) -> None:
         label = group_label(group)
         means = [policy.metrics[f"regret_{label}"][0] for policy in summary.policies.values()]
         ax.plot(means, range(len(means)), linestyle="", markersize=4, mfc="none", label=label, **_marker(index))
-    _set_policy_axis(ax, list(summary.policies), labelled=False)
+    set_policy_axis(ax, list(summary.policies), labelled=False)
     ax.set_xlim(left=0.0)
+    if not 0 < len(summary.groups) <= _MAX_GROUPS:
+        ax.set_xlabel(f"regret of each of {len(summary.groups)} groups")
+        return
     ax.set_xlabel("regret of each group")
     ax.legend(
         loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2, fontsize=6, frameon=False,

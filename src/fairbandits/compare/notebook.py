@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from fairbandits.compare import tables
-from fairbandits.compare.figures import draw_trade_off
+from fairbandits.compare.figures import draw_trade_off, policy_styles
 from fairbandits.compare.suite import PART_TITLES
 from fairbandits.views import html
 from fairbandits.views.plot_style import legend_beside, plot_axes
@@ -21,9 +21,8 @@ _MAX_POLICIES = 10
 _FRONT_MARKS = {"on": "●", "near": "◐", "off": "○"}
 
 
-def comparison_html(worlds: Mapping[str, WorldSummary], data_source: str) -> str:
+def comparison_html(worlds: Mapping[str, WorldSummary], titles: Sequence[str], data_source: str) -> str:
     """Return the view of a comparison: loss and gap of every policy in every world."""
-    titles = list(next(iter(worlds.values())).policies)
     shown = titles[:_MAX_POLICIES]
     rows = ([name, *(_loss_and_gap(summary, title) for title in shown)] for name, summary in worlds.items())
     legend = "Utility loss / reward gap; ● on the measured Pareto front, ◐ near it, ○ off it."
@@ -35,6 +34,8 @@ def comparison_html(worlds: Mapping[str, WorldSummary], data_source: str) -> str
 
 
 def _loss_and_gap(summary: WorldSummary, title: str) -> str:
+    if title not in summary.policies:
+        return "not applicable"
     policy = summary.policies[title]
     loss, gap = (tables.format_mean(policy, metric) for metric in ("utility_loss", "reward_gap"))
     return f"{loss} / {gap} {_FRONT_MARKS[policy.front]}"
@@ -52,11 +53,11 @@ def world_html(summary: WorldSummary) -> str:
     return html.card(summary.world.description, measured, table)
 
 
-def plot_world(summary: WorldSummary, name: str, tolerance: float, ax: Axes | None) -> Axes:
+def plot_world(summary: WorldSummary, name: str, tolerance: float, titles: Sequence[str], ax: Axes | None) -> Axes:
     """Plot the utility loss of each policy against its reward gap, with the frontier of the oracle."""
     # The legend names every policy.
     with plot_axes(ax, 7.6, max(4.0, 0.8 + 0.22 * len(summary.policies))) as axes:
-        points = draw_trade_off(axes, summary, tolerance)
+        points = draw_trade_off(axes, summary, tolerance, policy_styles(titles))
         axes.set_title(f"{name}: utility loss and reward gap (filled: on or near the measured front)")
         legend_beside(axes, points)
     return axes

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -37,10 +38,13 @@ class Optimum(ShortRepr):
         The mean reward.
     groups : dict
         The mean reward of each group.
+    subgroups : array
+        The mean reward of each subgroup.
     """
 
     reward: float
     groups: dict[Group, float]
+    subgroups: Floats
 
 
 def optimum(means: SubgroupMeans, tolerance: float, groups: Collection[Group]) -> Optimum | None:
@@ -77,7 +81,68 @@ def optimum(means: SubgroupMeans, tolerance: float, groups: Collection[Group]) -
     if solution.x is None:
         return None
     optimal = solution.x[: len(means.count)]
-    return Optimum(means.overall_mean(optimal), means.group_means(optimal, groups))
+    return Optimum(means.overall_mean(optimal), means.group_means(optimal, groups), optimal)
+
+
+def smallest_gap(means: SubgroupMeans, groups: Collection[Group]) -> float:
+    """Compute the smallest gap of any policy: 0 unless one group's best arms are worse than another's worst.
+
+    Examples
+    --------
+    >>> groups = ((("sex", "male"),), (("sex", "female"),))
+    >>> best, worst = np.array([0.3, 0.9]), np.array([0.1, 0.5])
+    >>> means = SubgroupMeans(groups, np.array([50.0, 50.0]), best, best, worst)
+    >>> round(smallest_gap(means, [group for group, in groups]), 6)
+    0.2
+    """
+    from scipy.optimize import linprog  # noqa: PLC0415 - slow to import
+
+    constraints, limits = _window_constraints(means, 0.0, groups)
+    # One more variable, the gap, widens the window of every group.
+    wider = np.hstack([constraints, -np.repeat([[1.0], [0.0]], len(limits) // 2, axis=0)])
+    n_floors = constraints.shape[1] - len(means.count)
+    bounds: list[Any] = [*zip(means.worst, means.best, strict=True), *[(None, None)] * n_floors, (0.0, None)]
+    objective = np.append(np.zeros(constraints.shape[1]), 1.0)
+    solution = linprog(objective, A_ub=wider, b_ub=limits, bounds=bounds, method="highs")
+    return 0.0 if solution.x is None else float(solution.x[-1])
+
+
+def gaps_on_same_users(seeds: Sequence[SubgroupMeans], tolerance: float, groups: Collection[Group]) -> list[float]:
+    """Compute the gap, in each seed, of an oracle that knows the rewards but not which users will come.
+
+    The programme is solved once, on the means pooled over seeds: at the tolerance, or at the smallest gap that can
+    be had. It says how far each subgroup's mean lies between its worst and its best arms. The same fraction,
+    applied to every seed, gives gaps that are not 0 because users differ, which no policy can foresee. The
+    absolute gap of a small group is biased upwards by that; these gaps are biased in the same way.
+    """
+    pooled = pool(seeds)
+    # Solvers meet constraints to about this precision.
+    feasible = max(tolerance, smallest_gap(pooled, groups) + 1e-6)
+    oracle = optimum(pooled, feasible, groups)
+    if oracle is None:
+        raise ValueError(f"the programme of the oracle has no solution at the feasible gap {feasible:g}")
+    span = pooled.best - pooled.worst
+    fractions = np.divide(oracle.subgroups - pooled.worst, span, out=np.ones_like(span), where=span > 0)
+    of_subgroup = dict(zip(pooled.groups, fractions.tolist(), strict=True))
+    gaps = []
+    for means in seeds:
+        fraction = np.array([of_subgroup[groups] for groups in means.groups])
+        values = means.worst + fraction * (means.best - means.worst)
+        gaps.append(reward_gap(means.group_means(values, groups)))
+    return gaps
+
+
+def pool(seeds: Sequence[SubgroupMeans]) -> SubgroupMeans:
+    """Return the subgroup means over the rounds of all seeds."""
+    names = list(dict.fromkeys(groups for means in seeds for groups in means.groups))
+    place = {groups: position for position, groups in enumerate(names)}
+    sums = np.zeros((4, len(names)))
+    for means in seeds:
+        at = [place[groups] for groups in means.groups]
+        weighted = (means.mean * means.count, means.best * means.count, means.worst * means.count)
+        sums[:, at] += np.array([means.count, *weighted])
+    count, *totals = sums
+    return SubgroupMeans(tuple(names), count, *(total / count for total in totals))
 
 
 def _window_constraints(

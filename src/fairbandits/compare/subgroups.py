@@ -1,4 +1,4 @@
-"""Mean rewards by subgroup: all that a comparison needs from a trace, in a few numbers.
+"""Mean rewards by subgroup, from which the means of all groups follow.
 
 A subgroup is the set of users with the same values of all sensitive attributes (an intersectional group). The
 means of all other groups are weighted means of these.
@@ -8,15 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fairbandits.compare.suite import PART_TITLES
 from fairbandits.fairness import metrics, notebook
-from fairbandits.simulate import Trace
 from fairbandits.views.short_repr import ShortRepr
 
 Floats = NDArray[np.float64]
@@ -70,32 +67,29 @@ class SubgroupMeans(ShortRepr):
         return {group: float(self.weights(group) @ values) for group in groups if group in present}
 
 
-def summarise_trace(trace: Trace) -> tuple[str, dict[Fraction, SubgroupMeans]]:
-    """Return the data source of a trace, and the subgroup means of each part that comparisons measure."""
-    means = {share: _subgroup_means(trace.last(round(len(trace) * share))) for share in PART_TITLES}
-    return trace.data_source, means
-
-
-def _subgroup_means(trace: Trace) -> SubgroupMeans:
-    keys = list(zip(*(values.tolist() for values in trace.group.values()), strict=True)) or [()] * len(trace)
-    names = sorted(set(keys), key=str)
-    number = {name: index for index, name in enumerate(names)}
-    subgroup = np.array([number[key] for key in keys])
-    count = np.bincount(subgroup).astype(np.float64)
-    means = (np.bincount(subgroup, weights=values) / count for values in (trace.expected, trace.best, trace.worst))
-    groups = (
-        tuple((attribute, value) for attribute, value in zip(trace.group, name, strict=True) if value is not None)
-        for name in names
-    )
-    return SubgroupMeans(tuple(groups), count, *means)
-
-
-def assessed_groups(seeds: Sequence[SubgroupMeans]) -> dict[Group, float]:
-    """Return the groups with enough rounds over all seeds, and their mean number of rounds per seed."""
+def all_groups(seeds: Sequence[SubgroupMeans]) -> dict[Group, float]:
+    """Return all groups, and their mean number of rounds per seed."""
     rounds: dict[Group, float] = {}
     for means in seeds:
         for group, count in means.rounds_by_group().items():
             rounds[group] = rounds.get(group, 0.0) + count / len(seeds)
+    return {group: rounds[group] for group in sorted(rounds, key=str)}
+
+
+def assessed_groups(seeds: Sequence[SubgroupMeans], min_rounds: int | None = None) -> dict[Group, float]:
+    """Return the groups with enough rounds over all seeds, and their mean number of rounds per seed.
+
+    Parameters
+    ----------
+    seeds : sequence of SubgroupMeans
+        The subgroup means of each seed.
+    min_rounds : int, optional
+        The number of rounds, over all seeds, that a group needs; by default the share of the rounds of
+        `fairbandits.fairness.metrics.assessed_groups`.
+    """
+    rounds = all_groups(seeds)
+    if min_rounds is not None:
+        return {group: n for group, n in rounds.items() if round(n * len(seeds)) >= min_rounds}
     by_attribute: dict[str, dict[Group, float]] = {}
     for group, n in rounds.items():
         by_attribute.setdefault(group[0], {})[group] = n

@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from fractions import Fraction
+from dataclasses import dataclass, field
 
 import numpy as np
 
-from fairbandits.compare.oracle import Optimum, frontier, optimum
+from fairbandits.compare.measures import measure_run
+from fairbandits.compare.oracle import Optimum, frontier, gaps_on_same_users, optimum
+from fairbandits.compare.pareto import front_positions
 from fairbandits.compare.policy_specs import BASELINE
-from fairbandits.compare.subgroups import Group, SubgroupMeans, assessed_groups, group_label, reward_gap
-from fairbandits.compare.suite import LAST_FIFTH, SuiteWorld
+from fairbandits.compare.run_summary import RunSummary
+from fairbandits.compare.subgroups import Group, all_groups, assessed_groups
+from fairbandits.compare.suite import SuiteWorld
+from fairbandits.compare.worst_off import worst_off_note
 from fairbandits.report.number_formats import mean_and_sd
 from fairbandits.views.short_repr import ShortRepr
 
-#: A policy is near the front if no policy dominates it by more than this, in loss or in gap.
-NEAR = 0.002
-#: The worst-off group's mean reward may be this far below that of LinUCB without a remark.
-SLACK = 0.005
-
-#: The subgroup means of every seed, by part of the run.
-Seeds = Sequence[Mapping[Fraction, SubgroupMeans]]
+#: The summaries of all seeds.
+Seeds = Sequence[RunSummary]
 #: Mean and standard deviation over seeds.
 Spread = tuple[float, float | None]
 
@@ -33,18 +31,21 @@ class PolicySummary(ShortRepr):
     Attributes
     ----------
     metrics : dict
-        Mean and standard deviation over seeds of each metric: `utility_loss`, `reward_gap`, `late_gap` (the gap
-        over the last fifth), `worst_off_reward`, `reward`, `below_oracle` (how much less reward than the oracle
-        at the tolerance), and `reward_<group>` and `regret_<group>` of each group.
+        Mean and standard deviation over seeds of each measure of `fairbandits.compare.measures`; also
+        `below_oracle`, how much less reward than the oracle at the tolerance. Seeds in which one is undefined are
+        left out.
     front : {"on", "near", "off"}
         Its place relative to the measured Pareto front of loss and gap.
     worst_off_note : str
         A sentence if the worst-off group receives less than with LinUCB; otherwise empty.
+    values : dict
+        The value of each measure in every seed; NaN where it is undefined.
     """
 
     metrics: dict[str, Spread]
     front: str
     worst_off_note: str
+    values: dict[str, list[float]]
 
 
 @dataclass(frozen=True, repr=False)
@@ -57,8 +58,9 @@ class WorldSummary(ShortRepr):
         The world.
     rounds : float
         The number of rounds measured.
-    groups : dict
-        The assessed groups, and the number of measured rounds of each, as a mean over seeds.
+    groups, small_groups : dict
+        The groups that count, and those that are too small, with the number of measured rounds of each, as a mean
+        over seeds.
     policies : dict
         The results of each policy.
     best : dict
@@ -67,18 +69,29 @@ class WorldSummary(ShortRepr):
         The mean reward that the oracle gives each group at the tolerance; None if no policy can meet it.
     oracle_reward : float or None
         The mean reward of the oracle.
+    oracle_gap : float
+        The mean over seeds of the gap of an oracle that does not know which users will come; see
+        `fairbandits.compare.oracle.gaps_on_same_users`.
     frontier : list of pairs
         Tolerances, and the utility loss of the oracle at each.
+    data_source : str
+        One line that names the data.
+    not_applicable : dict
+        The reason why a policy cannot run in this world, by policy.
     """
 
     world: SuiteWorld
     rounds: float
     groups: dict[Group, float]
+    small_groups: dict[Group, float]
     policies: dict[str, PolicySummary]
     best: dict[Group, float]
     oracle: dict[Group, float] | None
     oracle_reward: float | None
+    oracle_gap: float
     frontier: list[tuple[float, float]]
+    data_source: str
+    not_applicable: Mapping[str, str] = field(default_factory=dict)
 
     def _repr_html_(self) -> str:
         from fairbandits.compare.notebook import world_html  # noqa: PLC0415 - imports this module
@@ -86,7 +99,14 @@ class WorldSummary(ShortRepr):
         return world_html(self)
 
 
-def summarise_world(world: SuiteWorld, runs: Mapping[str, Seeds], tolerance: float) -> WorldSummary:
+def summarise_world(
+    world: SuiteWorld,
+    runs: Mapping[str, Seeds],
+    tolerance: float,
+    *,
+    min_rounds: int | None = None,
+    not_applicable: Mapping[str, str] | None = None,
+) -> WorldSummary:
     """Summarise the runs of all policies in one world.
 
     Parameters
@@ -94,130 +114,82 @@ def summarise_world(world: SuiteWorld, runs: Mapping[str, Seeds], tolerance: flo
     world : SuiteWorld
         The world.
     runs : mapping
-        The subgroup means of all seeds, by policy.
+        The summaries of all seeds, by policy.
     tolerance : float
         The tolerated reward gap.
+    min_rounds : int, optional
+        The number of measured rounds over all seeds that a group needs to count; by default a share of the rounds.
+    not_applicable : mapping, optional
+        The reason why a policy cannot run in this world, by policy.
     """
     # Visitors and rewards of arms are the same for every policy.
-    seeds = [parts[world.measured] for parts in next(iter(runs.values()))]
-    groups = assessed_groups(seeds)
+    any_policy = next(iter(runs.values()))
+    seeds = [run.part(world.measured) for run in any_policy]
+    reported, groups = all_groups(seeds), assessed_groups(seeds, min_rounds)
     optima = [optimum(means, tolerance, groups) for means in seeds]
     feasible = [oracle for oracle in optima if oracle is not None]
     all_feasible = len(feasible) == len(optima)
-    values = {title: _metric_values(world, of_policy, groups, optima) for title, of_policy in runs.items()}
+    n_arms = [len(set().union(*(run.arms for run in of_seed))) for of_seed in zip(*runs.values(), strict=True)]
+    values = {
+        title: _values([
+            measure_run(run, world.measured, groups, reported, tolerance, n) | _below_oracle(run, world, oracle)
+            for run, oracle, n in zip(of_policy, optima, n_arms, strict=True)
+        ])
+        for title, of_policy in runs.items()
+    }  # fmt: skip
     oracle_means = _mean_by_group([oracle.groups for oracle in feasible]) if all_feasible else None
     return WorldSummary(
         world,
         float(np.mean([means.count.sum() for means in seeds])),
         groups,
+        {group: rounds for group, rounds in reported.items() if group not in groups},
         _policy_summaries(values, oracle_means, tolerance),
         _mean_by_group([means.group_means(means.best, groups) for means in seeds]),
         oracle_means,
         float(np.mean([oracle.reward for oracle in feasible])) if all_feasible else None,
+        float(np.mean(gaps_on_same_users(seeds, tolerance, groups))),
         frontier(seeds, groups),
+        any_policy[0].data_source,
+        dict(not_applicable or {}),
     )
 
 
-def _metric_values(
-    world: SuiteWorld, seeds: Seeds, groups: Mapping[Group, float], optima: Sequence[Optimum | None]
-) -> dict[str, list[float]]:
-    """Return the values of every metric of a policy, one per seed; a group absent from a seed has none for it."""
-    values: dict[str, list[float]] = {}
-    for parts, oracle in zip(seeds, optima, strict=True):
-        means, late = parts[world.measured], parts[LAST_FIFTH]
-        rewards = means.group_means(means.mean, groups)
-        of_seed = {
-            "utility_loss": means.overall_mean(means.best - means.mean),
-            "reward_gap": reward_gap(rewards),
-            "late_gap": reward_gap(late.group_means(late.mean, groups)),
-            "worst_off_reward": min(rewards.values(), default=float("nan")),
-            "reward": means.overall_mean(means.mean),
-        }
-        if oracle is not None:
-            of_seed["below_oracle"] = oracle.reward - of_seed["reward"]
-        regrets = means.group_means(means.best - means.mean, groups)
-        of_seed |= {f"reward_{group_label(group)}": reward for group, reward in rewards.items()}
-        of_seed |= {f"regret_{group_label(group)}": regret for group, regret in regrets.items()}
-        for metric, value in of_seed.items():
-            values.setdefault(metric, []).append(value)
-    return values
+def _below_oracle(run: RunSummary, world: SuiteWorld, oracle: Optimum | None) -> dict[str, float]:
+    if oracle is None:
+        return {}
+    means = run.part(world.measured)
+    return {"below_oracle": oracle.reward - means.overall_mean(means.mean)}
+
+
+def _values(seeds: Sequence[Mapping[str, float]]) -> dict[str, list[float]]:
+    """Return the values of all seeds by measure; NaN for a group that is absent from a seed."""
+    names = dict.fromkeys(name for seed in seeds for name in seed)
+    return {name: [seed.get(name, float("nan")) for seed in seeds] for name in names}
+
+
+def _spread(values: Sequence[float]) -> Spread:
+    """Return mean and standard deviation over the seeds in which a measure is defined."""
+    return mean_and_sd([value for value in values if np.isfinite(value)])
 
 
 def _policy_summaries(
     values: Mapping[str, Mapping[str, list[float]]], oracle: dict[Group, float] | None, tolerance: float
 ) -> dict[str, PolicySummary]:
     metrics = {
-        title: {metric: mean_and_sd(of_seeds) for metric, of_seeds in of_policy.items()}
+        title: {metric: _spread(of_seeds) for metric, of_seeds in of_policy.items() if np.isfinite(of_seeds).any()}
         for title, of_policy in values.items()
     }
     points = {title: (of["utility_loss"][0], of["reward_gap"][0]) for title, of in metrics.items()}
     positions = front_positions(points)
     baseline = metrics.get(BASELINE)
     return {
-        title: PolicySummary(of_policy, positions[title], _worst_off_note(of_policy, baseline, oracle, tolerance))
+        title: PolicySummary(
+            of_policy,
+            positions[title],
+            worst_off_note(of_policy, baseline, oracle, tolerance),
+            dict(values[title]),
+        )
         for title, of_policy in metrics.items()
-    }
-
-
-def front_positions(points: Mapping[str, tuple[float, float]]) -> dict[str, str]:
-    """Return whether each point is "on" the Pareto front, "near" it or "off" it; lower is better in both values.
-
-    Examples
-    --------
-    >>> front_positions({"a": (0.05, 0.01), "b": (0.051, 0.011), "c": (0.09, 0.01), "d": (0.2, 0.0)})
-    {'a': 'on', 'b': 'near', 'c': 'off', 'd': 'on'}
-    """
-    return {title: _front_position(point, points) for title, point in points.items()}
-
-
-def _front_position(point: tuple[float, float], points: Mapping[str, tuple[float, float]]) -> str:
-    margins = [
-        max(point[0] - other[0], point[1] - other[1])
-        for other in points.values()
-        if other[0] <= point[0] and other[1] <= point[1] and other != point
-    ]
-    if not margins:
-        return "on"
-    return "near" if max(margins) <= NEAR else "off"
-
-
-def _worst_off_note(
-    metrics: Mapping[str, Spread],
-    baseline: Mapping[str, Spread] | None,
-    oracle: dict[Group, float] | None,
-    tolerance: float,
-) -> str:
-    """Return a note if the worst-off group receives less than with LinUCB, and whether the tolerance forces it."""
-    if baseline is None:
-        return ""
-    reward, reference = metrics["worst_off_reward"][0], baseline["worst_off_reward"][0]
-    if reward >= reference - SLACK:
-        return ""
-    text = (
-        f"The worst-off group receives {reward:.3f}, {reference - reward:.3f} less than with {BASELINE} "
-        f"({reference:.3f})."
-    )
-    if oracle is None:
-        return f"{text} No policy can keep the gap within {tolerance:g} here."
-    lowest = min(oracle.values(), default=reference)
-    if lowest < reference - SLACK:
-        return f"{text} The tolerance of {tolerance:g} forces this: the oracle gives the group {lowest:.3f}."
-    return (
-        f"{text} The tolerance does not force this: with a gap of at most {tolerance:g}, the oracle gives every "
-        f"group at least {lowest:.3f}."
-    )
-
-
-def levelled_down(summary: WorldSummary) -> dict[Group, tuple[float, float]]:
-    """Return the groups that receive less from the oracle at the tolerance than from LinUCB, with both rewards."""
-    if summary.oracle is None or BASELINE not in summary.policies:
-        return {}
-    metrics = summary.policies[BASELINE].metrics
-    reference = {group: metrics[f"reward_{group_label(group)}"][0] for group in summary.oracle}
-    return {
-        group: (reference[group], reward)
-        for group, reward in summary.oracle.items()
-        if reward < reference[group] - SLACK
     }
 
 

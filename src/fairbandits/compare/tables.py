@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 from collections.abc import Mapping
 from typing import Any
 
 from fairbandits.compare.subgroups import group_label
-from fairbandits.compare.suite import PART_TITLES
+from fairbandits.compare.suite import LAST_FIFTH, PART_TITLES
 from fairbandits.compare.summary import PolicySummary, WorldSummary
 from fairbandits.report.number_formats import plus_minus
+from fairbandits.statistics.seed_intervals import t_interval
 
-#: The columns of tables; the files also contain the reward of each group.
+#: The columns of tables; the files also contain the reward and the burden of each group.
 METRIC_TITLES = {
     "utility_loss": "utility loss",
     "reward_gap": "reward gap",
@@ -21,17 +23,41 @@ METRIC_TITLES = {
     "reward": "mean reward",
     "below_oracle": "below the oracle",
 }
+#: The columns of a second table.
+FURTHER_TITLES = {
+    "reward_ratio": "lowest / highest group mean",
+    "nash_welfare": "Nash welfare",
+    "alpha_fair_welfare": "alpha-fair welfare",
+    "exposure_gini": "Gini of exposure",
+    "arms_shown": "arms shown",
+    "violation": "time above the tolerance",
+    "exploration_burden": "highest exploration burden",
+}
+#: The measures whose values in every seed are in `results.json`, for paired comparisons.
+_PER_SEED = ("reward_gap", "worst_off_reward", "reward", "utility_loss")
+
+
+def main_columns(summary: WorldSummary) -> dict[str, str]:
+    """Return the metrics of a world's first table, and their titles."""
+    # Where the last fifth is measured, its gap is the gap.
+    left_out = "late_gap" if summary.world.measured == LAST_FIFTH else ""
+    return {metric: title for metric, title in METRIC_TITLES.items() if metric != left_out}
 
 
 def columns(summary: WorldSummary) -> dict[str, str]:
-    """Return the metrics of a world's table, and their titles."""
+    """Return the metrics of a world's table in Markdown, and their titles."""
     regrets = {f"regret_{group_label(group)}": f"regret, {group_label(group)}" for group in summary.groups}
-    return METRIC_TITLES | regrets
+    return main_columns(summary) | regrets
 
 
 def format_metric(policy: PolicySummary, metric: str) -> str:
     """Format a metric as mean ± standard deviation; "-" if it is undefined."""
     return plus_minus(*policy.metrics[metric]) if metric in policy.metrics else "-"
+
+
+def interval(policy: PolicySummary, metric: str) -> tuple[float, float] | None:
+    """Return the 95% confidence interval of a metric (Student's t over seeds); None with fewer than two seeds."""
+    return t_interval([value for value in policy.values[metric] if math.isfinite(value)])
 
 
 def format_mean(policy: PolicySummary, metric: str) -> str:
@@ -45,20 +71,36 @@ def to_dict(summary: WorldSummary) -> dict[str, Any]:
         "description": summary.world.description,
         "measured": PART_TITLES[summary.world.measured],
         "rounds_measured": summary.rounds,
+        "data_source": summary.data_source,
         "groups": {group_label(group): round(rounds, 6) for group, rounds in summary.groups.items()},
+        "small_groups": {group_label(group): round(rounds, 6) for group, rounds in summary.small_groups.items()},
         "best": {group_label(group): _rounded(reward) for group, reward in summary.best.items()},
         "oracle": {
             "reward": None if summary.oracle_reward is None else _rounded(summary.oracle_reward),
             "groups": {group_label(group): _rounded(reward) for group, reward in (summary.oracle or {}).items()},
+            "gap_on_same_users": _rounded(summary.oracle_gap),
             "frontier": [{"tolerance": gap, "utility_loss": loss} for gap, loss in summary.frontier],
         },
         "policies": {title: _policy_to_dict(policy) for title, policy in summary.policies.items()},
+        "not_applicable": dict(summary.not_applicable),
     }
 
 
 def _policy_to_dict(policy: PolicySummary) -> dict[str, Any]:
-    metrics = {metric: {"mean": mean, "sd": sd} for metric, (mean, sd) in policy.metrics.items()}
-    return {**metrics, "front": policy.front, "worst_off_note": policy.worst_off_note}
+    metrics = {
+        metric: {"mean": mean, "sd": sd, "ci95": _rounded_pair(interval(policy, metric))}
+        for metric, (mean, sd) in policy.metrics.items()
+    }
+    per_seed = {
+        metric: [_rounded(value) for value in policy.values[metric]]
+        for metric in _PER_SEED
+        if metric in policy.metrics
+    }
+    return {**metrics, "front": policy.front, "worst_off_note": policy.worst_off_note, "per_seed": per_seed}
+
+
+def _rounded_pair(bounds: tuple[float, float] | None) -> list[float] | None:
+    return None if bounds is None else [_rounded(bound) for bound in bounds]
 
 
 def _rounded(number: float) -> float:
@@ -71,11 +113,12 @@ def to_csv(worlds: Mapping[str, WorldSummary], data_source: str, seeds: int) -> 
     file = io.StringIO()
     file.write(f"# {data_source}\n")
     writer = csv.writer(file, lineterminator="\n")
-    writer.writerow(["world", "policy", "metric", "mean", "sd", "n", "front"])
+    writer.writerow(["world", "policy", "metric", "mean", "sd", "n", "front", "ci95_low", "ci95_high"])
     for name, summary in worlds.items():
         for title, policy in summary.policies.items():
             for metric, (mean, sd) in policy.metrics.items():
-                writer.writerow([name, title, metric, mean, sd, seeds, policy.front])
+                bounds: list[Any] = _rounded_pair(interval(policy, metric)) or [None, None]
+                writer.writerow([name, title, metric, mean, sd, seeds, policy.front, *bounds])
     return file.getvalue()
 
 
@@ -90,4 +133,5 @@ def to_markdown(worlds: Mapping[str, WorldSummary], data_source: str) -> str:
         for title, policy in summary.policies.items():
             cells = " | ".join(format_metric(policy, metric) for metric in titles)
             lines.append(f"| {title} | {cells} | {policy.front} |")
+        lines += [f"| {title} | {'not applicable | ' * (len(titles) + 1)}" for title in summary.not_applicable]
     return "\n".join(lines) + "\n"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +18,9 @@ Floats = NDArray[np.float64]
 
 class CounterfactualPolicy(Policy):
     """Base of the policies that know how the context of a user's twin differs."""
+
+    #: Of each of these sets of parameters at least one must be given, by the caller or by the world.
+    needed_params: ClassVar[tuple[tuple[str, ...], ...]] = (("swap", "flip"),)
 
     swap: Sequence[tuple[int | str, int | str]] = parameter(
         default=(),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -41,6 +41,9 @@ class DUCB(Policy):
     >>> policy.score([[[0.6, 1.0], [0.6, 0.0]]], arms=["algebra", "biology"]).mean.round(2).tolist()
     [[0.8, 0.0]]
     """
+
+    #: Of each of these sets of parameters at least one must be given, by the caller or by the world.
+    needed_params: ClassVar[tuple[tuple[str, ...], ...]] = (("separators",),)
 
     # The mean of a cell has no ridge penalty.
     model: Any = CellMeans

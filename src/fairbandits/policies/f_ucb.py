@@ -44,6 +44,8 @@ class FUCB(CounterfactualPolicy, DUCB):
     'concert'
     """
 
+    needed_params = (*CounterfactualPolicy.needed_params, *DUCB.needed_params)
+
     tolerance: float | None = parameter(
         default=None,
         check=number(at_least=0.0, or_none=True),

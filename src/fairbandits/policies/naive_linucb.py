@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +26,9 @@ class NaiveLinUCB(LinUCB):
     >>> policy.choose([[0.5, 1.0]]).context
     array([0.5, 0. ])
     """
+
+    #: Of each of these sets of parameters at least one must be given, by the caller or by the world.
+    needed_params: ClassVar[tuple[tuple[str, ...], ...]] = (("drop",),)
 
     drop: Sequence[int | str] = parameter(
         default=(),

@@ -1,44 +1,58 @@
-"""Simulate many runs in parallel, and cache their traces."""
+"""Simulate many runs in parallel, and cache their traces or summaries of them."""
 
 from __future__ import annotations
 
-import functools
 import hashlib
 import inspect
 import json
 import os
-import signal
-import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
-from fairbandits.extras import install_hint
-from fairbandits.models.threads import one_thread
 from fairbandits.policies import Policy
-from fairbandits.progress import with_progress
+from fairbandits.policies.serialisation import params_to_dict
+from fairbandits.simulate.digests import class_digest, class_name, file_digest, file_digests, package_digest
+from fairbandits.simulate.fixed_world import FixedWorld
 from fairbandits.simulate.model_factory import build_model
+from fairbandits.simulate.offered_params import params_from_world
+from fairbandits.simulate.parallel import run_all, without_threads
 from fairbandits.simulate.simulation import simulate
 from fairbandits.simulate.trace import Trace
 from fairbandits.storage import atomic_write
+from fairbandits.views.short_repr import ShortRepr
 
 #: Added to the seed for the policy, so that its draws are independent of the world's.
 POLICY_SEED = 2**32
 
 Summary = TypeVar("Summary")
 
-_PACKAGE = Path(__file__).parents[1]
-# The layers above this one, on which no trace depends; everything else counts, new modules as well.
-_OTHER_CODE = frozenset(
-    (
-        *("adapters", "audit", "cli", "compare", "logs", "ope"),
-        *("paper", "registry", "report", "service", "testing", "tuning"),
-    )
-)
+
+@dataclass(frozen=True, repr=False)
+class SummaryFormat(ShortRepr, Generic[Summary]):
+    """A summary of traces that is cached in their place, because it is much smaller.
+
+    Parameters
+    ----------
+    summarise : callable
+        Computes the summary of a trace; a function of a module, whose file counts as part of the code.
+    to_bytes : callable
+        Returns the bytes of a summary.
+    load : callable
+        Reads a file of these bytes; raises ValueError if it is damaged.
+    """
+
+    summarise: Callable[[Trace], Summary]
+    to_bytes: Callable[[Summary], bytes]
+    load: Callable[[Path], Summary]
+
+    @property
+    def version(self) -> str:
+        """A hash of the file that computes the summary."""
+        return file_digest(inspect.getfile(self.summarise))[:8]
 
 
 @dataclass(frozen=True)
@@ -49,15 +63,18 @@ class Run:
     ----------
     policy : type
         A subclass of `Policy`.
-    world : type
-        The class of the world.
+    world : type or FixedWorld
+        The class of the world; or a world that is the same for every seed.
     seed : int
-        The seed of both.
+        The seed of both. A world whose class has no parameter `random_state` is the same for every seed.
     policy_params, world_params : mapping
         Their parameters without `random_state`, as values that JSON can represent. A `Model` is written as
-        `{"Model": {"kind": "shared", "feature_map": {"Nystroem": {"degree": 2}}}}`.
+        `{"Model": {"kind": "shared", "feature_map": {"Nystroem": {"degree": 2}}}}`. Parameters of the policy that
+        are not given come from the world's `policy_params`, if it has some.
     k : int, optional
         The size of slates; by default the policy chooses single arms.
+    data_source : str, optional
+        The `data_source` of the world, if it is known: cached runs are then found without constructing the world.
 
     Examples
     --------
@@ -69,41 +86,60 @@ class Run:
     """
 
     policy: type[Policy]
-    world: type
+    world: type | FixedWorld
     seed: int
     policy_params: Mapping[str, Any] = field(default_factory=dict)
     world_params: Mapping[str, Any] = field(default_factory=dict)
     k: int | None = None
+    data_source: str | None = None
 
     def make_world(self) -> Any:
-        """Return a new world."""
+        """Return the world of this seed."""
+        if isinstance(self.world, FixedWorld):
+            return self.world.world
         # A world without random_state is the same for every seed.
         seed = {"random_state": self.seed} if "random_state" in inspect.signature(self.world).parameters else {}
         return self.world(**self.world_params, **seed)
 
     def make_policy(self, world: Any = None) -> Policy:
         """Return a new policy; if a world is given, its feature map is fitted to that world."""
-        params = {name: build_model(value, world, self.seed) for name, value in self.policy_params.items()}
+        given = params_from_world(self.policy, self.world if world is None else world) | dict(self.policy_params)
+        params = {name: build_model(value, world, self.seed) for name, value in given.items()}
         return self.policy(**params, random_state=self.seed + POLICY_SEED)
 
     def simulate(self, cache: Path | None = None, *, progress: bool = False) -> Trace:
         """Return the trace, from the cache if possible; a new trace is written to the cache."""
-        with without_threads():
-            return self._simulate(cache, progress)
+        return self.summarise(_TRACES, cache, progress=progress)
 
-    def _simulate(self, cache: Path | None, progress: bool) -> Trace:
-        world = self.make_world()
-        if cache is None:
-            return simulate(self.make_policy(world), world, k=self.k, progress=progress)
-        path = cache / f"{self.key(getattr(world, 'data_source', None))}.npz"
-        if path.is_file():
-            try:
-                return Trace.load(path)
-            except ValueError:
-                pass  # a damaged file: simulate again and overwrite it
-        trace = simulate(self.make_policy(world), world, k=self.k, progress=progress)
-        atomic_write(path, trace.to_bytes())
-        return trace
+    def summarise(
+        self, summary_format: SummaryFormat[Summary], cache: Path | None = None, *, progress: bool = False
+    ) -> Summary:
+        """Return a summary of the trace, from the cache if possible; a new summary is written to the cache."""
+        if cache is not None and (finished := self.find(summary_format, cache)) is not None:
+            return finished
+        with without_threads():
+            world = self.make_world()
+            if cache is None:
+                return summary_format.summarise(self._simulate(world, progress))
+            path = self._path(summary_format, cache, getattr(world, "data_source", None))
+            found = _load(summary_format, path)
+            if found is None:
+                found = summary_format.summarise(self._simulate(world, progress))
+                atomic_write(path, summary_format.to_bytes(found))
+        return found
+
+    def find(self, summary_format: SummaryFormat[Summary], cache: Path) -> Summary | None:
+        """Return the cached summary if there is one and the data source is known; otherwise None."""
+        if self.data_source is None:
+            return None
+        return _load(summary_format, self._path(summary_format, cache, self.data_source))
+
+    def _simulate(self, world: Any, progress: bool) -> Trace:
+        return simulate(self.make_policy(world), world, k=self.k, progress=progress)
+
+    def _path(self, summary_format: SummaryFormat[Any], cache: Path, data_source: str | None) -> Path:
+        suffix = "" if summary_format is _TRACES else f"-{summary_format.version}"
+        return cache / f"{self.key(data_source)}{suffix}.npz"
 
     def key(self, data_source: str | None) -> str:
         """Return a hash of everything that the trace depends on: this run, the data, and the code."""
@@ -111,13 +147,21 @@ class Run:
         if data_source is not None:
             # The world's data_source identifies the data, wherever the files are.
             world_params.pop("data", None)
+        if isinstance(self.world, FixedWorld):
+            world: list[Any] = [self.world.digest]
+        else:
+            world = [class_name(self.world), class_digest(self.world), world_params, file_digests(world_params)]
         parts = {
-            "policy": [_name(self.policy), _source(self.policy), dict(self.policy_params)],
-            "world": [_name(self.world), _source(self.world), world_params],
+            "policy": [
+                class_name(self.policy),
+                class_digest(self.policy),
+                params_to_dict(dict(self.policy_params)),
+            ],
+            "world": world,
             "seed": self.seed,
             "k": self.k,
             "data": data_source,
-            "code": _package_source(),
+            "code": package_digest(),
             "versions": [version(name) for name in ("numpy", "numba", "scikit-learn")],
         }
         try:
@@ -164,7 +208,7 @@ def simulate_many(
 
 def summarise_many(
     runs: Sequence[Run],
-    summarise: Callable[[Trace], Summary],
+    summarise: Callable[[Trace], Summary] | SummaryFormat[Summary],
     *,
     jobs: int = 1,
     cache: str | os.PathLike[str] | None = None,
@@ -172,7 +216,8 @@ def summarise_many(
 ) -> list[Summary]:
     """Simulate many runs as `simulate_many` does, and return a summary of each trace.
 
-    The function is called in the process of the run, so that long traces are neither kept nor sent.
+    The function is called in the process of the run, so that long traces are neither kept nor sent. The cache
+    stores traces; with a `SummaryFormat` it stores the summaries instead.
 
     Examples
     --------
@@ -185,81 +230,43 @@ def summarise_many(
     folder = None if cache is None else Path(cache).absolute()
     if folder is not None:
         folder.mkdir(parents=True, exist_ok=True)
-    return run_all([partial(_summarise, run, summarise, folder) for run in runs], jobs=jobs, progress=progress)
+    finished = _find_finished(runs, summarise, folder)
+    rest = [number for number in range(len(runs)) if number not in finished]
+    tasks = [partial(_summarise, runs[number], summarise, folder) for number in rest]
+    new = run_all(tasks, jobs=jobs, progress=progress, done=len(finished))
+    finished |= dict(zip(rest, new, strict=True))
+    return [finished[number] for number in range(len(runs))]
 
 
-def run_all(tasks: Sequence[Callable[[], Summary]], *, jobs: int, progress: bool = False) -> list[Summary]:
-    """Call functions in parallel processes, and return what they return, in their order.
-
-    Parameters
-    ----------
-    tasks : sequence of callables
-        The functions, which can be pickled.
-    jobs, progress
-        As in `simulate_many`.
-    """
-    if isinstance(jobs, bool) or not isinstance(jobs, int) or (jobs < 1 and jobs != -1):
-        raise ValueError(f"jobs must be an integer of at least 1, or -1 for one per core, got {jobs!r}")
-    if jobs == 1:
-        return list(with_progress((task() for task in tasks), len(tasks), progress, "runs"))
-    try:
-        from joblib import Parallel, delayed  # noqa: PLC0415 - an extra
-    except ImportError:
-        raise ImportError(f"jobs={jobs} needs joblib; {install_hint('cli')}") from None
-    parallel = Parallel(n_jobs=jobs, return_as="generator")
-    found = parallel(delayed(_run_in_worker)(task, os.getpid()) for task in tasks)
-    return list(with_progress(found, len(tasks), progress, "runs"))
-
-
-@contextmanager
-def without_threads() -> Iterator[None]:
-    """Compute on one thread: how many there are can change the last digit of a sum; cores are for other runs."""
-    from threadpoolctl import threadpool_limits  # noqa: PLC0415 - slow to import
-
-    with threadpool_limits(limits=1), one_thread():
-        yield
+def _find_finished(
+    runs: Sequence[Run], summarise: Callable[[Trace], Summary] | SummaryFormat[Summary], folder: Path | None
+) -> dict[int, Summary]:
+    """Return the summaries of cached runs by their index: so that the time left is estimated from the others."""
+    if folder is None or not isinstance(summarise, SummaryFormat):
+        return {}
+    found = ((number, run.find(summarise, folder)) for number, run in enumerate(runs))
+    return {number: summary for number, summary in found if summary is not None}
 
 
 def _identity(trace: Trace) -> Trace:
     return trace
 
 
-def _summarise(run: Run, summarise: Callable[[Trace], Summary], folder: Path | None) -> Summary:
+_TRACES: SummaryFormat[Trace] = SummaryFormat(_identity, Trace.to_bytes, Trace.load)
+
+
+def _summarise(
+    run: Run, summarise: Callable[[Trace], Summary] | SummaryFormat[Summary], folder: Path | None
+) -> Summary:
+    if isinstance(summarise, SummaryFormat):
+        return run.summarise(summarise, folder)
     return summarise(run.simulate(folder))
 
 
-def _run_in_worker(task: Callable[[], Summary], parent: int) -> Summary:
-    # Ctrl-C reaches all processes of the terminal: workers ignore it, and the parent stops them. Workers of a
-    # cluster run this in a thread, where a signal handler cannot be set and is not needed.
-    if os.getpid() != parent and threading.current_thread() is threading.main_thread():
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
-    return task()
-
-
-def _name(kind: type) -> str:
-    return f"{kind.__module__}.{kind.__qualname__}"
-
-
-def _source(kind: type) -> str:
-    """Return a hash of the files outside this package that define a class and its bases."""
-    digest = hashlib.sha256()
-    for base in kind.__mro__:
-        if base.__module__.split(".")[0] in ("fairbandits", "builtins", "abc", "typing"):
-            continue
-        try:
-            digest.update(Path(inspect.getfile(base)).read_bytes())
-        except (OSError, TypeError):
-            raise ValueError(
-                f"the source of {_name(base)} cannot be read, so its cached runs could not be recognised as "
-                "outdated; define it in a file, or use no cache"
-            ) from None
-    return digest.hexdigest()
-
-
-@functools.cache
-def _package_source() -> str:
-    digest = hashlib.sha256()
-    for file in sorted(_PACKAGE.rglob("*.py")):
-        if file.relative_to(_PACKAGE).with_suffix("").parts[0] not in _OTHER_CODE:
-            digest.update(file.read_bytes())
-    return digest.hexdigest()
+def _load(summary_format: SummaryFormat[Summary], path: Path) -> Summary | None:
+    if not path.is_file():
+        return None
+    try:
+        return summary_format.load(path)
+    except ValueError:
+        return None  # a damaged file: simulate again and overwrite it

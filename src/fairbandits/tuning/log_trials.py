@@ -15,7 +15,7 @@ from fairbandits.logs.log import Log
 from fairbandits.ope import PolicyEvaluation, evaluate
 from fairbandits.ope.certification.user_split import CERTIFICATION, FITTING, SELECTION, assign_parts
 from fairbandits.policies import Policy
-from fairbandits.simulate.runs import run_all
+from fairbandits.simulate.parallel import run_all
 from fairbandits.tuning.results import Trial
 from fairbandits.tuning.settings import Params, with_params
 

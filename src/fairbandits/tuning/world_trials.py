@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from fairbandits.policies import Policy
 from fairbandits.simulate import Trace, simulate
-from fairbandits.simulate.runs import POLICY_SEED, run_all, without_threads
+from fairbandits.simulate.parallel import run_all, without_threads
+from fairbandits.simulate.runs import POLICY_SEED
 from fairbandits.tuning.results import Trial
 from fairbandits.tuning.settings import Params, with_params
 from fairbandits.worlds import World

@@ -33,3 +33,23 @@ def read_groups(table: FrameTable, group: str | Sequence[str]) -> list[Group]:
     if isinstance(group, str):
         return list(labels[0])
     return [dict(zip(columns, row, strict=True)) for row in zip(*labels, strict=True)]
+
+
+def sensitive_params(columns: Sequence[str], group: str | Sequence[str]) -> dict[str, Any]:
+    """Return what policies may want to know about sensitive columns, by the name of their parameter.
+
+    These are the columns to drop, and pairs of columns that a user and the counterfactual twin exchange, for
+    attributes of two values.
+
+    Examples
+    --------
+    >>> sensitive_params(("age", "sex=f", "sex=m"), "sex")
+    {'drop': ('sex=f', 'sex=m'), 'swap': (('sex=f', 'sex=m'),)}
+    """
+    found = {
+        name: tuple(column for column in columns if column == name or column.startswith(f"{name}="))
+        for name in group_columns(group)
+    }
+    drop = tuple(column for of_attribute in found.values() for column in of_attribute)
+    swap = tuple(of_attribute for of_attribute in found.values() if len(of_attribute) == 2)
+    return {"drop": drop, "swap": swap}

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from fairbandits.arms import ArmId, as_arms
 from fairbandits.contexts import FrameTable
 from fairbandits.validation import check_integer, check_number, check_random_state
-from fairbandits.worlds.grouping import read_groups
+from fairbandits.worlds.grouping import read_groups, sensitive_params
 from fairbandits.worlds.table_contexts import contexts_of_arms
 from fairbandits.worlds.table_files import read_table, select_rows, table_name
 from fairbandits.worlds.world import Visit
@@ -59,6 +59,8 @@ class LabelledWorld:
         The classes.
     columns : tuple of str
         The names of the columns of contexts.
+    policy_params : dict
+        The sensitive columns, as the parameters `drop` and `swap` of policies that refer to them.
     data_source : str
         One line that names the data, with a hash of the labels.
 
@@ -103,6 +105,7 @@ class LabelledWorld:
             rows, self.arms, left_out=(label,), features=features, categories=categories, visitors=visitors
         )
         self.columns = self._contexts.columns
+        self.policy_params = sensitive_params(self.columns, group)
         self.data_source = _describe(table_name(table, "table"), labels, len(classes), n_dropped)
 
     def __len__(self) -> int:

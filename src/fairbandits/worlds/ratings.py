@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairbandits.validation import check_integer, check_random_state
-from fairbandits.worlds.grouping import group_columns, read_groups
+from fairbandits.worlds.grouping import group_columns, read_groups, sensitive_params
 from fairbandits.worlds.rating_table import RatingTable, read_ratings
 from fairbandits.worlds.reward_scaling import scale_rewards
 from fairbandits.worlds.table_contexts import Matches, contexts_of_tables
@@ -71,6 +71,8 @@ class RatingsWorld:
         The ids of the items.
     columns : tuple of str
         The names of the columns of contexts.
+    policy_params : dict
+        The sensitive columns, as the parameters `drop` and `swap` of policies that refer to them.
     data_source : str
         One line that names the data, with a hash of the ratings.
 
@@ -126,6 +128,7 @@ class RatingsWorld:
         )
         self.data_source = table.data_source
         self.columns = self._contexts.columns
+        self.policy_params = sensitive_params(self.columns, group)
         self.arms = self._contexts.arms
         self._groups = read_groups(table.users, group)
         self._draw(table, scale_rewards(table.rating, reward_range), check_random_state(random_state))

@@ -185,7 +185,7 @@ class MovieLens(RatingsWorld):
             item="film",
             reward="stars",
             group=column,
-            n_arms=n_arms,
+            n_arms=min(n_arms, len(ratings["film"].unique())),  # the stand-in has fewer
             offered=offered,
             reward_range=(1, 5),
             rounds=rounds,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,7 @@ from fairbandits.worlds.drawing import draw, draw_by_share
 from fairbandits.worlds.features import (
     CONTEXT_COLUMNS,
     EDUCATION_LEVELS,
+    PAPER_NAIVE_COLUMNS,
     STUDENT_COLUMNS,
     education_step,
     student_features,
@@ -36,6 +37,8 @@ LOW_RATING = 0.5
 INTERSECTION = "sex x race"
 
 _FEMALE, _MALE = (CATEGORIES["sex"].index(sex) for sex in ("Female", "Male"))
+# The beginnings of the columns that rewards are computed from.
+_CAUSES = ("education=", "video-rate=", "match")
 _FIRST = {"females_first": _FEMALE, "males_first": _MALE}
 _SEX_COLUMNS = [STUDENT_COLUMNS.index(f"sex={sex}") for sex in CATEGORIES["sex"]]
 _OTHER_SEX = {"female": "male", "male": "female"}
@@ -124,6 +127,14 @@ class StudentsAndVideos:
     data: str | Path = "auto"
     random_state: int | np.random.Generator | None = 0
     columns: tuple[str, ...] = field(init=False, repr=False, default=CONTEXT_COLUMNS)
+    #: Parameters for the policies that refer to columns.
+    policy_params: ClassVar[Mapping[str, Any]] = {
+        "drop": PAPER_NAIVE_COLUMNS,
+        "swap": (("sex=Female", "sex=Male"),),
+        "flip": ("match",),
+        "columns": CONTEXT_COLUMNS,
+        "separators": tuple(name for name in CONTEXT_COLUMNS if name.startswith(_CAUSES)),
+    }
 
     def __post_init__(self) -> None:
         self._check_parameters()

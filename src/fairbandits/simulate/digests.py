@@ -1,0 +1,81 @@
+"""Hashes of code and files, by which the cache recognises outdated runs."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import inspect
+from collections.abc import Mapping
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+_PACKAGE = Path(__file__).parents[1]
+# The layers above this one, on which no trace depends; everything else counts, new modules as well.
+_OTHER_CODE = frozenset(
+    (
+        *("adapters", "audit", "cli", "compare", "logs", "ope"),
+        *("paper", "registry", "report", "service", "testing", "tuning"),
+    )
+)
+
+
+def class_name(kind: type) -> str:
+    """Return the full name of a class."""
+    return f"{kind.__module__}.{kind.__qualname__}"
+
+
+def class_digest(kind: type) -> str:
+    """Return a hash of the files outside this package that define a class and its bases."""
+    digest = hashlib.sha256()
+    for base in kind.__mro__:
+        if base.__module__.split(".")[0] in ("fairbandits", "builtins", "abc", "typing"):
+            continue
+        try:
+            digest.update(Path(inspect.getfile(base)).read_bytes())
+        except (OSError, TypeError):
+            raise ValueError(
+                f"the source of {class_name(base)} cannot be read, so its cached runs could not be recognised as "
+                "outdated; define it in a file, or use no cache"
+            ) from None
+    return digest.hexdigest()
+
+
+def file_digests(params: Mapping[str, Any]) -> list[str]:
+    """Return hashes of the files that parameters name: tables, and modules as in `{"module:Class": {}}`."""
+    files: list[Path] = []
+    for name, value in params.items():
+        if ":" in name and isinstance(value, Mapping):
+            files += _module_file(name.partition(":")[0])
+        if isinstance(value, str) and "\0" not in value and Path(value).is_file():
+            files.append(Path(value))
+    nested = [digest for value in params.values() if isinstance(value, Mapping) for digest in file_digests(value)]
+    return [file_digest(str(path), *_state(path)) for path in files] + nested
+
+
+def _module_file(name: str) -> list[Path]:
+    try:
+        return [Path(inspect.getfile(import_module(name)))]
+    except (ImportError, TypeError, ValueError):  # a name with a colon that is no class, such as that of an arm
+        return []
+
+
+def _state(path: Path) -> tuple[int, int]:
+    status = path.stat()
+    return status.st_mtime_ns, status.st_size
+
+
+@functools.lru_cache(maxsize=256)
+def file_digest(path: str, *state: int) -> str:
+    """Return a hash of a file in a state: the time of its last change, and its size."""
+    return hashlib.sha256(Path(path).read_bytes()).hexdigest()
+
+
+@functools.cache
+def package_digest() -> str:
+    """Return a hash of all code of this package that a trace depends on."""
+    digest = hashlib.sha256()
+    for file in sorted(_PACKAGE.rglob("*.py")):
+        if file.relative_to(_PACKAGE).with_suffix("").parts[0] not in _OTHER_CODE:
+            digest.update(file.read_bytes())
+    return digest.hexdigest()
