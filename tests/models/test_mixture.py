@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from fairbandits import EvenLinUCB, LinTS, LinUCB, Model
 from fairbandits.models import DisjointModel, HybridModel, MixtureModel, SharedModel, as_rows, mixture
-from fairbandits.models.mixture import RATE, WINDOW
+from fairbandits.models.mixture import HANDICAP, RATE, WINDOW
 from fairbandits.policies.policy import Policy
 from tests.helpers import contexts_for, teach
 
@@ -34,7 +34,8 @@ def played(n=60, seed=0, n_arms=3):
 def test_weights_are_exponential_in_the_discounted_squared_errors():
     model, predictions, rewards = played(200)
     ages = np.arange(len(rewards))[::-1]
-    losses = ((1 - 1 / WINDOW) ** ages) @ (predictions - rewards[:, None]) ** 2
+    losses = ((1 - 1 / WINDOW) ** (ages + 1)) @ (predictions - rewards[:, None]) ** 2
+    losses += (1 - 1 / WINDOW) ** len(rewards) * np.array([HANDICAP, HANDICAP, 0.0, HANDICAP])
     weights = np.exp(-RATE * losses)
     np.testing.assert_allclose(list(model.weights().values()), weights / weights.sum(), rtol=1e-9)
 
@@ -64,23 +65,23 @@ def test_experts_are_the_models_themselves():
 def test_the_bound_on_squared_errors_holds_for_any_predictions_and_rewards(rounds, window):
     """The inequality of the docstring, for adversarial predictions instead of those of the models."""
     fade = 1 - 1 / window
-    losses, of_mixture = np.zeros(4), 0.0
+    losses, of_mixture = np.array([HANDICAP, HANDICAP, 0.0, HANDICAP]), 0.0
     for predictions, reward in rounds:
         weights = np.exp(-RATE * (losses - losses.min()))
-        # The weights of the next round are discounted with the sums, as those of `MixtureModel` are.
         predicted = weights @ predictions / weights.sum()
-        of_mixture = fade * of_mixture + (predicted - reward) ** 2
-        losses = fade * losses + (np.array(predictions) - reward) ** 2
+        of_mixture = fade * (of_mixture + (predicted - reward) ** 2)
+        losses = fade * (losses + (np.array(predictions) - reward) ** 2)
         assert of_mixture <= losses.min() + np.log(4) / RATE + 1e-9
 
 
 def test_the_bound_holds_for_the_models_of_a_stream():
     model, predictions, rewards = played(300, seed=3)
-    fade, losses, of_mixture = 1 - 1 / WINDOW, np.zeros(4), 0.0
+    fade, of_mixture = 1 - 1 / WINDOW, 0.0
+    losses = np.array([HANDICAP, HANDICAP, 0.0, HANDICAP])
     for each, reward in zip(predictions, rewards, strict=True):
         weights = np.exp(-RATE * (losses - losses.min()))
-        of_mixture = fade * of_mixture + (weights @ each / weights.sum() - reward) ** 2
-        losses = fade * losses + (each - reward) ** 2
+        of_mixture = fade * (of_mixture + (weights @ each / weights.sum() - reward) ** 2)
+        losses = fade * (losses + (each - reward) ** 2)
         assert of_mixture <= losses.min() + np.log(4) / RATE
     np.testing.assert_allclose(model.losses, losses, rtol=1e-9)
 

@@ -3,6 +3,8 @@
 Which model suits a stream is not known beforehand: the shared one learns fastest, the hybrid and the disjoint one
 represent more, a fading one follows changes. Each can predict every reward that is observed, so they are compared
 as the stream goes, by exponential weights (Cesa-Bianchi and Lugosi 2006, Prediction, Learning, and Games).
+The hybrid model, which can represent what the others can, decides until another one has predicted better: a model
+that is too simple predicts best while little is known, and would keep the policy from exploring what it cannot see.
 """
 
 from __future__ import annotations
@@ -27,6 +29,8 @@ from fairbandits.models.shared import SharedModel
 WINDOW = 1000.0
 #: The learning rate of the weights: the largest for which squared errors of numbers in [0, 1] are exp-concave.
 RATE = 0.5
+#: The errors with which all experts but the hybrid one start.
+HANDICAP = 10.0
 # The number of rewards over which the fading model looks back is about 100.
 _FADING = 0.99
 # A model with less than this share of the largest weight is not asked until it has gained more.
@@ -40,13 +44,14 @@ Expert = DisjointModel | SharedModel | HybridModel
 class MixtureModel(RewardModel):
     """The mean of several models' predictions, weighted by how well each has predicted the rewards so far.
 
-    The models are `experts`: disjoint, shared, hybrid, and shared with forgetting. With c_i the sum of the squared
-    errors of expert i, in which an error counts less by the factor `1 - 1/WINDOW` for every round since,
+    The models are `experts`: disjoint, shared, hybrid, and shared with forgetting. Let c_i be the sum of the
+    squared errors of expert i, which starts at `HANDICAP` for all but the hybrid one, and in which everything
+    counts less by the factor `1 - 1/WINDOW` for every round since. Then
 
         weight of i = exp(-RATE c_i) / sum_j exp(-RATE c_j)
 
-    An error is that of a prediction made before the reward was learned, clipped to [0, 1]. Then, whatever the
-    rewards, after every round
+    An error is that of a prediction made before the reward was learned, clipped to [0, 1]. Whatever the rewards,
+    after every round
 
         c of the mixture <= min_i c_i + log(number of experts) / RATE
 
@@ -83,7 +88,7 @@ class MixtureModel(RewardModel):
             "fading": FadingSharedModel(width, ridge, dtype, discount=_FADING),
         }
         #: The discounted sum of squared errors of each expert; infinite for one that has been given up.
-        self.losses: Floats = np.zeros(len(self.experts))
+        self.losses: Floats = np.array([0.0 if name == "hybrid" else HANDICAP for name in self.experts])
         self.rounds = 0
         self._set_weights()
 
@@ -131,7 +136,8 @@ class MixtureModel(RewardModel):
         refusals = [refusal for expert in self._learning(arm) if (refusal := _refusal(expert, arm, row, reward))]
         if len(refusals) == np.isfinite(self.losses).sum():
             raise refusals[0]
-        self.losses = (1.0 - 1.0 / WINDOW) * self.losses + errors**2
+        # Discounted at once: the next weights are those of the round to come.
+        self.losses = (1.0 - 1.0 / WINDOW) * (self.losses + errors**2)
         self.rounds += 1
         self._set_weights()
 
