@@ -111,7 +111,8 @@ def test_an_arm_that_one_group_never_received_says_nothing():
 
 def test_without_groups_it_is_linucb_that_explores_less_and_less():
     rng = np.random.default_rng(0)
-    even, plain = EvenLinUCB(alpha=0.3, settle=1e15, random_state=1), LinUCB(alpha=0.3, random_state=1)
+    even = EvenLinUCB(alpha=0.3, settle=1e15, model="disjoint", random_state=1)
+    plain = LinUCB(alpha=0.3, random_state=1)
     for _ in range(100):
         contexts, reward = rng.random((5, 4)), rng.random()
         a, b = even.choose(contexts), plain.choose(contexts)
@@ -151,7 +152,7 @@ def test_no_arm_counts_for_more_than_the_best_less_the_debt():
     np.testing.assert_allclose(behind.fairness, pull, atol=1e-12)
 
 
-@pytest.mark.parametrize("model", ["disjoint", "shared"])
+@pytest.mark.parametrize("model", ["disjoint", "shared", "auto"])
 def test_it_holds_the_tolerance_where_the_best_for_everybody_is_unfair(model):
     world = StudentsAndVideos(scarce="male", train=0, test=4_000, data="stand-in", random_state=0)
 

@@ -467,7 +467,7 @@ def test_a_stateless_map_serves_once_it_is_fitted():
 @pytest.mark.parametrize(
     ("params", "message"),
     [
-        ({"kind": "joint"}, "kind must be one of disjoint, shared, hybrid, got 'joint'"),
+        ({"kind": "joint"}, "kind must be one of disjoint, shared, hybrid, auto, got 'joint'"),
         ({"link": "probit"}, "link must be one of identity, logistic, got 'probit'"),
         ({"dtype": "int8"}, "dtype must be one of float64, float32, got 'int8'"),
         ({"discount": 0}, "discount must be a number above 0 and at most 1, got 0"),
@@ -557,7 +557,7 @@ def test_feature_maps_by_name_are_fitted_on_the_first_visits(text, tmp_path):
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("Model(kind=joint)", "kind must be one of disjoint, shared, hybrid, got 'joint'"),
+        ("Model(kind=joint)", "kind must be one of disjoint, shared, hybrid, auto, got 'joint'"),
         ("Model(speed=3)", "Model does not take these parameters: .*speed"),
         ("Model(feature_map=Nystrom)", "feature_map must be one of Nystroem, RBFSampler, .*, got 'Nystrom'"),
         ("Model(feature_map=Nystroem(colour=3))", "Nystroem does not take these parameters: .*colour"),
@@ -566,7 +566,7 @@ def test_feature_maps_by_name_are_fitted_on_the_first_visits(text, tmp_path):
             "Model(feature_map=fractions:Fraction)",
             "feature_map must be a scikit-learn transformer .*, got 'fractions:Fraction'",
         ),
-        ("Modell(kind=shared)", "model must be one of disjoint, shared, hybrid, a fairbandits.Model"),
+        ("Modell(kind=shared)", "model must be one of disjoint, shared, hybrid, auto, a fairbandits.Model"),
         ("Model(kind)", "a parameter must be written as name=value, .*, got 'kind'"),
     ],
 )

@@ -6,13 +6,15 @@ import math
 
 import numpy as np
 
-from fairbandits.fairness import arm_correction, group_debt
+from fairbandits.fairness import GroupKey, arm_correction, group_debt
 from fairbandits.models import Model, RewardModel, as_model
 from fairbandits.parameters import number, parameter
 from fairbandits.policies.policy import Policy, Predictions, Term
 
 # A lead is paid back only once there is one, so the aim is a little less than the tolerance.
 AIM = 0.75
+# A group has hardly been served while it had less than this fraction, 1 in 4, of the rounds of an equal share.
+_HARDLY = 4.0
 
 
 class EvenLinUCB(Policy):
@@ -20,7 +22,8 @@ class EvenLinUCB(Policy):
 
     Three things are added to LinUCB, all of which follow from the group record:
 
-    - exploration ends: alpha falls as `alpha * sqrt(settle / (settle + n))` with the rounds n so far;
+    - exploration ends: alpha falls as `alpha * sqrt(settle / (settle + n))` with the rounds n so far. For a group
+      that has hardly been served, n counts its own rounds, so that the policy also explores for a late group;
     - a user of a group whose lead exceeds the tolerance owes a debt (`group_debt`): scores are capped at the best
       one minus the debt. Among the arms at the cap the most uncertain is chosen: the advantaged group bears
       the exploration;
@@ -40,13 +43,6 @@ class EvenLinUCB(Policy):
     True
     """
 
-    model: str | Model | type[RewardModel] | None = parameter(
-        default="auto",
-        check=lambda _, value: as_model(value),
-        doc="As for every policy; by default all models, weighted by how well each predicts: a fairness term "
-        "cannot make up for a model that predicts the rewards of a group badly.",
-        fixed=True,
-    )
     alpha: float = parameter(default=0.3, check=number(at_least=0.0), doc="Weight of the width at first.")
     tolerance: float | None = parameter(
         default=None,
@@ -62,17 +58,29 @@ class EvenLinUCB(Policy):
     patience: float = parameter(
         default=30.0, check=number(above=0.0), doc="The number of its rounds in which a group pays back a lead."
     )
+    model: str | Model | type[RewardModel] | None = parameter(
+        default="auto",
+        check=lambda _, value: as_model(value),
+        doc="As for every policy; by default all models, weighted by how well each predicts: a fairness term "
+        "cannot make up for a model that predicts the rewards of a group badly.",
+        fixed=True,
+    )
 
     def terms(self, predictions: Predictions) -> tuple[Term, Term]:
         """Return a decreasing weight of the width; and the debt given up, with the correction of arms."""
         aim, patience = AIM * self._scale.tolerance(self.tolerance), float(self.patience)
         # Many users are of few groups.
-        debt = {key: group_debt(self.groups, key, aim, patience) for key in set(predictions.groups)}
-        debts = np.array([[debt[key]] for key in predictions.groups])
+        alpha = {key: self.alpha_for(key) for key in set(predictions.groups)}
+        debt = {key: group_debt(self.groups, key, aim, patience) for key in alpha}
+        alphas, debts = (np.array([[of[key]] for key in predictions.groups]) for of in (alpha, debt))
         ceiling = predictions.mean.max(axis=1, keepdims=True) - debts
         given_up = np.minimum(0.0, ceiling - predictions.mean)
-        return self.alpha_now() * predictions.width, arm_correction(self.groups, predictions.arms, aim, patience) + given_up
+        return alphas * predictions.width, arm_correction(self.groups, predictions.arms, aim, patience) + given_up
 
-    def alpha_now(self) -> float:
-        """Return the current value of alpha."""
-        return float(self.alpha) * math.sqrt(self.settle / (self.settle + self.rounds_learned))
+    def alpha_for(self, key: GroupKey) -> float:
+        """Return alpha for a user, by all rounds so far, or by those of a group of theirs that had hardly any."""
+        rounds = float(self.rounds_learned)
+        for attribute, value in key:
+            groups = self.groups.attributes.get(attribute, ())
+            rounds = min(rounds, _HARDLY * len(groups) * self.groups.rounds_of(attribute, value))
+        return float(self.alpha) * math.sqrt(self.settle / (self.settle + rounds))
