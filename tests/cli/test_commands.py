@@ -145,7 +145,7 @@ def test_the_same_seed_prints_the_same_output(capsys):
         (["simulate", "--rounds", "0"], "rounds must be an integer of at least 1, got 0"),
         (["simulate", "--arms", "-5"], "arms must be an integer of at least 1, got -5"),
         (["simulate", "--seed", "-1"], "seed must be an integer of at least 0, got -1"),
-        (["simulate", "--policy", "Best"], "policy must be one of CounterfactualLinUCB, "),
+        (["simulate", "--policy", "Best"], "policy must be one of DUCB, FUCB, "),
         (["simulate", "--policy", "Best"], ", or module:Class, got 'Best'"),
         (["simulate", "--policy", "nowhere:Best"], "policy 'nowhere:Best' cannot be imported"),
         (["simulate", "--world", "Mars"], "world must be one of AdultIncome, Compas, "),

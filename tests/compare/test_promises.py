@@ -25,6 +25,7 @@ GOOD = {
     "settings": {"default": "EvenLinUCB", "tolerance": 0.01},
     "worlds": {
         "mine": {
+            "is_identifiable": True,
             "oracle": {"gap_on_same_users": 0.02},
             "policies": {
                 "LinUCB": policy(0.1, 0.7, 0.8),
@@ -43,6 +44,13 @@ def broken(**changes):
     world["policies"] |= changes.pop("policies", {})
     world["oracle"] |= changes
     return results
+
+
+def test_nothing_is_promised_where_what_counts_cannot_be_learned():
+    results = broken(policies={"EvenLinUCB": policy(0.3, 0.1, 0.2)})
+    assert not check_promises(results).kept
+    results["worlds"]["mine"]["is_identifiable"] = False
+    assert check_promises(results).worlds == {}
 
 
 def test_all_promises_are_kept():

@@ -57,7 +57,7 @@ def test_the_minority_is_five_percent():
 
 
 def test_preferences_change_half_way():
-    world, stationary = make("drift"), make("3:7")
+    world, stationary = make("drift"), make("drift", drift=False)
     half = len(world) // 2
     letters = np.array([arm[0] for arm in world.arms])
     for number, (visit, same) in enumerate(zip(world.visits(), stationary.visits(), strict=True)):

@@ -115,7 +115,7 @@ def check_promises(results: Mapping[str, Any]) -> Verdict:
     worlds = {
         name: _check_world(world, default, tolerance)
         for name, world in results["worlds"].items()
-        if default in world["policies"]
+        if default in world["policies"] and world["is_identifiable"]
     }
     return Verdict(default, worlds, math.ceil(_NEARLY_ALL * len(worlds) - 1e-9))
 

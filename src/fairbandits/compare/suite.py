@@ -44,6 +44,9 @@ class SuiteWorld:
         The sets that the world belongs to; see `fairbandits.compare.suite_worlds.as_worlds`.
     needs : str
         The data that it needs. A world whose data cannot be had is skipped, and the report says so.
+    is_identifiable : bool
+        Whether the rewards that count can be learned from those that are seen. Where they cannot, nothing is
+        promised of the default policy; its results are reported as everywhere.
     """
 
     description: str
@@ -52,6 +55,7 @@ class SuiteWorld:
     measured: Fraction = TEST_PART
     tags: frozenset[str] = frozenset()
     needs: str = ""
+    is_identifiable: bool = True
 
     def world_class(self) -> type | FixedWorld:
         """Return the class of the world, or the world that is the same for every seed."""

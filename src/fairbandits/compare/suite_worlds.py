@@ -7,7 +7,9 @@ from typing import Any
 
 from fairbandits.compare.suite import LAST_FIFTH, SuiteWorld
 
-# Without a training part, the means of groups are never reset.
+# The split into a training and a test part, where the means of groups are reset, is the paper's. The other worlds
+# are one stream, as in production.
+_STREAM = {"train": 0, "test": 5000}
 _LONG = {"train": 0, "test": 100_000}
 _PAPER = frozenset({"paper", "short", "synthetic", "fairbench"})
 _SHORT = frozenset({"short", "synthetic", "fairbench"})
@@ -24,18 +26,20 @@ def _paper(description: str, **params: Any) -> SuiteWorld:
 
 
 def _variant(description: str, **params: Any) -> SuiteWorld:
-    return SuiteWorld(description, params, tags=_SHORT)
+    return SuiteWorld(description, _STREAM | params, tags=_SHORT)
 
 
 def _hard(description: str, **params: Any) -> SuiteWorld:
     """Return a world of the same kind as those in which an earlier default policy lost."""
-    return SuiteWorld(description, params, measured=LAST_FIFTH, tags=_SYNTHETIC)
+    return SuiteWorld(description, _STREAM | params, measured=LAST_FIFTH, tags=_SYNTHETIC)
 
 
-def _feedback(description: str, **options: Any) -> SuiteWorld:
+def _feedback(description: str, is_identifiable: bool = True, **options: Any) -> SuiteWorld:
     """Return the first world with other feedback."""
-    params = {"world": {"StudentsAndVideos": {}}, **options}
-    return SuiteWorld(description, params, "ModifiedWorld", LAST_FIFTH, _SYNTHETIC)
+    params = {"world": {"StudentsAndVideos": _STREAM}, **options}
+    return SuiteWorld(
+        description, params, "ModifiedWorld", LAST_FIFTH, _SYNTHETIC, is_identifiable=is_identifiable
+    )
 
 
 def _real(world: str, description: str, needs: str, **params: Any) -> SuiteWorld:
@@ -61,7 +65,7 @@ WORLDS: dict[str, SuiteWorld] = {
     ),
     "scarce": SuiteWorld(
         "No video by a male speaker is rated above 0.5, so giving every user the best arm is unfair.",
-        {"scarce": "male"},
+        _STREAM | {"scarce": "male"},
         measured=LAST_FIFTH,
         tags=_SHORT,
     ),
@@ -92,8 +96,7 @@ WORLDS: dict[str, SuiteWorld] = {
         "Five races, two of 1.2% of the users each, over 10,000 rounds, so that all of them count.",
         sensitive="race",
         shares={"Amer-Indian-Eskimo": 0.012, "Other": 0.012},
-        train=6000,
-        test=4000,
+        test=10_000,
     ),
     "delayed": _feedback("Rewards arrive 50 to 250 rounds late.", delay=[50, 250]),
     "missing": _feedback(
@@ -101,7 +104,9 @@ WORLDS: dict[str, SuiteWorld] = {
         missing={"male": 0.6, "female": 0.1},
     ),
     "biased": _feedback(
-        "The rewards that are seen are 0.1 too low for male students; the true ones count.", bias={"male": -0.1}
+        "The rewards that are seen are 0.1 too low for male students; the true ones count.",
+        is_identifiable=False,
+        bias={"male": -0.1},
     ),
     "come_and_go": _feedback("Half of the videos are on offer at a time; they come and go.", present=0.5),
     "adult_income": _real("AdultIncome", "Adult: which income bracket? Groups: sex.", "UCI Adult", group="sex"),

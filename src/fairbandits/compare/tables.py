@@ -70,6 +70,7 @@ def to_dict(summary: WorldSummary) -> dict[str, Any]:
     return {
         "description": summary.world.description,
         "measured": PART_TITLES[summary.world.measured],
+        "is_identifiable": summary.world.is_identifiable,
         "rounds_measured": summary.rounds,
         "data_source": summary.data_source,
         "groups": {group_label(group): round(rounds, 6) for group, rounds in summary.groups.items()},

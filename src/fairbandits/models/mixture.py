@@ -3,8 +3,8 @@
 Which model suits a stream is not known beforehand: the shared one learns fastest, the hybrid and the disjoint one
 represent more, a fading one follows changes. Each can predict every reward that is observed, so they are compared
 as the stream goes, by exponential weights (Cesa-Bianchi and Lugosi 2006, Prediction, Learning, and Games).
-The hybrid model, which can represent what the others can, decides until another one has predicted better: a model
-that is too simple predicts best while little is known, and would keep the policy from exploring what it cannot see.
+The hybrid model, which can represent what the others can, decides until another one has predicted better: a
+model that is too simple predicts best while little is known, and would keep a policy from exploring further.
 """
 
 from __future__ import annotations
