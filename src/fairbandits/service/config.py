@@ -179,7 +179,8 @@ class Config(ConfigPart):
     """
 
     title: Name = "Recommendations"
-    policy: str = "EvenLinUCB(tolerance=0.05)"
+    # Not all models at once, the policy's default: answers would take several times as long.
+    policy: str = "EvenLinUCB(tolerance=0.05, model=disjoint)"
     tolerance: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 0.05
     min_group: Annotated[int, Field(ge=1)] = 20
     features: dict[Name, ConfiguredFeature] = Field(default_factory=dict)
