@@ -28,7 +28,7 @@ SEEDS = 3
 def measure(kind: type[Policy], min_probability: float, seed: int) -> tuple[float, float, float]:
     """Return mean reward, gap and effective sample size per 1,000 rounds of the test part of one run."""
     world = StudentsAndVideos(data="stand-in", random_state=seed)
-    policy = kind(min_probability=min_probability, random_state=seed)
+    policy = kind(model="disjoint", min_probability=min_probability, random_state=seed)
     test = simulate(policy, world).in_part("test")
     weights = 1.0 / (world.n_arms * test.probability)
     sample_size = weights.sum() ** 2 / np.square(weights).sum() / len(weights)

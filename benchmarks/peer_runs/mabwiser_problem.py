@@ -35,7 +35,7 @@ def bandits(seed: int) -> dict[tuple[str, str], Any]:
         ("mabwiser", "LinUCB, alpha=1"): MAB(ARMS, LearningPolicy.LinUCB(alpha=1.0), seed=seed),
         ("fairbandits", "LinUCB, alpha=1"): PolicyMAB(ARMS, LinUCB(alpha=1.0, random_state=seed)),
         ("fairbandits", "EvenLinUCB, alpha=1"): PolicyMAB(
-            ARMS, EvenLinUCB(alpha=1.0, random_state=seed), group=group
+            ARMS, EvenLinUCB(alpha=1.0, model="disjoint", random_state=seed), group=group
         ),
     }
 

@@ -47,7 +47,9 @@ POLICIES: dict[tuple[str, str], Callable[[int], Any]] = {
     ("fairbandits", "LinUCB, alpha=0.1, logistic"): lambda s: _ours(
         LinUCB(alpha=0.1, model=Model(link="logistic"), random_state=s)
     ),
-    ("fairbandits", "EvenLinUCB, alpha=0.1"): lambda s: _ours(EvenLinUCB(alpha=0.1, random_state=s)),
+    ("fairbandits", "EvenLinUCB, alpha=0.1"): lambda s: _ours(
+        EvenLinUCB(alpha=0.1, model="disjoint", random_state=s)
+    ),
 }
 
 
