@@ -2,8 +2,8 @@
 
 To compare them, run in this folder
 `../.venv/bin/fairbandits compare --seeds 5 --out ../results/variants --policies` followed by
-`LinUCB,EvenLinUCB(model=disjoint)` and `variants:NAME(model=disjoint)` for each class below; `AheadExplores` has no
-parameter `model`. They were compared with the disjoint model, in which fairness terms matter most.
+`LinUCB,EvenLinUCB(model=disjoint)` and `variants:NAME(model=disjoint)` for each class below; `AheadExplores` has
+no parameter `model`. They were compared with the disjoint model, in which fairness terms matter most.
 """
 
 from __future__ import annotations
