@@ -5,10 +5,10 @@
 
 The setting resembles that of Huang, Zhang, Wu: Achieving Counterfactual Fairness for Causal Bandit, AAAI 2022:
 the same two data sets, 5,000 rounds, and the number of decisions in which the expected reward of the chosen video
-differs by more than tau between the user and the user's twin. It is not their experiment, whose reward function and
-causal graph are not reproduced here, and no arm is known to be fair from the start. The world is `StudentsAndVideos`
-with the curved reward, which depends on the rating of the video, the user's education and whether user and speaker
-have the same sex: these columns separate the reward from all others.
+differs by more than tau between the user and the user's twin. It is not their experiment, whose reward function
+and causal graph are not reproduced here, and no arm is known to be fair from the start. The world is
+`StudentsAndVideos` with the curved reward, which depends on the rating of the video, the user's education and
+whether user and speaker have the same sex: these columns separate the reward from all others.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from __future__ import annotations
 import argparse
 import math
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 
@@ -24,14 +25,14 @@ from fairbandits.worlds import StudentsAndVideos
 
 COLUMNS = StudentsAndVideos.columns
 SEPARATORS = tuple(name for name in COLUMNS if name.startswith(("video-rate=", "education=")) or name == "match")
-TWINS = {"swap": (("sex=Female", "sex=Male"),), "flip": ("match",), "columns": COLUMNS}
+TWINS: dict[str, Any] = {"swap": (("sex=Female", "sex=Male"),), "flip": ("match",), "columns": COLUMNS}
 #: From a summary of the paper, not compared with its tables.
 PUBLISHED = "F-UCB 0, Fair-LinUCB 2,053 of 5,000"
 
 
 def policies(tau: float, delta: float, seed: int) -> dict[str, Policy]:
     """Return the compared policies."""
-    causal = {"separators": SEPARATORS, "delta": delta, "random_state": seed}
+    causal: dict[str, Any] = {"separators": SEPARATORS, "delta": delta, "random_state": seed}
     return {
         "F-UCB": FUCB(**TWINS, **causal, tolerance=tau),
         "D-UCB": DUCB(columns=COLUMNS, **causal),

@@ -1,17 +1,18 @@
 """Measure how often LinUCB and conservative LinUCB miss the constraint of earning nearly as much as a baseline.
 
-    python benchmarks/field_policies_conservative.py            # 20 seeds; about two minutes
+    python benchmarks/field_policies_conservative.py            # 20 seeds; about a minute
 
 After the simulation of Kazerouni, Ghavamzadeh, Abbasi-Yadkori, Van Roy: Conservative Contextual Linear Bandits,
 NIPS 2017: 100 arms with fixed contexts in R^4, a baseline that always plays the tenth best arm, and the share of
-the first 1,000 rounds at which the expected reward so far is below `1 - max_loss` of the baseline's. Unlike theirs,
-mean rewards are within [0, 1] and rewards are 0 or 1, because this library's rewards have a range. The paper shows
-its results as figures, without numbers: conservative LinUCB does not violate the constraint, LinUCB does.
+the first 1,000 rounds at which the expected reward so far is below `1 - max_loss` of the baseline's. Unlike
+theirs, mean rewards are within [0, 1] and rewards are 0 or 1, because this library's rewards have a range. The
+paper shows its results as figures, without numbers: conservative LinUCB keeps the constraint, LinUCB does not.
 """
 
 from __future__ import annotations
 
 import argparse
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,7 +51,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seeds", type=int, default=20)
     seeds = range(parser.parse_args().seeds)
-    setting = {"alpha": "theory", "delta": 0.001, "model": "shared"}
+    setting: dict[str, Any] = {"alpha": "theory", "delta": 0.001, "model": "shared"}
     for max_loss in (0.01, 0.05, 0.1, 0.2):
         for name in ("LinUCB", "CLUCB", "CLUCB2"):
             found = []
