@@ -51,7 +51,7 @@ class CellMeans(RewardModel):
     def _places_of(self, matrix: Floats) -> list[int]:
         """Return the place of the cell of each row, -1 for a cell without rewards."""
         # Most columns may be zero and most rows equal, so rows are compared without these columns first.
-        is_used = matrix.any(axis=0)
+        is_used: NDArray[np.bool_] = np.asarray(matrix.any(axis=0))
         is_used[0] = True
         short = _keys(matrix[:, is_used])
         first = {key: i for i, key in reversed(list(enumerate(short)))}
