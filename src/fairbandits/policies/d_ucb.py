@@ -27,7 +27,8 @@ class DUCB(Policy):
     all of W is known when an arm is chosen. The paper also averages over features in W that are seen only
     afterwards, by their distribution given user and arm; this is left out: a context is known as a whole here.
 
-    Guarantee: with rewards that depend on w alone and noise that is 1-sub-Gaussian, with probability at least
+    Guarantee: with rewards that depend on w alone, noise that is 1-sub-Gaussian and delta of at most 0.6 (a cell
+    without rewards then has an interval that holds every reward), with probability at least
     `1 - 2 delta T |W|` the regret after T rounds is at most
     `sqrt(32 |W| T ln(1 / delta)) + |W| sqrt(8 ln(1 / delta))`, the sum of the widths of all intervals. It does not
     depend on the number of arms.

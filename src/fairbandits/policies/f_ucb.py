@@ -28,7 +28,7 @@ class FUCB(CounterfactualPolicy, DUCB):
     the paper starts from policies that are known to be fair, which are seldom at hand; exploring for fair arms, as
     above, is ours, and such decisions may be unfair.
 
-    Guarantee: with rewards that depend on the separating columns alone and noise that is 1-sub-Gaussian, with
+    Guarantee: with rewards that depend on the separating columns alone and the assumptions of `DUCB`, with
     probability at least `1 - 2 delta T |W|` no arm that was kept gives twins rewards that differ by more than the
     tolerance. The paper's bound on the regret needs its initial set of fair policies, and is not claimed here.
 
