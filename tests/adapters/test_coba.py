@@ -37,7 +37,7 @@ def test_an_experiment_equals_a_simulation_in_the_same_world():
     trace = simulate(EvenLinUCB(**params), CobaWorld(environments[0], group=side))
     assert ours == pytest.approx(trace.reward, abs=1e-5)  # results are rounded
     [row] = result.learners.to_dicts()
-    assert (row["family"], row["alpha"], row["model"]) == ("fairbandits EvenLinUCB", 0.2, "disjoint")
+    assert (row["family"], row["alpha"], row["model"]) == ("fairbandits EvenLinUCB", 0.2, "auto")
 
 
 def test_a_shared_model_is_the_linucb_of_coba():

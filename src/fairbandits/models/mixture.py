@@ -74,7 +74,7 @@ class MixtureModel(RewardModel):
     >>> for reward in [1.0] * 50:
     ...     model.learn(0, row, reward)
     >>> {name: round(weight, 2) for name, weight in model.weights().items()}
-    {'disjoint': 0.24, 'shared': 0.24, 'hybrid': 0.29, 'fading': 0.24}
+    {'disjoint': 0.01, 'shared': 0.01, 'hybrid': 0.98, 'fading': 0.01}
     """
 
     is_mergeable = True
@@ -204,7 +204,7 @@ class MixtureModel(RewardModel):
 
 
 def _refusal(expert: Expert, arm: int, row: Row, reward: float) -> ValueError | None:
-    """Let an expert learn; return the error if it refuses."""
+    """Make an expert learn; return the error if it refuses."""
     try:
         expert.learn(arm, row, reward)
     except ValueError as error:

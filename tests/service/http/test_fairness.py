@@ -1,6 +1,7 @@
 """`/v1/fairness` and `/v1/stream` of real servers."""
 
 import json
+import re
 import threading
 import time
 
@@ -94,6 +95,10 @@ def approx(expected):
     return pytest.approx(expected, abs=1e-5) if isinstance(expected, float) else expected
 
 
+def without_times(sentence):
+    return re.sub(r"\d\d:\d\d:\d\d", "", sentence)
+
+
 def test_an_audit_of_the_exported_log_finds_the_same(server, client, tmp_path):
     send(client, 100, {"female": 0.4, "male": None})
     shown = client.get("/v1/fairness").json()["comparisons"]
@@ -104,7 +109,8 @@ def test_an_audit_of_the_exported_log_finds_the_same(server, client, tmp_path):
         result = audited[comparison["attributes"][0]]
         found = comparison_to_dict(result, audited.sentences)
         assert comparison["conclusion"] == found["conclusion"]
-        assert comparison["sentence"] == found["sentence"]
+        # Blocks of time may begin a second apart.
+        assert without_times(comparison["sentence"]) == without_times(found["sentence"])
         assert comparison["missing"] == approx(found["missing"])
         assert comparison["gap"] == approx(found["gap"])
         expected = {group["labels"][0]: group for group in found["groups"]}
