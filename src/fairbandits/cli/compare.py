@@ -73,10 +73,20 @@ def parse_lists(texts: list[str] | None) -> list[str]:
     return [item for text in texts or () for item in registry.split_list(text)]
 
 
-def _print_comparison(results: ComparisonResults) -> None:
+def print_sources(results: ComparisonResults) -> None:
+    """Print the data, and the worlds that were skipped."""
     echo(results.data_source)
     for name, reason in results.skipped.items():
         echo(f"skipped: {name} ({reason})")
+
+
+def print_files(results: ComparisonResults) -> None:
+    """Print what was written."""
+    echo(f"written: {results.folder / 'report.html'}, results.json, compare.csv, compare.md and figures")
+
+
+def _print_comparison(results: ComparisonResults) -> None:
+    print_sources(results)
     for name, summary in results.worlds.items():
         table = new_table("", "loss", "gap", "worst-off", "below oracle", "front")
         for title, policy in summary.policies.items():
@@ -87,4 +97,4 @@ def _print_comparison(results: ComparisonResults) -> None:
         echo(f"{name}: {summary.world.description}")
         print_table(table)
         echo("")
-    echo(f"written: {results.folder / 'report.html'}, results.json, compare.csv, compare.md and figures")
+    print_files(results)

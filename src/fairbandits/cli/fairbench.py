@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from fairbandits.cli.compare import PoliciesOption, parse_lists
+from fairbandits.cli.compare import PoliciesOption, parse_lists, print_files, print_sources
 from fairbandits.cli.console import echo, make_folder, new_table, print_table
 from fairbandits.cli.options import (
     ClusterOption,
@@ -60,9 +60,7 @@ def fairbench(
 
 
 def _print_leaderboard(results: ComparisonResults) -> None:
-    echo(results.data_source)
-    for name, reason in results.skipped.items():
-        echo(f"skipped: {name} ({reason})")
+    print_sources(results)
     default = DEFAULT if DEFAULT in results.policies else None
     rankings = rank_policies(results.worlds, results.policies, default)
     table = new_table("average rank", "worst-off", "gap", "reward")
@@ -70,4 +68,4 @@ def _print_leaderboard(results: ComparisonResults) -> None:
         table.add_row(title, *cells)
     print_table(table)
     echo("")
-    echo(f"written: {results.folder / 'report.html'}, results.json, compare.csv, compare.md and figures")
+    print_files(results)

@@ -24,9 +24,8 @@ from fairbandits.jit import helper, kernel
 from fairbandits.models.disjoint import DisjointModel
 from fairbandits.models.hybrid import HybridModel
 from fairbandits.models.kernels.layouts import Floats, Ints
-from fairbandits.models.kernels.split_rows import single_row
 from fairbandits.models.reward_model import RewardModel
-from fairbandits.models.rows import Row, Rows, SparseRows, checked_entries
+from fairbandits.models.rows import Row, Rows, as_single_round
 from fairbandits.models.shared import SharedModel
 
 # A row whose outcome was certain still counts for something; with less weight its reward would leave the range of
@@ -62,9 +61,7 @@ class LogisticModel(RewardModel):
         """Learn the reward of an arm with a context."""
         if arm < 0 and not isinstance(self.model, SharedModel):
             return
-        entries = checked_entries(row, self.width)
-        alone = SparseRows(1, 1, self.width, single_row(*entries))
-        z, width = self.model.score(alone, np.array([arm]))
+        z, width = self.model.score(as_single_round(row, self.width), np.array([arm]))
         self.model.learn(arm, row, *working_row(z.item(), width.item() ** 2, reward))
 
     def forget(self, arm: int) -> None:

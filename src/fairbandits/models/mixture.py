@@ -19,10 +19,9 @@ from fairbandits.models.disjoint import DisjointModel
 from fairbandits.models.fading import FadingSharedModel
 from fairbandits.models.hybrid import HybridModel
 from fairbandits.models.kernels.layouts import Floats, Ints
-from fairbandits.models.kernels.split_rows import single_row
 from fairbandits.models.reward_model import RewardModel
 from fairbandits.models.ridge import in_widths
-from fairbandits.models.rows import Row, Rows, SparseRows, checked_entries
+from fairbandits.models.rows import Row, Rows, as_single_round
 from fairbandits.models.shared import SharedModel
 
 #: The number of rounds over which errors count.
@@ -131,8 +130,7 @@ class MixtureModel(RewardModel):
 
         An expert that refuses the row goes without it; if all refuse it, so does the mixture.
         """
-        entries = checked_entries(row, self.width)
-        errors = self._predictions(SparseRows(1, 1, self.width, single_row(*entries)), arm) - reward
+        errors = self._predictions(as_single_round(row, self.width), arm) - reward
         refusals = [refusal for expert in self._learning(arm) if (refusal := _refusal(expert, arm, row, reward))]
         if len(refusals) == np.isfinite(self.losses).sum():
             raise refusals[0]

@@ -273,6 +273,11 @@ def checked_entries(row: Row, width: int) -> tuple[Ints, Floats, int]:
     return columns, values, n_shared
 
 
+def as_single_round(row: Row, width: int) -> SparseRows:
+    """Return a row that may come from a file, checked, as the only arm of one user."""
+    return SparseRows(1, 1, width, split_rows.single_row(*checked_entries(row, width)))
+
+
 def refuse_outside(width: int) -> NoReturn:
     """Raise ValueError for a row with columns that do not exist."""
     raise ValueError(f"columns of a row must be in 0..{width - 1}")
