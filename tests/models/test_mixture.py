@@ -35,7 +35,7 @@ def test_weights_are_exponential_in_the_discounted_squared_errors():
     model, predictions, rewards = played(200)
     ages = np.arange(len(rewards))[::-1]
     losses = ((1 - 1 / WINDOW) ** (ages + 1)) @ (predictions - rewards[:, None]) ** 2
-    losses += (1 - 1 / WINDOW) ** len(rewards) * np.array([HANDICAP, HANDICAP, 0.0, HANDICAP])
+    losses += (1 - 1 / WINDOW) ** len(rewards) * np.array([0.0, HANDICAP, 0.0, HANDICAP])
     weights = np.exp(-RATE * losses)
     np.testing.assert_allclose(list(model.weights().values()), weights / weights.sum(), rtol=1e-9)
 
@@ -65,7 +65,7 @@ def test_experts_are_the_models_themselves():
 def test_the_bound_on_squared_errors_holds_for_any_predictions_and_rewards(rounds, window):
     """The inequality of the docstring, for adversarial predictions instead of those of the models."""
     fade = 1 - 1 / window
-    losses, of_mixture = np.array([HANDICAP, HANDICAP, 0.0, HANDICAP]), 0.0
+    losses, of_mixture = np.array([0.0, HANDICAP, 0.0, HANDICAP]), 0.0
     for predictions, reward in rounds:
         weights = np.exp(-RATE * (losses - losses.min()))
         predicted = weights @ predictions / weights.sum()
@@ -77,7 +77,7 @@ def test_the_bound_on_squared_errors_holds_for_any_predictions_and_rewards(round
 def test_the_bound_holds_for_the_models_of_a_stream():
     model, predictions, rewards = played(300, seed=3)
     fade, of_mixture = 1 - 1 / WINDOW, 0.0
-    losses = np.array([HANDICAP, HANDICAP, 0.0, HANDICAP])
+    losses = np.array([0.0, HANDICAP, 0.0, HANDICAP])
     for each, reward in zip(predictions, rewards, strict=True):
         weights = np.exp(-RATE * (losses - losses.min()))
         of_mixture = fade * (of_mixture + (weights @ each / weights.sum() - reward) ** 2)

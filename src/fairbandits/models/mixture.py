@@ -3,8 +3,8 @@
 Which model suits a stream is not known beforehand: the shared one learns fastest, the hybrid and the disjoint one
 represent more, a fading one follows changes. Each can predict every reward that is observed, so they are compared
 as the stream goes, by exponential weights (Cesa-Bianchi and Lugosi 2006, Prediction, Learning, and Games).
-The hybrid model, which can represent what the others can, decides until another one has predicted better: a
-model that is too simple predicts best while little is known, and would keep a policy from exploring further.
+The hybrid and the disjoint model, which represent most, decide until another one has predicted better: a model
+that is too simple predicts best while little is known, and would keep a policy from exploring further.
 """
 
 from __future__ import annotations
@@ -28,8 +28,9 @@ from fairbandits.models.shared import SharedModel
 WINDOW = 1000.0
 #: The learning rate of the weights: the largest for which squared errors of numbers in [0, 1] are exp-concave.
 RATE = 0.5
-#: The errors with which all experts but the hybrid one start.
+#: The errors with which the simple experts start: those whose arms all have the same coefficients.
 HANDICAP = 10.0
+_SIMPLE = ("shared", "fading")
 # The number of rewards over which the fading model looks back is about 100.
 _FADING = 0.99
 # A model with less than this share of the largest weight is not asked until it has gained more.
@@ -44,8 +45,8 @@ class MixtureModel(RewardModel):
     """The mean of several models' predictions, weighted by how well each has predicted the rewards so far.
 
     The models are `experts`: disjoint, shared, hybrid, and shared with forgetting. Let c_i be the sum of the
-    squared errors of expert i, which starts at `HANDICAP` for all but the hybrid one, and in which everything
-    counts less by the factor `1 - 1/WINDOW` for every round since. Then
+    squared errors of expert i, which starts at `HANDICAP` for the two shared ones, and in which everything counts
+    less by the factor `1 - 1/WINDOW` for every round since. Then
 
         weight of i = exp(-RATE c_i) / sum_j exp(-RATE c_j)
 
@@ -73,7 +74,7 @@ class MixtureModel(RewardModel):
     >>> for reward in [1.0] * 50:
     ...     model.learn(0, row, reward)
     >>> {name: round(weight, 2) for name, weight in model.weights().items()}
-    {'disjoint': 0.01, 'shared': 0.01, 'hybrid': 0.98, 'fading': 0.01}
+    {'disjoint': 0.45, 'shared': 0.0, 'hybrid': 0.54, 'fading': 0.0}
     """
 
     is_mergeable = True
@@ -87,7 +88,7 @@ class MixtureModel(RewardModel):
             "fading": FadingSharedModel(width, ridge, dtype, discount=_FADING),
         }
         #: The discounted sum of squared errors of each expert; infinite for one that has been given up.
-        self.losses: Floats = np.array([0.0 if name == "hybrid" else HANDICAP for name in self.experts])
+        self.losses: Floats = np.array([HANDICAP if name in _SIMPLE else 0.0 for name in self.experts])
         self.rounds = 0
         self._set_weights()
 
@@ -140,9 +141,12 @@ class MixtureModel(RewardModel):
         self._set_weights()
 
     def _predictions(self, alone: Rows, arm: int) -> Floats:
-        """Return each expert's prediction for a single row, clipped to [0, 1]."""
+        """Return each expert's prediction for a single row, clipped to [0, 1]; 0 of one that has been given up."""
         arms = np.array([arm])
-        found = [expert.score(alone, arms)[0].item() for expert in self.experts.values()]
+        found = [
+            expert.score(alone, arms)[0].item() if np.isfinite(loss) else 0.0
+            for loss, expert in zip(self.losses, self.experts.values(), strict=True)
+        ]
         return np.clip(found, 0.0, 1.0)
 
     def _learning(self, arm: int) -> Iterator[Expert]:
