@@ -61,7 +61,7 @@ def _rank(worlds: Mapping[str, WorldSummary], titles: Sequence[str], default: st
     average = dict(zip(everywhere, found.mean(axis=0).tolist(), strict=True))
     test = friedman_test(found) if len(ranked) > 1 and len(everywhere) > 1 else None
     p_values = {} if default is None else _against_default(ranked, titles, default, measure)
-    return Ranking(measure, average, test, p_values, _caveats(len(ranked), len(everywhere)))
+    return Ranking(measure, average, test, p_values, _caveats(ranked, len(everywhere)))
 
 
 def _defines(summary: WorldSummary, measure: str) -> bool:
@@ -84,8 +84,9 @@ def _against_default(
     return holm(p_values)
 
 
-def _caveats(n_worlds: int, n_policies: int) -> tuple[str, ...]:
+def _caveats(ranked: Sequence[WorldSummary], n_policies: int) -> tuple[str, ...]:
     caveats = []
+    n_worlds = len(ranked)
     if n_worlds < _MIN_WORLDS or n_policies < _MIN_POLICIES:
         caveats.append(
             f"With {n_worlds} worlds and {n_policies} policies the Friedman test is only a rough approximation "
@@ -93,6 +94,12 @@ def _caveats(n_worlds: int, n_policies: int) -> tuple[str, ...]:
         )
     if n_worlds < _MIN_PAIRS:
         caveats.append(f"With fewer than {_MIN_PAIRS} worlds, Wilcoxon's test cannot reach 5%.")
+    if len({summary.world.origin for summary in ranked}) < n_worlds:
+        # benchmarks/fairbench_errors.py measures how often they would be wrong about others.
+        caveats.append(
+            "Some of these worlds are variants of one another: the tests describe this suite, and say little "
+            "about other worlds."
+        )
     return tuple(caveats)
 
 

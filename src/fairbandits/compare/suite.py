@@ -57,6 +57,12 @@ class SuiteWorld:
     needs: str = ""
     is_identifiable: bool = True
 
+    @property
+    def origin(self) -> str:
+        """The world that this one is a variant of: its own class, or that of the world which it modifies."""
+        modified = self.params.get("world")
+        return next(iter(modified)) if isinstance(modified, Mapping) else str(self.world)
+
     def world_class(self) -> type | FixedWorld:
         """Return the class of the world, or the world that is the same for every seed."""
         return registry.find_world(self.world) if isinstance(self.world, str) else self.world

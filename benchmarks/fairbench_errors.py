@@ -1,0 +1,150 @@
+"""Measure how often the intervals, verdicts and ranks of FairBench are wrong.
+
+    python benchmarks/fairbench_errors.py            # about five minutes on two cores
+    python benchmarks/fairbench_errors.py --quick
+
+**Seeds.** Every policy is run with many seeds; these runs are the population, whose means are the truth. From it,
+20 seeds at a time are drawn. Coverage is how often the 95% interval of a mean contains the truth. A wrong verdict
+is a win or a loss between two policies that are equally good, which a random sign for the difference of every seed
+makes them. A reversed one is a win where the truth is a loss, or a loss where it is a win. The normal interval, as
+textbooks have it for many seeds, is shown beside Student's.
+
+**Ranks.** With as many policies and worlds as FairBench has, and policies that are equally good: how often are the
+Friedman test, any pair by Nemenyi's critical difference, and any pair with the default policy by Wilcoxon's test
+with Holm's correction significant at 5%? The second row has worlds that are variants of a few, as many in the
+suite are: luck in one is luck in its variants, and the tests are wrong about worlds outside the suite.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import binom
+
+from fairbandits.compare.comparison import compare
+from fairbandits.compare.paired import COMPARED, compare_pair
+from fairbandits.statistics.rank_tests import friedman_test, holm, ranks, signed_rank_test
+from fairbandits.statistics.seed_intervals import standard_error, t_interval
+
+Floats = NDArray[np.float64]
+
+WORLDS = ("3:7", "curved", "tiny_minority", "bernoulli")
+POLICIES = ("LinUCB(alpha=0.2)", "MaxMinLinUCB(alpha=0.2)", "EvenLinUCB(alpha=0.1, model=shared)")
+SEEDS, N_POLICIES, N_WORLDS = 20, 17, 29
+LEVEL = 0.05
+#: A rate is too high if chance alone explains it less often than this.
+CHANCE = 0.001
+
+
+def normal_interval(values: Sequence[float]) -> tuple[float, float]:
+    """Return `mean +- 1.96 se`."""
+    mean, width = float(np.mean(values)), 1.959964 * (standard_error(values) or 0.0)
+    return mean - width, mean + width
+
+
+def seed_errors(first: Floats, second: Floats, measure: str, draws: int, rng: np.random.Generator) -> list[float]:
+    """Return coverage by t, by the normal interval, and the rates of wrong and of reversed verdicts."""
+    difference = first - second
+    truth, sign = first.mean(), np.sign(difference.mean())
+    better = sign if measure != "reward_gap" else -sign
+    counts = np.zeros(4)
+    for _ in range(draws):
+        seeds = rng.integers(len(first), size=SEEDS)
+        values = first[seeds].tolist()
+        for place, (low, high) in enumerate((t_interval(values) or (0, 0), normal_interval(values))):
+            counts[place] += low <= truth <= high
+        equal = rng.choice([-1.0, 1.0], SEEDS) * difference[seeds]
+        counts[2] += compare_pair(equal.tolist(), [0.0] * SEEDS, measure).outcome in ("win", "loss")
+        outcome = compare_pair(values, second[seeds].tolist(), measure).outcome
+        counts[3] += outcome == ("loss" if better > 0 else "win")
+    return [float(count) / draws for count in counts]
+
+
+def print_seed_errors(seeds: int, draws: int, jobs: int) -> float:
+    """Print the table of seeds; return the highest rate of wrong verdicts."""
+    with TemporaryDirectory() as folder:
+        results = compare(
+            Path(folder), worlds=WORLDS, policies=POLICIES, seeds=seeds, jobs=jobs, quick=True, progress=True
+        )
+    rng = np.random.default_rng(0)
+    highest = 0.0
+    print("| world | policy | measure | t covers | normal covers | wrong verdicts | reversed |")
+    print("| --- | --- | --- | --- | --- | --- | --- |")
+    for name, summary in results.worlds.items():
+        for place, title in enumerate(POLICIES):
+            for measure in COMPARED:
+                other = POLICIES[place - 1]
+                values = [np.array(summary.policies[each].values[measure]) for each in (title, other)]
+                found = seed_errors(values[0], values[1], measure, draws, rng)
+                highest = max(highest, found[2])
+                cells = " | ".join(f"{100 * rate:.1f}%" for rate in found)
+                print(f"| {name} | `{title}` | {measure} | {cells} |", flush=True)
+    return highest
+
+
+def rank_errors(n_families: int, draws: int, rng: np.random.Generator) -> list[float]:
+    """Return how often each test is significant, with equally good policies.
+
+    Parameters
+    ----------
+    n_families : int
+        Worlds are variants of this many; as many as there are worlds, if all are different.
+    draws : int
+        The number of simulated suites.
+    rng : numpy.random.Generator
+        The source of chance.
+    """
+    counts = np.zeros(3)
+    family = np.arange(N_WORLDS) % n_families
+    for _ in range(draws):
+        # Luck that variants share, heavy-tailed; little of their own where worlds are variants.
+        shared = rng.standard_t(3, (n_families, N_POLICIES))[family]
+        own = 0.0 if n_families == N_WORLDS else 0.5
+        table = shared + own * rng.standard_t(3, (N_WORLDS, N_POLICIES))
+        found = ranks(table, higher_is_better=True)
+        test, average = friedman_test(found), found.mean(axis=0)
+        pairs = {str(k): signed_rank_test(table[:, 0] - table[:, k]) for k in range(1, N_POLICIES)}
+        counts += [
+            test.p_value < LEVEL,
+            np.ptp(average) > test.critical_difference,
+            min(holm(pairs).values()) < LEVEL,
+        ]
+    return [float(count) / draws for count in counts]
+
+
+def print_rank_errors(draws: int) -> float:
+    """Print the table of ranks; return the highest rate of errors where all worlds are different."""
+    rng = np.random.default_rng(1)
+    print("\n| worlds | Friedman | any pair (Nemenyi) | any pair with the default (Wilcoxon, Holm) |")
+    print("| --- | --- | --- | --- |")
+    highest = 0.0
+    for n_families in (N_WORLDS, 10):
+        found = rank_errors(n_families, draws, rng)
+        kind = "all different" if n_families == N_WORLDS else f"variants of {n_families}"
+        print(f"| {N_WORLDS}, {kind} | " + " | ".join(f"{100 * rate:.1f}%" for rate in found) + " |", flush=True)
+        highest = max(found) if n_families == N_WORLDS else highest
+    return highest
+
+
+def main() -> int:
+    """Measure, print both tables, and return 1 if verdicts or ranks are wrong too often."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--jobs", type=int, default=-1, help="the number of processes; -1 for one per core")
+    parser.add_argument("--quick", action="store_true", help="fewer seeds and draws")
+    options = parser.parse_args()
+    seeds, draws = (40, 200) if options.quick else (400, 2000)
+    errors = {"verdicts": print_seed_errors(seeds, draws, options.jobs), "ranks": print_rank_errors(draws)}
+    too_many = {name: rate for name, rate in errors.items() if rate * draws > binom.ppf(1 - CHANCE, draws, LEVEL)}
+    for name, rate in too_many.items():
+        print(f"{name} are wrong in {100 * rate:.1f}% of the draws, more often than in 5%")
+    return int(bool(too_many))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
