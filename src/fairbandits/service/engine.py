@@ -134,17 +134,22 @@ class Engine:
     async def _save_snapshot_if_due(self) -> None:
         with suppress(StoreDownError):  # logged by the writer; the next entry brings another attempt
             # Another worker may have saved one.
-            self.follower.snapshot_seq = await self.writer.run_in_store_thread(self.store.last_snapshot_seq)
+            saved = await self.writer.run_in_store_thread(self.store.last_snapshot_seq)
+            if saved > self.follower.snapshot_seq:
+                seq, applied = self.follower.seq, self.follower.applied
+                since = await self.writer.run_in_store_thread(self.store.count, saved, seq)
+                self.follower.note_snapshot(saved, applied - since)
             if self.follower.is_snapshot_due:
                 await self._save_snapshot()
                 await self.writer.run_in_store_thread(self.store.drop_replies, time.time() - _REPLY_SECONDS)
 
     async def _save_snapshot(self) -> None:
         with suppress(StoreDownError):  # logged by the writer; the log alone is enough to start from
+            applied = self.follower.applied
             seq, serialise = self.follower.snapshot()
             parts = await asyncio.to_thread(serialise)
             await self.writer.run_in_store_thread(self.store.save_snapshot, seq, parts)
-            self.follower.snapshot_seq = seq
+            self.follower.note_snapshot(seq, applied)
 
     async def checksum(self) -> tuple[int, str]:
         """Return a checksum of the state, at most a second old, and the entry that it belongs to."""
