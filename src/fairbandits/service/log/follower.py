@@ -88,8 +88,8 @@ class Follower:
             before = self._chains.get(entry.writer, 0 if self._is_from_start else entry.n - 1)
             if entry.n != before + 1:
                 raise ValueError(
-                    f"entry {entry.seq} of the log must be number {before + 1} of its writer, got number {entry.n}; "
-                    "entries are missing: run `fairbandits verify`"
+                    f"entry {entry.seq} of the log must be number {before + 1} of its writer, got {entry.n}; entries "
+                    "are missing: run `fairbandits verify`"
                 )
             self._chains[entry.writer] = entry.n
 
@@ -112,7 +112,9 @@ class Follower:
             if entries := store.read(self.seq):
                 self.apply(entries)
             elif time.monotonic() > deadline:
-                _log.warning("the log is followed from entry %d; a transaction holds back entry %d", self.seq, last)
+                _log.warning(
+                    "the log is followed from entry %d; a transaction holds back entry %d", self.seq, last
+                )
                 return
             else:
                 time.sleep(_SETTLE_POLL_SECONDS)

@@ -19,8 +19,9 @@ from fairbandits.service.log import migrations
 from fairbandits.service.log.digests import ChainHead, new_chain
 from fairbandits.service.log.errors import KeyTakenError, NoLogError, StoreDownError
 from fairbandits.service.log.events import Entry
+from fairbandits.service.log.insertion import last_seq
 from fairbandits.service.log.order import raise_offset
-from fairbandits.service.log.reading import last_seq, read
+from fairbandits.service.log.reading import read
 from fairbandits.service.log.tables import answers, events, facts, snapshots
 
 _log = logging.getLogger(__name__)
@@ -36,7 +37,7 @@ _TIMEOUT = 10
 _START = "start"
 _OTHER_SCHEMA = "with other features, columns or another reward range"
 _SNAPSHOT_SEQS = select(snapshots.c.seq).where(snapshots.c.seq > 0).distinct().order_by(snapshots.c.seq.desc())
-# A key that is taken, as SQLite and PostgreSQL report it; PostgreSQL may also find that two writers wait for each other.
+# A key that is taken, as SQLite and PostgreSQL report it, or two writers that wait for each other's keys.
 _KEY_TAKEN = {"SQLITE_CONSTRAINT_UNIQUE", "SQLITE_CONSTRAINT_PRIMARYKEY", "23505", "40P01"}
 _ENGINE: dict[str, Any] = {"isolation_level": "AUTOCOMMIT", "poolclass": NullPool, "hide_parameters": True}
 
