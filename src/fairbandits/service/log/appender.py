@@ -1,7 +1,7 @@
 """Appending to the log: many requests in one transaction. What an event depends on cannot change meanwhile.
 
-SQLite is locked until the commit. PostgreSQL is not: events never change, and their keys are unique. Of two writers
-who append the same key, one fails; it settles its requests again and finds the other's event.
+SQLite is locked until the commit. PostgreSQL is not: events never change, and their keys are unique. Of two
+writers who append the same key, one fails; it settles its requests again and finds the other's event.
 """
 
 from __future__ import annotations
