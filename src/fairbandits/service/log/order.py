@@ -1,9 +1,9 @@
 """The order of entries in PostgreSQL, where writers do not wait for each other.
 
 A transaction numbers its entries by its own id: `seq = offset + (id << 20) + place`. Ids increase, but
-transactions commit in any order. So an entry is *settled*, and may be read, once every transaction of a lower id has
-ended: no entry before it can appear any more. An append reads what it depends on before its id is assigned, so a
-reward comes after its decision.
+transactions commit in any order. So an entry is *settled*, and may be read, once every transaction of a lower id
+has ended: no entry before it can appear any more. An append reads what it depends on before its id is assigned, so
+a reward comes after its decision.
 
 SQLite has one writer at a time, which numbers the entries without gaps. All of them are settled.
 """
