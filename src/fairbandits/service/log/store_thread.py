@@ -12,7 +12,7 @@ from typing import Any
 from fairbandits.service.log.errors import StoreDownError
 from fairbandits.service.log.store import Store
 
-# Seconds between two looks at a store that keeps its callers waiting, and by which it may exceed its own limit.
+# Seconds between two looks at a store that keeps its callers waiting.
 _LOOK_SECONDS = 0.25
 
 _Call = tuple["Future[Any]", tuple[Callable[..., Any], ...]]
@@ -65,18 +65,16 @@ class StoreThread:
         self._calls.put((future, functions))
         result = asyncio.wrap_future(future)
         # The deadline is that of the database, not of the call: deciding may take as long as it takes.
-        while not result.done():
-            await asyncio.wait([result], timeout=_LOOK_SECONDS)
-            if not result.done() and self._is_late():
+        waited = 0.0
+        while not (await asyncio.wait([result], timeout=_LOOK_SECONDS))[0]:
+            # Calls before this one in the queue count as well.
+            waited += min(self._store.busy_seconds, _LOOK_SECONDS)
+            if self._store.timeout is not None and waited > self._store.timeout:
                 if not future.cancel():
                     self._overdue = future
                 result.cancel()
                 raise StoreDownError(self._no_answer())
         return result.result()
-
-    def _is_late(self) -> bool:
-        limit = self._store.timeout
-        return limit is not None and self._store.busy_seconds > limit + _LOOK_SECONDS
 
     def _no_answer(self) -> str:
         return f"no answer within {self._store.timeout:g} s (store.timeout_seconds)"

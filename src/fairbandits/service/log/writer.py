@@ -25,9 +25,9 @@ _log = logging.getLogger(__name__)
 # Limits on the requests of one transaction, and on those that wait.
 _MAX_BATCH = 1000
 _MAX_WAITING = 20_000
-# The share of the store's time-out for which a request may wait for its turn: with its own batch, it is answered
-# within one and a half time-outs.
-_MAX_WAIT = 0.5
+# The share of the store's time-out for which a request may wait for its turn while the store is down: with its own
+# batch, it is answered within one and a half time-outs.
+_MAX_WAIT = 0.25
 # Seconds between two checks whether a store that is down is back, while there is nothing to write.
 _RETRY_SECONDS = 0.5
 # Seconds after which a store that was not written to is tried, and by which this may be late.
@@ -35,6 +35,8 @@ _PROBE_SECONDS = 1.0
 _LATE_SECONDS = 0.5
 # Entries that are applied before the event loop gets a turn.
 _MAX_APPLIED = 100
+
+_UNAVAILABLE = "the log cannot be written at the moment; try again later"
 
 
 class _Waiting(NamedTuple):
@@ -121,14 +123,11 @@ class Writer:
                 await self._write_batch(self._still_wanted(batch))
 
     def _still_wanted(self, batch: list[_Waiting]) -> list[_Waiting]:
-        """Refuse the requests that have waited too long, and leave out those whose clients have gone."""
+        """Refuse requests that wait for a store that is down; leave out those whose clients have gone."""
         limit = self._store.timeout
-        if limit is not None:
+        if self.down is not None and limit is not None:
             latest = time.monotonic() - _MAX_WAIT * limit
-            late = [each for each in batch if each.since < latest]
-            _fail(
-                late, LogUnavailableError("the log is busy, and the request has waited too long; try again later")
-            )
+            _fail([each for each in batch if each.since < latest], LogUnavailableError(_UNAVAILABLE))
         return [each for each in batch if not each.outcome.done()]
 
     @property
@@ -175,7 +174,7 @@ class Writer:
             outcomes = await self._commit([each.request for each in batch])
         except StoreDownError:
             # A commit that was cut off may have succeeded. Reading the log will tell.
-            _fail(batch, LogUnavailableError("the log cannot be written at the moment; try again later"))
+            _fail(batch, LogUnavailableError(_UNAVAILABLE))
         except Exception as error:
             _log.error("a batch of %d request(s) failed: %s", len(batch), traceback_without_message(error))
             if isinstance(error, LogLostError):
