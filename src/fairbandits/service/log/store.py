@@ -15,7 +15,7 @@ from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from sqlalchemy.pool import NullPool
 
 from fairbandits.service.config import Config
-from fairbandits.service.log import migrations
+from fairbandits.service.log import deadlines, migrations
 from fairbandits.service.log.digests import ChainHead, new_chain
 from fairbandits.service.log.errors import KeyTakenError, NoLogError, StoreDownError
 from fairbandits.service.log.events import Entry
@@ -80,17 +80,24 @@ class Store:
     ----------
     url : str
         `sqlite:///FILE` or `postgresql://...`.
+    timeout : float, optional
+        Seconds after which a statement fails that the database has not answered. Without it, a busy database may
+        take 10 s to accept a connection, and any time for statements.
 
     Attributes
     ----------
+    engine : sqlalchemy.Engine
+        The engine of the database.
     head : ChainHead
         The end of the chain of all that was appended through this store.
     last_own : int
         The last entry of this chain.
     """
 
-    def __init__(self, url: str) -> None:
-        self.engine = make_engine(url)
+    def __init__(self, url: str, timeout: float | None = None) -> None:
+        self.engine = make_engine(url, timeout)
+        self.timeout = timeout
+        self._busy_since: float | None = None
         self.is_sqlite = self.engine.dialect.name == "sqlite"
         self._connection: Connection | None = None
         self.head = new_chain()
@@ -120,9 +127,16 @@ class Store:
                 what = "that started from another recommender" if are_saved else _OTHER_SCHEMA
                 raise ValueError(f"{self.engine.url!r} holds a log {what}; configure another store")
 
+    @property
+    def busy_seconds(self) -> float:
+        """The number of seconds for which the database has been in use without a pause. Any thread may ask."""
+        since = self._busy_since
+        return 0.0 if since is None else time.monotonic() - since
+
     @contextmanager
     def connection(self) -> Iterator[Connection]:
         """Provide the connection. After an error it is closed, so that the next use opens a new one."""
+        self._busy_since = time.monotonic()
         try:
             if self._connection is None:
                 self._connection = self.engine.connect()
@@ -136,6 +150,8 @@ class Store:
         except BaseException:
             self.close()
             raise
+        finally:
+            self._busy_since = None
 
     @contextmanager
     def transaction(self) -> Iterator[Connection]:
@@ -149,7 +165,8 @@ class Store:
             try:
                 yield connection
             except BaseException:
-                connection.exec_driver_sql("ROLLBACK")
+                with suppress(SQLAlchemyError):  # the connection is closed in any case, and the first error counts
+                    connection.exec_driver_sql("ROLLBACK")
                 raise
             connection.exec_driver_sql("COMMIT")
 
@@ -278,10 +295,10 @@ class Store:
             connection.execute(delete(answers).where(answers.c.time < before))
 
 
-def make_engine(url: str) -> Engine:
+def make_engine(url: str, timeout: float | None = None) -> Engine:
     """Create the engine of a database. Transactions are begun by hand, and a commit waits for the disk.
 
-    Errors hide the parameters of statements, which may be sensitive.
+    Errors hide the parameters of statements, which may be sensitive. `timeout` is that of `Store`.
     """
     try:
         parsed = make_url(url)
@@ -291,14 +308,18 @@ def make_engine(url: str) -> Engine:
     if name == "sqlite":
         if not parsed.database or parsed.database == ":memory:":
             raise ValueError(f"store.url must name a file, got {url}; a log in memory is lost with the process")
-        engine = create_engine(parsed, **_ENGINE, connect_args={"timeout": _TIMEOUT})
+        engine = create_engine(parsed, **_ENGINE, connect_args={"timeout": timeout or _TIMEOUT})
         event.listen(engine, "connect", _make_durable)
         return engine
     if name != "postgresql":
         raise ValueError(f"store.url must be sqlite:///FILE or postgresql://..., got {parsed!r}")
-    options = {"connect_timeout": _TIMEOUT, "options": "-c synchronous_commit=on"}
     url_with_driver = parsed.set(drivername="postgresql+psycopg")
-    return create_engine(url_with_driver, **_ENGINE, connect_args=options)
+    if timeout is None:
+        options: dict[str, Any] = {"connect_timeout": _TIMEOUT, "options": "-c synchronous_commit=on"}
+        return create_engine(url_with_driver, **_ENGINE, connect_args=options)
+    engine = create_engine(url_with_driver, **_ENGINE, connect_args=deadlines.connect_args(timeout))
+    event.listen(engine, "do_connect", deadlines.connector(timeout))
+    return engine
 
 
 def _make_durable(connection: Any, _: Any) -> None:
