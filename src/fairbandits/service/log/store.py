@@ -28,8 +28,13 @@ _log = logging.getLogger(__name__)
 
 # The advisory lock of everything but appends in one PostgreSQL database. The number is arbitrary.
 _LOCK = 4_717_321_905
-# Names of facts. That of the log's schema is the one under which 0.1.0 stored it.
-_SCHEMA, _PROBE = "meaning", "probe"
+# The name of the fact that is the log's schema, under which 0.1.0 stored it.
+_SCHEMA = "meaning"
+# Every execution writes to the disk.
+_PROBE_SQL = (
+    "INSERT INTO facts (name, value) VALUES ('probe', CAST(random() AS text)) "
+    "ON CONFLICT (name) DO UPDATE SET value = excluded.value"
+)
 _SNAPSHOTS_KEPT = 2
 # Seconds that a busy database may take to accept a connection or to grant the lock.
 _TIMEOUT = 10
@@ -206,9 +211,9 @@ class Store:
 
     def probe(self) -> None:
         """Raise `StoreDownError` if the store cannot be written to."""
-        with self.transaction() as connection:
-            connection.execute(delete(facts).where(facts.c.name == _PROBE))
-            connection.execute(insert(facts).values(name=_PROBE, value=str(time.time())))
+        # One statement without the lock, which a worker that is frozen may hold.
+        with self.connection() as connection:
+            connection.exec_driver_sql(_PROBE_SQL)
 
     # -- entries ---------------------------------------------------------------------------------------
 
