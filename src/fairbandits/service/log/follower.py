@@ -105,7 +105,7 @@ class Follower:
     def start(self, store: Store) -> None:
         """Restore the newest usable snapshot, and apply the rest of the log."""
         for seq, parts in store.read_snapshots():
-            if self._restore(seq, parts):
+            if self.restore(seq, parts):
                 break
         last, deadline = store.last_seq(), time.monotonic() + _SETTLE_SECONDS
         while self.seq < last:
@@ -119,7 +119,8 @@ class Follower:
             else:
                 time.sleep(_SETTLE_POLL_SECONDS)
 
-    def _restore(self, seq: int, parts: Mapping[str, bytes]) -> bool:
+    def restore(self, seq: int, parts: Mapping[str, bytes]) -> bool:
+        """Restore the snapshot at an entry; return False, and log the reason, if it cannot be used."""
         folds = self._make()
         try:
             for name, fold in folds.items():
