@@ -7,6 +7,10 @@ class StoreDownError(RuntimeError):
     """The database cannot be reached or written to."""
 
 
+class KeyTakenError(StoreDownError):
+    """Another writer has appended an event or stored a reply of the same key; nothing was appended."""
+
+
 class LogLostError(RuntimeError):
     """The log ends before the last entry that was read: an older copy of the database was put in its place."""
 
@@ -17,6 +21,10 @@ class LogUnavailableError(RuntimeError):
 
 class LogBrokenError(RuntimeError):
     """The log cannot be applied to the state, so no request can be served until the cause is removed."""
+
+
+class LogDamagedError(ValueError):
+    """Something in the store is not as it was written."""
 
 
 class NoLogError(ValueError):
