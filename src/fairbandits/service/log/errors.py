@@ -7,6 +7,10 @@ class StoreDownError(RuntimeError):
     """The database cannot be reached or written to."""
 
 
+class StoreReplacedError(StoreDownError):
+    """Another database is where the open one was."""
+
+
 class LogLostError(RuntimeError):
     """The log ends before the last entry that was read: an older copy of the database was put in its place."""
 

@@ -16,8 +16,9 @@ from sqlalchemy.pool import NullPool
 
 from fairbandits.service.config import Config
 from fairbandits.service.log import deadlines, migrations
-from fairbandits.service.log.errors import NoLogError, StoreDownError
+from fairbandits.service.log.errors import NoLogError, StoreDownError, StoreReplacedError
 from fairbandits.service.log.events import Decided, Entry, Rewarded, decision_key, read_event
+from fairbandits.service.log.sqlite_files import SqliteFiles
 from fairbandits.service.log.tables import answers, events, facts, snapshots
 
 _log = logging.getLogger(__name__)
@@ -92,6 +93,8 @@ class Store:
         self.is_sqlite = self.engine.dialect.name == "sqlite"
         self.placeholder = "?" if self.is_sqlite else "%s"
         self._connection: Connection | None = None
+        self._files = SqliteFiles(self.engine.url.database or "") if self.is_sqlite else None
+        self._is_new = True  # whether the connection was not used for a transaction yet
 
     def exists(self) -> bool:
         """Return whether the store holds a log; nothing is created."""
@@ -102,8 +105,8 @@ class Store:
 
     def open(self, schema: str) -> None:
         """Create or migrate the tables; raise ValueError if the log has another schema (`Config.log_schema`)."""
-        if self.is_sqlite:
-            Path(self.engine.url.database or "").parent.mkdir(parents=True, exist_ok=True)
+        if self._files is not None:
+            self._files.create()
         with self.transaction() as connection:
             migrations.upgrade(connection)
             stored = connection.execute(select(facts.c.value).where(facts.c.name == _SCHEMA)).scalar()
@@ -126,8 +129,12 @@ class Store:
         self._busy_since = time.monotonic()
         try:
             if self._connection is None:
-                self._connection = self.engine.connect()
+                if self._files is not None:
+                    self._files.check_database()
+                self._connection, self._is_new = self.engine.connect(), True
             yield self._connection
+        except StoreReplacedError:
+            raise  # the connection may be the last way to what was in the files
         except SQLAlchemyError as error:
             self.close()
             raise StoreDownError(f"{type(error).__name__}: {error.__cause__ or error}") from error
@@ -147,12 +154,25 @@ class Store:
                 connection.exec_driver_sql("BEGIN")
                 connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_LOCK})")
             try:
+                self._remember_files()
                 yield connection
+                self._check_files()
             except BaseException:
                 with suppress(SQLAlchemyError):  # the connection is closed in any case, and the first error counts
                     connection.exec_driver_sql("ROLLBACK")
                 raise
             connection.exec_driver_sql("COMMIT")
+            self._check_files()
+
+    def _remember_files(self) -> None:
+        # Within the first transaction of a connection, which creates what is missing of them.
+        if self._files is not None and self._is_new:
+            self._files.remember()
+            self._is_new = False
+
+    def _check_files(self) -> None:
+        if self._files is not None:
+            self._files.check()
 
     def close(self) -> None:
         """Close the connection."""
