@@ -17,11 +17,12 @@ from sqlalchemy.pool import NullPool
 from fairbandits.service.config import Config
 from fairbandits.service.log import deadlines, migrations
 from fairbandits.service.log.digests import ChainHead, new_chain
-from fairbandits.service.log.errors import KeyTakenError, NoLogError, StoreDownError
+from fairbandits.service.log.errors import KeyTakenError, NoLogError, StoreDownError, StoreReplacedError
 from fairbandits.service.log.events import Entry
 from fairbandits.service.log.insertion import last_seq
 from fairbandits.service.log.order import raise_offset
 from fairbandits.service.log.reading import read
+from fairbandits.service.log.sqlite_files import SqliteFiles
 from fairbandits.service.log.tables import answers, events, facts, snapshots
 
 _log = logging.getLogger(__name__)
@@ -108,6 +109,8 @@ class Store:
         self.head = new_chain()
         self.last_own = 0
         self._own: dict[int, Entry] = {}
+        self._files = SqliteFiles(self.engine.url.database or "") if self.is_sqlite else None
+        self._is_new = True  # whether the connection was not used for a transaction yet
 
     def exists(self) -> bool:
         """Return whether the store holds a log; nothing is created."""
@@ -118,8 +121,8 @@ class Store:
 
     def open(self, schema: str) -> None:
         """Create or migrate the tables; raise ValueError if the log has another schema (`Config.log_schema`)."""
-        if self.is_sqlite:
-            Path(self.engine.url.database or "").parent.mkdir(parents=True, exist_ok=True)
+        if self._files is not None:
+            self._files.create()
         with self.transaction() as connection:
             migrations.upgrade(connection)
             if not self.is_sqlite:
@@ -144,8 +147,12 @@ class Store:
         self._busy_since = time.monotonic()
         try:
             if self._connection is None:
-                self._connection = self.engine.connect()
+                if self._files is not None:
+                    self._files.check_database()
+                self._connection, self._is_new = self.engine.connect(), True
             yield self._connection
+        except StoreReplacedError:
+            raise  # the connection may be the last way to what was in the files
         except SQLAlchemyError as error:
             message = f"{type(error).__name__}: {error.__cause__ or error}"
             if isinstance(error, DBAPIError) and _is_key_taken(error):
@@ -168,12 +175,25 @@ class Store:
                 connection.exec_driver_sql("BEGIN")
                 connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_LOCK})")
             try:
+                self._remember_files()
                 yield connection
+                self._check_files()
             except BaseException:
                 with suppress(SQLAlchemyError):  # the connection is closed in any case, and the first error counts
                     connection.exec_driver_sql("ROLLBACK")
                 raise
             connection.exec_driver_sql("COMMIT")
+            self._check_files()
+
+    def _remember_files(self) -> None:
+        # Within the first transaction of a connection, which creates what is missing of them.
+        if self._files is not None and self._is_new:
+            self._files.remember()
+            self._is_new = False
+
+    def _check_files(self) -> None:
+        if self._files is not None:
+            self._files.check()
 
     @contextmanager
     def appending(self) -> Iterator[Connection]:
