@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import PlainTextResponse
 from prometheus_client import CONTENT_TYPE_LATEST
@@ -13,6 +15,7 @@ from fairbandits.service.http.problems import unavailable
 from fairbandits.service.http.routing import access
 from fairbandits.service.metrics import Metrics
 from fairbandits.service.page.live_feed import LiveFeed
+from fairbandits.service.shared_result import SharedResult
 
 
 def routes(engine: Engine, metrics: Metrics, feed: LiveFeed) -> APIRouter:
@@ -20,13 +23,13 @@ def routes(engine: Engine, metrics: Metrics, feed: LiveFeed) -> APIRouter:
     router = APIRouter(tags=["operations"])
 
     @router.get("/health")
-    @access(None)
-    async def health() -> dict[str, bool]:
+    @access(None, probe=True)
+    async def health(request: Request) -> Response:
         """Report that the process is alive."""
-        return {"alive": True}
+        return Response(b'{"alive":true}', media_type="application/json")
 
     @router.get("/ready", responses=json_responses("ReadyResponse"))
-    @access(None)
+    @access(None, probe=True)
     async def ready(request: Request) -> Response:
         """Report whether the service can decide and learn.
 
@@ -39,11 +42,17 @@ def routes(engine: Engine, metrics: Metrics, feed: LiveFeed) -> APIRouter:
         seq, checksum = await engine.checksum()
         return Response(to_json({"ready": True, "seq": seq, "checksum": checksum}), media_type="application/json")
 
+    async def render() -> bytes:
+        # Right after the findings became current, so this does not compute them.
+        return metrics.render((await feed.current(max_age=math.inf)).findings)
+
+    rendered = SharedResult(render, is_current=lambda _: False)
+
     @router.get("/metrics", response_class=PlainTextResponse)
     @access("read")
     async def prometheus() -> Response:
         """Return metrics for Prometheus."""
-        view = await feed.current()
-        return Response(metrics.render(view.findings), media_type=CONTENT_TYPE_LATEST)
+        await feed.current()
+        return Response(await rendered.get(), media_type=CONTENT_TYPE_LATEST)
 
     return router
