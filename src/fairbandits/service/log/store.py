@@ -113,7 +113,7 @@ class Store:
             yield self._connection
         except SQLAlchemyError as error:
             self.close()
-            raise StoreDownError(f"{type(error).__name__}: {error.__cause__ or error}") from error
+            raise StoreDownError(describe(error)) from error
         except BaseException:
             self.close()
             raise
@@ -130,7 +130,8 @@ class Store:
             try:
                 yield connection
             except BaseException:
-                connection.exec_driver_sql("ROLLBACK")
+                with suppress(SQLAlchemyError):  # the database has rolled back already, or is gone: not the news
+                    connection.exec_driver_sql("ROLLBACK")
                 raise
             connection.exec_driver_sql("COMMIT")
 
@@ -252,6 +253,15 @@ def make_engine(url: str) -> Engine:
 def _make_durable(connection: Any, _: Any) -> None:
     connection.execute("PRAGMA journal_mode=WAL")
     connection.execute("PRAGMA synchronous=FULL")
+
+
+def describe(error: SQLAlchemyError) -> str:
+    """Return the message of the database, without the details in which PostgreSQL repeats values."""
+    cause = error.__cause__ or error
+    diagnosis = getattr(cause, "diag", None)
+    message = getattr(diagnosis, "message_primary", None) or str(cause)
+    state = getattr(cause, "sqlstate", None)
+    return f"{type(error).__name__}: {message.strip()}{f' (SQLSTATE {state})' if state else ''}"
 
 
 def last_seq(connection: Connection) -> int:
