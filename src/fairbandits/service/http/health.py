@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import PlainTextResponse
 from prometheus_client import CONTENT_TYPE_LATEST
@@ -43,8 +41,8 @@ def routes(engine: Engine, metrics: Metrics, feed: LiveFeed) -> APIRouter:
         return Response(to_json({"ready": True, "seq": seq, "checksum": checksum}), media_type="application/json")
 
     async def render() -> bytes:
-        # Right after the findings became current, so this does not compute them.
-        return metrics.render((await feed.current(max_age=math.inf)).findings)
+        # Which have just become current, so this does not compute them.
+        return metrics.render((await feed.last()).findings)
 
     rendered = SharedResult(render, is_current=lambda _: False)
 

@@ -12,7 +12,7 @@ from pydantic_core import to_json
 
 from fairbandits.service.log.errors import LogBrokenError, LogUnavailableError, StoreDownError
 from fairbandits.service.log.requests import Refusal, RefusalReason
-from fairbandits.service.page.live_feed import TooManyStreamsError
+from fairbandits.service.page.live_feed import TooManyReadersError
 from fairbandits.service.tracebacks import traceback_without_message
 
 _log = logging.getLogger(__name__)
@@ -194,7 +194,7 @@ def problem_from(error: Exception, source: str = "") -> ProblemError:
         return unavailable(str(error))
     if isinstance(error, StoreDownError):  # logged where it was raised
         return unavailable("the store cannot be used at the moment; try again later")
-    if isinstance(error, TooManyStreamsError):
+    if isinstance(error, TooManyReadersError):
         return unavailable(str(error), retry_after=30)
     if isinstance(error, LogBrokenError):
         return ProblemError(500, "Internal error", str(error))

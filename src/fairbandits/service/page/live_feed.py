@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import signal
 import threading
 import time
@@ -23,10 +24,14 @@ from fairbandits.service.state.monitor import Monitor
 _INTERVAL = 1.0
 _HEARTBEAT = 5.0
 _MAX_STREAMS = 100
+# Seconds between two readers, and for which one waits at most: to send the findings again and again takes time that
+# decisions need.
+_READ_SECONDS = 0.02
+_MAX_WAIT = 2.0
 
 
-class TooManyStreamsError(RuntimeError):
-    """The worker serves as many streams as it can."""
+class TooManyReadersError(RuntimeError):
+    """The worker serves as many readers or streams as it can."""
 
 
 @dataclass(frozen=True)
@@ -60,12 +65,24 @@ class LiveFeed:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self._view = SharedResult(self._compute, lambda view: view.seq == engine.follower.seq)
+        self._next_turn = 0.0
         self._stopping = asyncio.Event()
         self.streams = 0
 
-    async def current(self, max_age: float = 0.0) -> FairnessView:
-        """Return the findings as of the last applied entry, or those of a few seconds ago."""
-        return await self._view.get(max_age)
+    async def current(self) -> FairnessView:
+        """Return the findings as of the last applied entry, to so many readers per second."""
+        now = time.monotonic()
+        turn = max(now, self._next_turn)
+        if turn - now > _MAX_WAIT:
+            raise TooManyReadersError("too many readers are waiting; ask less often, or use GET /v1/stream")
+        self._next_turn = turn + _READ_SECONDS
+        if turn > now:
+            await asyncio.sleep(turn - now)
+        return await self._view.get()
+
+    async def last(self) -> FairnessView:
+        """Return the last findings, whatever has changed since."""
+        return await self._view.get(max_age=math.inf)
 
     async def _compute(self) -> FairnessView:
         config, monitor = self._engine.config, self._engine.monitor.frozen()
@@ -74,7 +91,7 @@ class LiveFeed:
     def stream(self) -> AsyncIterator[bytes]:
         """Return the findings, now and after every change, as server-sent events until the server stops."""
         if self.streams >= _MAX_STREAMS:
-            raise TooManyStreamsError(f"{_MAX_STREAMS} streams are open already; use GET /v1/fairness instead")
+            raise TooManyReadersError(f"{_MAX_STREAMS} streams are open already; use GET /v1/fairness instead")
         return self._events()
 
     async def _events(self) -> AsyncIterator[bytes]:
@@ -82,7 +99,7 @@ class LiveFeed:
         try:
             seen, sent_at = -1, time.monotonic()
             while not self._stopping.is_set():
-                view = await self.current(_INTERVAL)
+                view = await self._view.get(max_age=_INTERVAL)
                 if view.seq != seen:
                     seen, sent_at = view.seq, time.monotonic()
                     yield _event(view)
