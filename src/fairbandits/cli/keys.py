@@ -75,7 +75,7 @@ def rotate(
     grace: Annotated[str, typer.Option(help="Time for which the old secret remains valid, such as 24h.")] = "24h",
     config: _Config = None,
 ) -> None:
-    """Give a key a new secret and print it; the old one remains valid for a while."""
+    """Replace the secret of a key and print the new one; the old one remains valid for a while."""
     with _store(config) as store:
         from fairbandits.service.auth import key_store  # noqa: PLC0415 - needs an extra
         from fairbandits.service.durations import parse_duration  # noqa: PLC0415

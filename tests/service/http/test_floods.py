@@ -4,7 +4,7 @@ import json
 import socket
 import threading
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import httpx
 import pytest
@@ -33,24 +33,23 @@ def flood(server, n, source, sent=HALF):
     held = [connect(server, source) for _ in range(n)]
     try:
         for talk in held:
-            with_pipe_errors_ignored(talk.sendall, sent)
+            send(talk, sent)
         yield held
     finally:
         for talk in held:
             talk.close()
 
 
-def with_pipe_errors_ignored(call, *args):
-    try:
-        call(*args)
-    except (BrokenPipeError, ConnectionResetError):
-        pass  # it was closed already
+def send(talk, content):
+    """Send bytes, unless the server has closed the connection already."""
+    with suppress(BrokenPipeError, ConnectionResetError):
+        talk.sendall(content)
 
 
 def status(server, source, request=HEALTH):
     """The status that an address gets for a request, 0 if the connection is closed."""
     with connect(server, source) as talk:
-        with_pipe_errors_ignored(talk.sendall, request)
+        send(talk, request)
         try:
             answer = talk.recv(100)
         except ConnectionResetError:
@@ -119,7 +118,7 @@ def test_an_address_is_told_why_it_is_refused(server):
         answers = []
         for _ in range(5):
             with connect(server, ONE) as talk:
-                with_pipe_errors_ignored(talk.sendall, HALF + b"host\r\n\r\n")
+                send(talk, HALF + b"host\r\n\r\n")
                 answers.append(talk.recv(10_000))
         assert any(b"limits.address_connections" in answer for answer in answers)
 

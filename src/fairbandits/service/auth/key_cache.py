@@ -97,9 +97,11 @@ class KeyCache:
         parts = parse_token(token)
         if parts is None:
             return None
-        if parts[0] not in self._keys:
+        found = self._verified(*parts, session)
+        if found is None:  # it may be new, or its secret may be
             await self._look_up()
-        return self._verified(*parts, session)
+            found = self._verified(*parts, session)
+        return found
 
     def find_known(self, token: str) -> Key | None:
         """Return the key of a token, without reading the store if it is unknown."""

@@ -88,7 +88,7 @@ def make_key(
 
 
 def rotate_key(key: Key, now: float, grace: float) -> tuple[Key, str]:
-    """Give a key a new secret; the old one remains valid for some seconds. Return both like `make_key`."""
+    """Replace the secret of a key, which remains valid for some seconds; return the same as `make_key`."""
     secret = secrets.token_hex(32)
     rotated = replace(key, digest=hash_secret(secret), old_digest=key.digest, old_until=now + grace)
     return rotated, f"fb_{key.id}_{secret}"

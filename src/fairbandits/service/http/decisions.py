@@ -88,7 +88,7 @@ def routes(engine: Engine, schemas: Schemas) -> APIRouter:
     width = len(engine.config.columns)
 
     async def write(request: Request, body: bytes, users: list[dict[str, Any]], is_batch: bool) -> Outcome:
-        """Have the decisions made and logged, unless they cost too much."""
+        """Submit the users to the writer, unless they cost too much."""
         recommender = cast(ServedRecommender, engine.follower.folds["recommender"])
         cost = request_cost(users, len(recommender.catalogue.arms), width)
         state = request.scope["state"]
