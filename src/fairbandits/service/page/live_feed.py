@@ -24,7 +24,7 @@ from fairbandits.service.state.monitor import Monitor
 _INTERVAL = 1.0
 _HEARTBEAT = 5.0
 _MAX_STREAMS = 100
-# Seconds between two readers, and for which one waits at most: sending the findings takes time that decisions need.
+# Seconds between two readers, and for which one waits at most: sending findings takes time that decisions need.
 _READ_SECONDS = 0.02
 _MAX_WAIT = 2.0
 
