@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
+import re
 import secrets
+import socket
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
+
+# Seconds after which a temporary file that nobody has changed is abandoned, whoever wrote it.
+_ABANDONED_SECONDS = 86400.0
 
 
 @contextmanager
@@ -16,7 +23,7 @@ def atomic_file(path: Path) -> Iterator[Path]:
     So no reader sees an incomplete file, even if the writer is killed or several processes write at once.
     """
     # Not mkstemp, which would make the file private to the user; this one gets the usual permissions.
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    temporary = path.with_name(f".{path.name}.{_machine()}-{os.getpid()}-{secrets.token_hex(4)}")
     try:
         yield temporary
         with temporary.open("rb") as file:
@@ -31,3 +38,31 @@ def atomic_write(path: Path, content: bytes) -> None:
     """Write a file atomically."""
     with atomic_file(path) as temporary, temporary.open("xb") as file:
         file.write(content)
+
+
+def remove_abandoned(path: Path) -> None:
+    """Remove the temporary files that processes which were killed have left beside a path."""
+    temporary = re.compile(rf"\.{re.escape(path.name)}\.([0-9a-f]{{8}})-(\d+)-[0-9a-f]{{8}}")
+    for each in path.parent.iterdir():
+        match = temporary.fullmatch(each.name)
+        if match is None:
+            continue
+        with suppress(FileNotFoundError):  # its writer has just finished
+            is_old = time.time() - each.stat().st_mtime > _ABANDONED_SECONDS
+            if is_old or (match[1] == _machine() and not _is_running(int(match[2]))):
+                each.unlink()
+
+
+def _machine() -> str:
+    """Return a name of this machine: the processes of another one cannot be seen from here."""
+    return hashlib.sha256(socket.gethostname().encode()).hexdigest()[:8]
+
+
+def _is_running(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:  # somebody else's
+        return True
+    return True

@@ -19,6 +19,7 @@ from fairbandits.service.log.appender import AppendEvents, append
 from fairbandits.service.log.events import Rewarded
 from fairbandits.service.log.store import open_store
 from fairbandits.service.state.decider import decide
+from fairbandits.storage import atomic_file
 from tests.service.conftest import write_config
 from tests.service.small import PLAIN, USER, small_config
 
@@ -256,3 +257,31 @@ def test_without_the_extra_the_command_says_what_to_install(tmp_path):
     ended = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert ended.returncode == 2
     assert f"the service needs uvicorn; {install_hint('service')}" in ended.stderr
+
+
+# -- exports that are killed -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["log.parquet", "learned.safetensors"])
+def test_files_of_a_killed_export_are_removed_by_the_next_one(engine, tmp_path, name):
+    """The first export is killed while it writes; others, of a running process or of another path, are kept."""
+    fill(engine, 5)
+    config = write_config(tmp_path, **PLAIN, store={"url": engine.config.store.url})
+    path = tmp_path / name
+    killed = (
+        "import os, signal, sys; from pathlib import Path; from fairbandits.storage import atomic_file\n"
+        "with atomic_file(Path(sys.argv[1])) as file:\n"
+        "    file.write_bytes(b'half'); os.kill(os.getpid(), signal.SIGKILL)\n"
+    )
+    for target in (path, tmp_path / f"other-{name}"):
+        subprocess.run([sys.executable, "-c", killed, str(target)], check=False)
+    with atomic_file(path) as running:
+        running.write_bytes(b"another export")
+        left = {each.name for each in tmp_path.iterdir() if each.name.startswith(".")}
+        assert len(left) == 3
+        done = run(tmp_path, "export", str(path), str(config))
+        assert done.returncode == 0, done.stderr
+        kept = {each.name for each in tmp_path.iterdir() if each.name.startswith(".")}
+        assert len(kept) == 2
+        assert running.name in kept
+        assert not any(each.startswith(f".{name}.") for each in kept - {running.name})

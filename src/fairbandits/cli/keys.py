@@ -1,4 +1,4 @@
-"""`fairbandits keys`: create, list and revoke keys of the service."""
+"""`fairbandits keys`: create, list, rotate and revoke keys of the service."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from fairbandits.cli.serve import require_service_extra
 if TYPE_CHECKING:
     from fairbandits.service.log.store import Store
 
-keys = typer.Typer(help="Create, list and revoke keys of the service.")
+keys = typer.Typer(help="Create, list, rotate and revoke keys of the service.")
 
 _Config = Annotated[
     Path | None,
@@ -29,23 +29,30 @@ _Config = Annotated[
 def create(
     name: Annotated[str, typer.Option(help="Name of the owner, for people.")],
     scope: Annotated[str, typer.Option(help="Scopes, separated by commas: decide, reward, read, admin.")],
+    expires: Annotated[
+        str | None, typer.Option(help="Time after which the key expires, such as 90d; never without it.")
+    ] = None,
     config: _Config = None,
 ) -> None:
     """Create a key and print it; it cannot be shown again."""
     require_service_extra()
     from fairbandits.service.auth import key_store  # noqa: PLC0415 - needs an extra
     from fairbandits.service.auth.keys import make_key  # noqa: PLC0415
+    from fairbandits.service.durations import parse_duration  # noqa: PLC0415
 
-    key, token = make_key(name, [part.strip() for part in scope.split(",")], time.time())
+    now = time.time()
+    until = None if expires is None else now + parse_duration(expires, "--expires")
+    key, token = make_key(name, [part.strip() for part in scope.split(",")], now, until)
     with _store(config, must_exist=False) as store:
         key_store.save_key(store, key)
     echo(token)
-    typer.echo(f"key {key.id} for {name}: store it now, it is not shown again", err=True)
+    ends = "" if until is None else f", expires {_day(until)} UTC"
+    typer.echo(f"key {key.id} for {name}{ends}: store it now, it is not shown again", err=True)
 
 
 @keys.command("list")
 def show(config: _Config = None) -> None:
-    """List the keys with their scopes and dates."""
+    """List the keys with their scopes and dates (UTC); the last use is up to an hour later than it says."""
     with _store(config) as store:
         from fairbandits.service.auth import key_store  # noqa: PLC0415 - needs an extra
 
@@ -55,10 +62,33 @@ def show(config: _Config = None) -> None:
             "There are no keys: everything is allowed from the service's own machine, and nothing from elsewhere."
         )
         return
-    listed = new_table("id", "name", "scopes", "created", "revoked")
+    listed = new_table("id", "name", "scopes", "created", "last used", "expires", "revoked")
     for key in found:
-        listed.add_row(key.id, key.name, ", ".join(sorted(key.scopes)), _day(key.created), _day(key.revoked))
+        dates = (key.created, key.used, key.expires, key.revoked)
+        listed.add_row(key.id, _one_line(key.name), ", ".join(sorted(key.scopes)), *map(_day, dates))
     print_table(listed)
+
+
+@keys.command()
+def rotate(
+    key_id: Annotated[str, typer.Argument(metavar="ID", help="Id of the key, as `list` shows it.")],
+    grace: Annotated[str, typer.Option(help="Time for which the old secret remains valid, such as 24h.")] = "24h",
+    config: _Config = None,
+) -> None:
+    """Replace the secret of a key and print the new one; the old one remains valid for a while."""
+    with _store(config) as store:
+        from fairbandits.service.auth import key_store  # noqa: PLC0415 - needs an extra
+        from fairbandits.service.durations import parse_duration  # noqa: PLC0415
+
+        seconds = parse_duration(grace, "--grace")
+        token = key_store.rotate_secret(store, key_id, seconds)
+    if token is None:
+        raise _no_such_key(key_id)
+    echo(token)
+    until = _day(time.time() + seconds)
+    typer.echo(
+        f"key {key_id}: store it now, it is not shown again; the old one is valid until {until} UTC", err=True
+    )
 
 
 @keys.command()
@@ -72,10 +102,12 @@ def revoke(
 
         is_revoked = key_store.revoke_key(store, key_id)
     if not is_revoked:
-        raise ValueError(
-            f"ID must be that of an active key, got {key_id!r}; `fairbandits keys list` shows the keys"
-        )
+        raise _no_such_key(key_id)
     echo(f"revoked: {key_id}")
+
+
+def _no_such_key(key_id: str) -> ValueError:
+    return ValueError(f"ID must be that of an active key, got {key_id!r}; `fairbandits keys list` shows the keys")
 
 
 @contextmanager
@@ -90,3 +122,8 @@ def _store(path: Path | None, *, must_exist: bool = True) -> Iterator[Store]:
 
 def _day(when: float | None) -> str:
     return "" if when is None else datetime.fromtimestamp(when, UTC).strftime("%Y-%m-%d %H:%M")
+
+
+def _one_line(name: str) -> str:
+    # Earlier releases accepted names with line breaks.
+    return "".join(each if each.isprintable() else "?" for each in name)

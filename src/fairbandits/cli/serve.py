@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
@@ -10,6 +11,14 @@ import typer
 
 from fairbandits.cli.console import echo
 from fairbandits.extras import install_hint
+
+
+class LogFormat(StrEnum):
+    """Format of log lines."""
+
+    TEXT = "text"
+    JSON = "json"
+
 
 _EXTRA = ("pydantic", "fastapi", "uvicorn", "sqlalchemy", "alembic", "prometheus_client")
 
@@ -26,6 +35,16 @@ def serve(
             min=0, max=65535, help="Port to listen on, instead of the configured one; 0 for any free one."
         ),
     ] = None,
+    uds: Annotated[
+        Path | None, typer.Option(help="Local socket to listen on, instead of an address and a port.")
+    ] = None,
+    insecure: Annotated[
+        bool,
+        typer.Option(
+            "--insecure", help="While there is no key, allow everything from everywhere, also by proxies."
+        ),
+    ] = False,
+    log_format: Annotated[LogFormat | None, typer.Option(help="Format of log lines.")] = None,
     workers: Annotated[int, typer.Option(min=1, help="Number of worker processes; all use the same log.")] = 1,
     demo: Annotated[bool, typer.Option("--demo", help="Serve the demo with simulated students.")] = False,
     example: Annotated[bool, typer.Option("--example", help="Print a configuration with comments.")] = False,
@@ -38,7 +57,8 @@ def serve(
     if example:
         echo(example_config())
         return
-    server.serve(config, host, port, workers, demo)
+    given = {"host": host, "port": port, "socket": uds, "insecure": insecure or None, "log_format": log_format}
+    server.serve(config, {name: value for name, value in given.items() if value is not None}, workers, demo)
 
 
 def require_service_extra() -> None:

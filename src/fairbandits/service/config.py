@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from functools import cached_property
 from importlib.resources import files
 from pathlib import Path
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
     Field,
@@ -29,12 +29,12 @@ from fairbandits.service.features import (
     CategoricalFeature,
     ConfigPart,
     ConfiguredFeature,
-    Name,
     NumericFeature,
     check_unique,
     strict_dict,
 )
 from fairbandits.service.inputs import ServiceInputs, configured_inputs, saved_inputs
+from fairbandits.service.names import Name
 from fairbandits.service.start import SUFFIX, StartState
 
 _DAY = 86400.0
@@ -84,7 +84,7 @@ class StoreConfig(ConfigPart):
 
 
 class ServerConfig(ConfigPart):
-    """The address of the service.
+    """The address of the service, and its log lines.
 
     Attributes
     ----------
@@ -92,13 +92,23 @@ class ServerConfig(ConfigPart):
         The address to listen on.
     port : int
         The port; 0 for any free one.
+    socket : path, optional
+        A local socket to listen on, instead of an address and a port. Only this user of the machine can connect.
     proxies : tuple of str
         Addresses or networks of proxies whose X-Forwarded-For and X-Forwarded-Proto headers are trusted.
+    insecure : bool
+        Whether everything is allowed from everywhere until the first key is created. Otherwise it is allowed from
+        this machine only, and not through a proxy.
+    log_format : str
+        The format of log lines: "text", or "json" for one object per line.
     """
 
     host: str = "127.0.0.1"
     port: Annotated[int, Field(ge=0, le=65535)] = 8000
+    socket: Path | None = None
     proxies: tuple[IPvAnyNetwork, ...] = ()
+    insecure: bool = False
+    log_format: Literal["text", "json"] = "text"
 
 
 class UsersConfig(ConfigPart):
@@ -124,19 +134,29 @@ class Limits(ConfigPart):
         Decisions, rewards or arms in one request.
     arms : int
         Arms in the catalogue.
+    slate : int
+        Arms in one slate: the largest k.
+    cost : int
+        Cost of one request for decisions, and of those of one key that wait. The unit is the scoring of one arm: a
+        user costs arms on offer x (1 + k/10) + k x (1000 + 8 x columns of a context), k = 1 without a slate.
     rate, burst : float
-        Requests per second of one key, and at once after a pause. Every KiB of a body counts as another request.
+        Requests per second of one key, and at once after a pause. Every KiB of a body, and a cost of 10,000, count
+        as another request.
     guest_rate, guest_burst : float
         The same for one address from which requests come without a valid key.
     head_seconds, request_seconds : float
         Seconds in which the head of a request, and all of it, must arrive.
     connections : int
         Simultaneous connections.
+    address_connections : int
+        Simultaneous connections from one address.
     """
 
     body: Annotated[int, Field(ge=1024, le=1 << 30)] = 1 << 20
     batch: Annotated[int, Field(ge=1, le=100_000)] = 1000
     arms: Annotated[int, Field(ge=1, le=10_000_000)] = 100_000
+    slate: Annotated[int, Field(ge=1, le=10_000)] = 100
+    cost: Annotated[int, Field(ge=10_000, le=10**12)] = 20_000_000
     rate: _Rate = 5000.0
     burst: Annotated[float, Field(ge=1, le=1e9)] = 10_000.0
     guest_rate: _Rate = 10.0
@@ -144,6 +164,7 @@ class Limits(ConfigPart):
     head_seconds: _Seconds = 10.0
     request_seconds: _Seconds = 30.0
     connections: Annotated[int, Field(ge=1, le=1_000_000)] = 1000
+    address_connections: Annotated[int, Field(ge=1, le=1_000_000)] = 250
 
 
 class Config(ConfigPart):
@@ -243,6 +264,10 @@ class Config(ConfigPart):
         config = self.model_copy(update={"reward": reward})
         config._start = start
         return config
+
+    def with_server(self, server: ServerConfig) -> Config:
+        """Return the configuration with other settings of the server."""
+        return self.model_copy(update={"server": server})
 
     @cached_property
     def inputs(self) -> ServiceInputs:

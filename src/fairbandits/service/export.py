@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
@@ -26,12 +27,13 @@ from fairbandits.service.log.reading import find
 from fairbandits.service.log.store import open_store
 from fairbandits.service.log.tables import events
 from fairbandits.service.state.recommender import ServedRecommender
+from fairbandits.storage import remove_abandoned
 
 _ROWS = 5000
 # Prefixes of the columns of user features, and of attributes whose name another column has.
 _USER, _GROUP = "user_", "group_"
 _PROPENSITY, _SLATE_PROBABILITY = "propensity", "chance_of_slate"
-_FIXED = ("decision", "time", "user", "arm", "place", "reward", _PROPENSITY, _SLATE_PROBABILITY)
+_FIXED = ("decision", "time", "user", "key_id", "arm", "place", "reward", _PROPENSITY, _SLATE_PROBABILITY)
 
 Row = tuple[Decided, int, float]
 
@@ -40,9 +42,10 @@ def export(config: Config, path: str | os.PathLike[str]) -> int:
     """Write the decisions of a service with their rewards to a .parquet or .csv file.
 
     There is one row for each decision, and for a slate one for each arm, numbered by `place` from 1, with the
-    reward of the arm. `user` is the pseudonym of the user, empty if the request named none. The probability of a
-    slate is that of all its arms together. If the log has slates, or decisions without a probability, the column
-    is called `chance_of_slate`, so that it is not taken for a propensity.
+    reward of the arm. `user` is the pseudonym of the user, empty if the request named none; `key_id` is the id of
+    the API key that asked for the decision, empty if there was none. The probability of a slate is that of all its
+    arms together. If the log has slates, or decisions without a probability, the column is called
+    `chance_of_slate`, so that it is not taken for a propensity.
 
     Returns
     -------
@@ -50,6 +53,7 @@ def export(config: Config, path: str | os.PathLike[str]) -> int:
         The number of rows.
     """
     check_log_path(path)
+    remove_abandoned(Path(path))
     with open_store(config, must_exist=True) as store, store.connection() as connection:
         # A running service goes on writing; later entries are left out.
         last = last_seq(connection)
@@ -69,6 +73,7 @@ def export_recommender(config: Config, path: str | os.PathLike[str]) -> Recommen
         follower.start(store)
     served = cast(ServedRecommender, follower.folds["recommender"])
     served.catalogue.encode()
+    remove_abandoned(Path(path))
     served.recommender.save(path)
     return served.recommender
 
@@ -141,6 +146,7 @@ def _columns(config: Config, rows: list[Row], probability: str) -> dict[str, Any
         "decision": _categorical([decided.id for decided in decisions]),
         "time": np.array([int(decided.time * 1e6) for decided in decisions], "datetime64[us]"),
         "user": _categorical([decided.user for decided in decisions]),
+        "key_id": _categorical([decided.key_id for decided in decisions]),
         "arm": _categorical([decided.picked[place] for decided, place, _ in rows]),
         "place": np.array([place + 1 for _, place, _ in rows], np.int64),
         "reward": np.array([reward for _, _, reward in rows], float),

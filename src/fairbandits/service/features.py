@@ -24,27 +24,13 @@ from typing_extensions import TypedDict
 
 from fairbandits.contexts import CategoryEncoder, DateEncoder, NumberEncoder
 from fairbandits.contexts.column_encoders import ColumnEncoder
+from fairbandits.service.names import MAX_TEXT, Name, label_type
 
 _LARGEST = 1e50
-_MAX_TEXT = 200
 # Categories that a description lists.
 _MAX_LISTED = 20
 
 
-def _check_printable(text: str) -> str:
-    if not text.isprintable() or text != text.strip():
-        raise ValueError("names must have no control characters and no spaces at their ends")
-    return text
-
-
-#: The name of an arm, attribute, group or feature: short, and safe to print anywhere.
-Name = Annotated[str, Field(min_length=1, max_length=_MAX_TEXT), AfterValidator(_check_printable)]
-#: A label of any kind: text, a whole number or a truth value.
-Label = (
-    Annotated[str, Field(min_length=1, max_length=_MAX_TEXT), Strict()]
-    | Annotated[int, Strict()]
-    | Annotated[bool, Strict()]
-)
 _Number = Annotated[float, Field(allow_inf_nan=False), Strict()]
 
 
@@ -174,10 +160,11 @@ class SavedFeature:
             listed = ", ".join(column.categories[:_MAX_LISTED])
             more = ", ..." if len(column.categories) > _MAX_LISTED else ""
             known = f"Known: {listed}{more}." if listed else "Compared with the arms."
-            return Annotated[Label | _Number, Field(description=f"A category. {known} Others are accepted too.")]
+            kind = label_type(column.categories) | _Number
+            return Annotated[kind, Field(description=f"A category. {known} Others are accepted too.")]
         if isinstance(column, DateEncoder):
             text = "A date or time such as 2024-05-01."
-            date = Annotated[str, Field(max_length=_MAX_TEXT), Strict()]
+            date = Annotated[str, Field(max_length=MAX_TEXT), Strict()]
             return Annotated[date, Field(description=text), AfterValidator(_checked_by(column))]
         text = "A number or truth value."
         if column.low is not None and column.high is not None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NotRequired
 
 from fairbandits.contexts import CategoryEncoder, ContextEncoder, TableEncoder
 from fairbandits.recommender import Recommender
-from fairbandits.service.features import Features, Name, SavedFeature, feature_values_type, strict_dict
+from fairbandits.service.features import Features, SavedFeature, feature_values_type, strict_dict
+from fairbandits.service.names import Name
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,6 +29,8 @@ class ServiceInputs:
         How users and arms become contexts.
     integer_attributes : frozenset of str
         The attributes whose groups are integers and not text.
+    known_groups : mapping of str to tuple
+        The groups that a saved recommender has learned of, by attribute.
     """
 
     features: Features
@@ -36,6 +39,7 @@ class ServiceInputs:
     matches: Mapping[str, str]
     encoder: ContextEncoder
     integer_attributes: frozenset[str] = frozenset()
+    known_groups: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
 
     @cached_property
     def arm_type(self) -> Any:
@@ -79,11 +83,13 @@ def saved_inputs(recommender: Recommender) -> ServiceInputs:
     # An arm matches by a feature of its own, or by a value that is given apart.
     columns = {name: column for name, (_, column) in encoder.matches.items() if column not in items}
     attributes: dict[str, None] = dict.fromkeys(recommender.group_columns)
-    integers = frozenset(name for name in attributes if _has_integers(recommender, name))
-    return ServiceInputs(users, attributes, items, columns, encoder, integers)
+    groups = {name: _known_groups(recommender, name) for name in attributes}
+    integers = frozenset(
+        name for name, known in groups.items() if known and all(isinstance(each, int) for each in known)
+    )
+    return ServiceInputs(users, attributes, items, columns, encoder, integers, groups)
 
 
-def _has_integers(recommender: Recommender, attribute: str) -> bool:
-    """Return whether the groups that a recommender has learned of are integers."""
-    groups = [summary.group for summary in recommender.groups.summaries() if summary.attribute == attribute]
-    return bool(groups) and all(isinstance(group, int) for group in groups)
+def _known_groups(recommender: Recommender, attribute: str) -> tuple[Any, ...]:
+    """Return the groups that a recommender has learned of."""
+    return tuple(summary.group for summary in recommender.groups.summaries() if summary.attribute == attribute)

@@ -1,17 +1,28 @@
-"""Metrics for Prometheus: counts and means that follow from the log, and request durations of this worker."""
+"""Metrics for Prometheus: counts and means that follow from the log, and request durations of all workers."""
 
 from __future__ import annotations
 
+import asyncio
+import json
+import secrets
 from bisect import bisect_left
 from collections.abc import Iterator
+from contextlib import suppress
 from itertools import accumulate
+from pathlib import Path
 
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 
 from fairbandits.service.engine import Engine
 from fairbandits.service.state.findings import Findings
+from fairbandits.storage import atomic_write
 
+# By route and status: the total of seconds, and the count of each bucket.
+_Durations = dict[tuple[str, int], tuple[list[float], list[int]]]
+
+#: Seconds between two times that a worker shows the others the durations of its requests.
+_PUBLISH_SECONDS = 1.0
 _SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0)
 
 
@@ -22,15 +33,19 @@ class Metrics:
     ----------
     engine : Engine
         The engine of the service.
+    folder : path, optional
+        The folder in which workers show each other the durations of their requests, so that whichever is asked
+        reports those of all. What follows from the log is the same in all of them, and is not added up.
     """
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Engine, folder: Path | None = None) -> None:
         self._engine = engine
+        self._folder = folder
+        self._file = None if folder is None else folder / f"{secrets.token_hex(8)}.json"
         self._findings: Findings | None = None
         self._registry = CollectorRegistry(auto_describe=False)
-        # By route and status: the total of seconds, and the count of each bucket. The histogram of the library
-        # would take a lock for every request, and only one thread counts here.
-        self._durations: dict[tuple[str, int], tuple[list[float], list[int]]] = {}
+        # The histogram of the library would take a lock for every request, and only one thread counts here.
+        self._durations: _Durations = {}
         self._registry.register(self)  # which needs nothing but `collect`
 
     def observe_request(self, route: str, status: int, seconds: float) -> None:
@@ -41,6 +56,32 @@ class Metrics:
         total, counts = found
         total[0] += seconds
         counts[bisect_left(_SECONDS, seconds)] += 1
+
+    async def publish_forever(self) -> None:
+        """Show other workers the durations of requests again and again; at the end for the last time."""
+        if self._file is None:
+            return
+        try:
+            while True:
+                await asyncio.sleep(_PUBLISH_SECONDS)
+                self._publish(self._file)
+        finally:
+            self._publish(self._file)
+
+    def _publish(self, file: Path) -> None:
+        with suppress(OSError):  # of metrics, which must not stop anything else
+            atomic_write(file, json.dumps([*self._durations.items()]).encode())
+
+    def _all_durations(self) -> _Durations:
+        """Return the durations of all workers, also of those that have ended: sums must not fall."""
+        summed = {key: (total[:], counts[:]) for key, (total, counts) in self._durations.items()}
+        for file in [] if self._folder is None else self._folder.glob("[!.]*.json"):
+            if file != self._file:
+                for (route, status), (total, counts) in json.loads(file.read_bytes()):
+                    sums = summed.setdefault((route, status), ([0.0], [0] * len(counts)))
+                    sums[0][0] += total[0]
+                    sums[1][:] = map(sum, zip(sums[1], counts, strict=True))
+        return summed
 
     def render(self, findings: Findings) -> bytes:
         """Return all metrics in the text format of Prometheus, with the findings that the page shows."""
@@ -65,11 +106,11 @@ class Metrics:
     def _request_durations(self) -> Metric:
         durations = HistogramMetricFamily(
             "fairbandits_request_seconds",
-            "Seconds that requests took in this worker, until they were answered.",
+            "Seconds that requests took, until they were answered.",
             labels=("route", "status"),
         )
         names = (*map(str, _SECONDS), "+Inf")
-        for (route, status), (total, counts) in self._durations.items():
+        for (route, status), (total, counts) in self._all_durations().items():
             buckets = [*zip(names, accumulate(counts), strict=True)]
             durations.add_metric((route, str(status)), buckets, total[0])
         return durations

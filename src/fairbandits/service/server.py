@@ -5,8 +5,11 @@ from __future__ import annotations
 import logging
 import os
 import socket
+import stat
+import tempfile
 import threading
 import time
+from collections.abc import Mapping
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -19,13 +22,20 @@ from fastapi import FastAPI
 from fairbandits.policies import GreedyPicker
 from fairbandits.service.auth.key_store import read_keys
 from fairbandits.service.auth.user_secret import read_user_secret
-from fairbandits.service.config import Config
+from fairbandits.service.config import Config, ServerConfig
 from fairbandits.service.demo import prepare_config_or_demo
-from fairbandits.service.http.app import CONFIG_VARIABLE, DEMO_VARIABLE, create_app
+from fairbandits.service.http.app import (
+    CONFIG_VARIABLE,
+    DEMO_VARIABLE,
+    METRICS_VARIABLE,
+    SERVER_VARIABLE,
+    create_app,
+)
 from fairbandits.service.http.loopback import is_loopback
 from fairbandits.service.http.protocol import LimitedProtocol
 from fairbandits.service.log.errors import NoLogError
 from fairbandits.service.log.store import open_store
+from fairbandits.service.log_lines import configure_log_lines
 from fairbandits.service.workers import STOP_SECONDS, WorkerProcesses
 
 _log = logging.getLogger(__name__)
@@ -37,7 +47,7 @@ _GRACE_SECONDS = 5
 
 
 def serve(
-    path: Path | None, host: str | None = None, port: int | None = None, workers: int = 1, demo: bool = False
+    path: Path | None, changed: Mapping[str, Any] | None = None, workers: int = 1, demo: bool = False
 ) -> None:
     """Serve until the process is told to stop.
 
@@ -45,8 +55,8 @@ def serve(
     ----------
     path : path or None
         The configuration; None for that of the demo.
-    host, port : optional
-        The address to listen on, instead of the configured one.
+    changed : mapping, optional
+        Settings of the server (`ServerConfig`) to use instead of the configured ones.
     workers : int
         The number of processes.
     demo : bool
@@ -57,16 +67,21 @@ def serve(
             "--demo must be used without a configuration: its students visit the demo's own catalogue"
         )
     config = prepare_config_or_demo(path)
-    _check_start(config, host or config.server.host)
+    config = config.with_server(ServerConfig(**config.server.model_dump() | dict(changed or {})))
+    configure_log_lines(config.server.log_format)
+    _check_start(config)
     _warn_of_certainty(config)
-    listening = listen(config, host, port)
+    listening = listen(config)
     if workers == 1:
         run(create_app(config, demo), config, listening)
         return
-    # Both are always set, so that the workers serve what was checked here, whatever the environment was before.
+    # All are always set, so that the workers serve what was checked here, whatever the environment was before.
     os.environ[CONFIG_VARIABLE] = "" if path is None else str(path.resolve())
     os.environ[DEMO_VARIABLE] = "1" if demo else ""
-    WorkerProcesses(workers, partial(_serve_worker, _options(config), listening)).run()
+    os.environ[SERVER_VARIABLE] = config.server.model_dump_json()
+    with tempfile.TemporaryDirectory(prefix="fairbandits-") as metrics_folder:
+        os.environ[METRICS_VARIABLE] = metrics_folder
+        WorkerProcesses(workers, partial(_serve_worker, _options(config), listening)).run()
 
 
 def run(app: FastAPI, config: Config, listening: socket.socket) -> None:
@@ -103,6 +118,7 @@ def _options(config: Config) -> dict[str, Any]:
     proxies = [str(network) for network in config.server.proxies]
     return {
         "log_level": "warning",
+        "log_config": None,  # uvicorn's lines are formatted and limited like all others
         "access_log": False,
         # An open stream must not keep the server from stopping.
         "timeout_graceful_shutdown": _GRACE_SECONDS,
@@ -114,16 +130,18 @@ def _options(config: Config) -> dict[str, Any]:
     }
 
 
-def _check_start(config: Config, host: str) -> None:
+def _check_start(config: Config) -> None:
     """Raise ValueError if the secret or the store cannot be used, or if the network could use it without a key."""
     if config.users.secret_file is not None:
         read_user_secret(config.users.secret_file)
-    if is_loopback(host):
+    host = config.server.host
+    if is_loopback(host) or config.server.socket is not None or config.server.insecure:
         _has_key(config, must_exist=False)
     elif not _has_key(config):
         raise ValueError(
             f"host must be a loopback address while there is no key, got {host}; create a key with "
-            "`fairbandits keys create --scope decide,reward --name NAME` (and --config FILE, if there is one)"
+            "`fairbandits keys create --scope decide,reward --name NAME` (and --config FILE, if there is one), or "
+            "use --insecure if nobody else can reach the address"
         )
 
 
@@ -147,9 +165,12 @@ def _warn_of_certainty(config: Config) -> None:
         )
 
 
-def listen(config: Config, host: str | None = None, port: int | None = None) -> socket.socket:
+def listen(config: Config) -> socket.socket:
     """Open the socket, and print its address."""
-    address = (host or config.server.host, config.server.port if port is None else port)
+    server = config.server
+    if server.socket is not None:
+        return _listen_locally(server.socket)
+    address = (server.host, server.port)
     family = socket.AF_INET6 if ":" in address[0] else socket.AF_INET
     listening = socket.create_server(address, family=family, backlog=_BACKLOG, reuse_port=False)
     # Accepted sockets inherit it. Without it, an answer can wait 40 ms for the acknowledgement of the one before.
@@ -157,3 +178,31 @@ def listen(config: Config, host: str | None = None, port: int | None = None) -> 
     bound_host, bound_port = listening.getsockname()[:2]
     print(f"listening on http://{bound_host}:{bound_port}", flush=True)  # noqa: T201
     return listening
+
+
+def _listen_locally(path: Path) -> socket.socket:
+    """Open a local socket to which only this user of the machine can connect, and print its path."""
+    listening = socket.socket(socket.AF_UNIX)
+    try:
+        _remove_abandoned_socket(path)
+        mask = os.umask(0o177)
+        try:
+            listening.bind(str(path))
+        finally:
+            os.umask(mask)
+    except OSError as error:
+        raise ValueError(f"server.socket must be a path for a new socket, got {path} ({error.strerror})") from None
+    listening.listen(_BACKLOG)
+    print(f"listening on unix:{path.resolve()}", flush=True)  # noqa: T201
+    return listening
+
+
+def _remove_abandoned_socket(path: Path) -> None:
+    """Remove the socket that a server has left behind, but not one on which a server listens."""
+    if not path.exists() or not stat.S_ISSOCK(path.stat().st_mode):
+        return
+    with socket.socket(socket.AF_UNIX) as talk:
+        try:
+            talk.connect(str(path))
+        except ConnectionRefusedError:
+            path.unlink()

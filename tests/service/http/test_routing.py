@@ -29,7 +29,8 @@ def all_paths(routes):
 
 
 def test_every_route_of_the_framework_is_in_the_table(app):
-    table = {(route.method, route.path): route for route in app.gate.routes}
+    # The framework does not know of HEAD, which health checks answer without it.
+    table = {(route.method, route.path): route for route in app.gate.routes if route.method != "HEAD"}
     assert {(method, path.replace(":path", "")) for method, path in all_paths(app.routes)} == set(table)
     for path, operations in app.openapi()["paths"].items():
         for method, operation in operations.items():

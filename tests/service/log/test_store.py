@@ -9,6 +9,7 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import text
 
 from fairbandits.service.log import migrations
+from fairbandits.service.log.errors import StoreDownError
 from fairbandits.service.log.store import Store
 from fairbandits.service.log.tables import metadata
 
@@ -128,3 +129,29 @@ def test_a_database_that_accepts_connections_slowly(postgres):
     with postgres.paused(4.0):
         store.open("columns")
     store.close()
+
+
+# -- errors of the database ------------------------------------------------------------------------------
+
+
+def test_the_error_of_the_database_is_reported_and_not_that_of_the_rollback(tmp_path):
+    """SQLite rolls back by itself when the disk is full, so that a second rollback fails, too."""
+    store = Store(f"sqlite:///{tmp_path}/log.db")
+    store.open("{}")
+    with store.connection() as connection:
+        connection.exec_driver_sql("PRAGMA max_page_count = 20")
+    with pytest.raises(StoreDownError, match="OperationalError: database or disk is full"):
+        store.save_snapshot(1, {"one": b"1" * 1_000_000})
+    assert store.last_snapshot_seq() == 0
+    store.close()
+
+
+def test_errors_do_not_repeat_values(store):
+    def write_twice():
+        with store.transaction() as connection:
+            for _ in range(2):
+                connection.execute(text("INSERT INTO facts VALUES (:name, 'x')"), {"name": "quietname"})
+
+    with pytest.raises(StoreDownError, match="IntegrityError: ") as caught:
+        write_twice()
+    assert "quietname" not in str(caught.value)

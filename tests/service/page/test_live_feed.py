@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from fairbandits.service.page import live_feed
-from fairbandits.service.page.live_feed import LiveFeed, TooManyStreamsError
+from fairbandits.service.page.live_feed import LiveFeed, TooManyReadersError
 from fairbandits.service.state.monitor import Monitor
 from tests.service.logs import entries
 from tests.service.small import small_config
@@ -92,7 +92,7 @@ def test_the_number_of_streams_is_limited(engine, monkeypatch):
         feed = LiveFeed(engine)
         stream = feed.stream()
         await anext(stream)
-        with pytest.raises(TooManyStreamsError, match="GET /v1/fairness"):
+        with pytest.raises(TooManyReadersError, match="GET /v1/fairness"):
             feed.stream()
         await stream.aclose()
         await anext(feed.stream())

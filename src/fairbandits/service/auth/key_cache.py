@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 
 from fairbandits.service.auth.keys import Key, hash_secret, parse_token
@@ -14,6 +14,8 @@ from fairbandits.service.log.errors import StoreDownError
 REFRESH_SECONDS = 2.0
 # An unknown key may be a new one, so the keys are read again at once, but no more often than this.
 _LOOKUP_SECONDS = 0.2
+# Seconds between two writes of the last use of a key.
+_USE_SECONDS = 3600.0
 
 # Verified when an id is unknown, so that unknown and known ids take the same time.
 _NO_KEY = Key("", "", frozenset(), hash_secret("nobody"), 0.0)
@@ -28,14 +30,21 @@ class KeyCache:
         Reads all keys from the store. While the store is down, the known keys remain valid.
     clock : callable, optional
         Returns the time in seconds since 1970.
+    save_uses : callable, optional
+        Saves the times at which keys were used.
     """
 
     def __init__(
-        self, read: Callable[[], Awaitable[Sequence[Key]]], clock: Callable[[], float] = time.time
+        self,
+        read: Callable[[], Awaitable[Sequence[Key]]],
+        clock: Callable[[], float] = time.time,
+        save_uses: Callable[[Mapping[str, float]], Awaitable[None]] | None = None,
     ) -> None:
         self._read = read
+        self._write_uses = save_uses
         self._clock = clock
         self._keys: dict[str, Key] = {}
+        self._used: set[str] = set()
         self._is_read = False
         self._reading: asyncio.Task[None] | None = None
         self._looked_up_at = 0.0
@@ -60,6 +69,17 @@ class KeyCache:
         while True:
             await asyncio.sleep(REFRESH_SECONDS)
             await self.refresh()
+            await self._save_uses()
+
+    async def _save_uses(self) -> None:
+        """Save when keys were used last, each at most once an hour."""
+        now, used = self._clock(), self._used
+        self._used = set()
+        known = [self._keys[key_id] for key_id in used if key_id in self._keys]
+        due = {key.id: now for key in known if key.used is None or now - key.used >= _USE_SECONDS}
+        if due and self._write_uses is not None:
+            with suppress(StoreDownError):  # another use brings another attempt
+                await self._write_uses(due)
 
     async def _look_up(self) -> None:
         """Read the keys again, once for all requests that wait for it."""
@@ -77,12 +97,26 @@ class KeyCache:
         parts = parse_token(token)
         if parts is None:
             return None
-        key_id, secret = parts
-        if key_id not in self._keys:
+        found = self._verified(*parts, session)
+        if found is None:  # it may be new, or its secret may be
             await self._look_up()
+            found = self._verified(*parts, session)
+        return found
+
+    def find_known(self, token: str) -> Key | None:
+        """Return the key of a token, without reading the store if it is unknown."""
+        parts = parse_token(token)
+        return None if parts is None else self._verified(*parts, False)
+
+    def _verified(self, key_id: str, secret: str, session: bool) -> Key | None:
         key = self._keys.get(key_id, _NO_KEY)
         # A session is not a key: the cookie that a browser sends by itself must allow nothing but reading.
-        return key if key.verify(secret) and (key.parent is not None) is session else None
+        is_right = key.verify(secret, self._clock()) and (key.parent is not None) is session
+        return key if is_right else None
+
+    def add(self, key: Key) -> None:
+        """Add a key that was just saved."""
+        self._keys[key.id] = key
 
     def is_active(self, key: Key) -> bool:
         """Return whether a key can be used now. A session ends with the key that opened it."""
@@ -90,7 +124,9 @@ class KeyCache:
         known = self._keys.get(key.id)
         if known is None or not known.is_active(now):
             return False
-        if known.parent is None:
-            return True
-        parent = self._keys.get(known.parent)
-        return parent is not None and parent.is_active(now)
+        if known.parent is not None:
+            parent = self._keys.get(known.parent)
+            if parent is None or not parent.is_active(now):
+                return False
+        self._used.add(known.parent or known.id)
+        return True

@@ -7,9 +7,10 @@ import hmac
 import re
 import secrets
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from fairbandits.service.auth.scopes import parse_scopes
+from fairbandits.service.names import check_name
 
 _TOKEN = re.compile(r"fb_([0-9a-f]{16})_([0-9a-f]{64})", re.ASCII)
 
@@ -35,6 +36,12 @@ class Key:
         The time at which the key expires, and at which it was revoked.
     parent : str, optional
         For a session, the id of the key that opened it.
+    used : float, optional
+        The time of the last use, an hour too early at most.
+    old_digest : str, optional
+        The digest of the secret that was replaced last.
+    old_until : float, optional
+        The time until which that secret remains valid.
     """
 
     id: str
@@ -45,10 +52,18 @@ class Key:
     expires: float | None = None
     revoked: float | None = None
     parent: str | None = None
+    used: float | None = None
+    old_digest: str | None = None
+    old_until: float | None = None
 
-    def verify(self, secret: str) -> bool:
+    def verify(self, secret: str, now: float) -> bool:
         """Return whether this is the key's secret, in a time that does not depend on how much of it is right."""
-        return hmac.compare_digest(hash_secret(secret), self.digest)
+        digest = hash_secret(secret)
+        if hmac.compare_digest(digest, self.digest):
+            return True
+        if self.old_digest is None or self.old_until is None or now >= self.old_until:
+            return False
+        return hmac.compare_digest(digest, self.old_digest)
 
     def is_active(self, now: float) -> bool:
         """Return whether the key is neither revoked nor expired."""
@@ -64,12 +79,19 @@ def make_key(
     --------
     >>> key, token = make_key("shop", ["decide", "reward"], now=0.0)
     >>> key_id, secret = parse_token(token)
-    >>> key_id == key.id, key.verify(secret), key.verify("0" * 64)
+    >>> key_id == key.id, key.verify(secret, now=0.0), key.verify("0" * 64, now=0.0)
     (True, True, False)
     """
     key_id, secret = secrets.token_hex(8), secrets.token_hex(32)
-    key = Key(key_id, name, parse_scopes(scopes), hash_secret(secret), now, expires, parent=parent)
+    key = Key(key_id, check_name(name), parse_scopes(scopes), hash_secret(secret), now, expires, parent=parent)
     return key, f"fb_{key_id}_{secret}"
+
+
+def rotate_key(key: Key, now: float, grace: float) -> tuple[Key, str]:
+    """Replace the secret of a key, which remains valid for some seconds; return the same as `make_key`."""
+    secret = secrets.token_hex(32)
+    rotated = replace(key, digest=hash_secret(secret), old_digest=key.digest, old_until=now + grace)
+    return rotated, f"fb_{key.id}_{secret}"
 
 
 def parse_token(token: str) -> tuple[str, str] | None:

@@ -56,6 +56,10 @@ class RateLimiter:
         self._full_at[client] = full_at + cost * self._interval
         return 0.0
 
+    def charge(self, client: str, cost: int) -> None:
+        """Spend tokens for work that was not known before, even those of an empty bucket."""
+        self._full_at[client] = max(self._clock(), self._full_at.get(client, 0.0)) + cost * self._interval
+
     def _drop_full(self, now: float) -> None:
         limited = {client: full_at for client, full_at in self._full_at.items() if full_at > now}
         # That many clients at once are an attack from many addresses, and bounded memory comes first.

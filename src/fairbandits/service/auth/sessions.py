@@ -11,7 +11,7 @@ _SECONDS = 12 * 3600
 
 def open_session(key: Key, now: float) -> tuple[Key, str]:
     """Create a session for the owner of a key. It ends with that key, or after twelve hours."""
-    return make_key(f"session of {key.name}", ["read"], now, now + _SECONDS, parent=key.id)
+    return make_key("session", ["read"], now, now + _SECONDS, parent=key.id)
 
 
 def session_token(cookies: bytes | None, is_secure: bool) -> str | None:

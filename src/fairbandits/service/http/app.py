@@ -8,6 +8,7 @@ import os
 import sys
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
 from typing import Any
 
 from fastapi import FastAPI
@@ -16,17 +17,19 @@ from fairbandits import __version__
 from fairbandits.service.auth.key_cache import KeyCache
 from fairbandits.service.auth.key_store import KeyStore
 from fairbandits.service.auth.user_secret import read_user_secret
-from fairbandits.service.config import Config
+from fairbandits.service.config import Config, ServerConfig
 from fairbandits.service.demo import prepare_config_or_demo
 from fairbandits.service.demo.traffic import DemoTraffic
 from fairbandits.service.engine import Engine
 from fairbandits.service.http import arms, decisions, fairness, health, login, openapi, page, rewards
+from fairbandits.service.http.connections import ConnectionCounts
 from fairbandits.service.http.gate import Gate, GatedApp
 from fairbandits.service.http.messages import make_pseudonymiser
-from fairbandits.service.http.protocol import LIMITS_STATE
+from fairbandits.service.http.protocol import CONNECTIONS_STATE
 from fairbandits.service.http.routing import RouteTable
 from fairbandits.service.http.schemas import Schemas
 from fairbandits.service.http.validation import install_error_handlers
+from fairbandits.service.log_lines import configure_log_lines
 from fairbandits.service.metrics import Metrics
 from fairbandits.service.page.live_feed import LiveFeed
 
@@ -37,8 +40,13 @@ DEMO_VARIABLE = "FAIRBANDITS_DEMO"
 _SWITCH_SECONDS = 0.0005
 _GARBAGE_THRESHOLD = 50_000
 
+#: The environment variable with the settings of the server, as JSON; options of the command may have changed them.
+SERVER_VARIABLE = "FAIRBANDITS_SERVER"
+#: The environment variable that names the folder in which workers show each other their metrics.
+METRICS_VARIABLE = "FAIRBANDITS_METRICS"
 
-def create_app(config: Config, demo: bool = False) -> FastAPI:
+
+def create_app(config: Config, demo: bool = False, metrics_folder: Path | None = None) -> FastAPI:
     """Create the ASGI application, to be run by uvicorn or any other server.
 
     Parameters
@@ -47,31 +55,36 @@ def create_app(config: Config, demo: bool = False) -> FastAPI:
         The configuration.
     demo : bool
         Whether to simulate the students of the demo, whose configuration it must be.
+    metrics_folder : path, optional
+        The folder in which several workers show each other their metrics.
     """
     secret_file = config.users.secret_file
     pseudonymise = None if secret_file is None else make_pseudonymiser(read_user_secret(secret_file))
     engine = Engine(config)
     key_store = KeyStore(engine.store, engine.writer.run_in_store_thread)
-    keys = KeyCache(key_store.read)
+    keys = KeyCache(key_store.read, save_uses=key_store.save_uses)
     feed = LiveFeed(engine)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[dict[str, Any]]:
         await engine.start()
         await keys.refresh()
-        background = [asyncio.create_task(keys.refresh_forever())]
+        background = [
+            asyncio.create_task(keys.refresh_forever()),
+            asyncio.create_task(metrics.publish_forever()),
+        ]
         feed.end_with_process()
         if demo:
             background.append(asyncio.create_task(DemoTraffic(engine, pseudonymise).run()))
         try:
             with _tuned_interpreter():
-                yield {LIMITS_STATE: config.limits}
+                yield {CONNECTIONS_STATE: ConnectionCounts(config.limits)}
         finally:
             for task in background:
                 task.cancel()
             await engine.stop()
 
-    schemas, metrics = Schemas(config, pseudonymise), Metrics(engine)
+    schemas, metrics = Schemas(config, pseudonymise), Metrics(engine, metrics_folder)
     app = GatedApp(title=config.title, version=__version__, lifespan=lifespan, openapi_url=None)
     app.state.engine = engine
     routers = (
@@ -89,7 +102,7 @@ def create_app(config: Config, demo: bool = False) -> FastAPI:
         app.include_router(router)
     openapi.install_openapi(app, table, schemas)
     install_error_handlers(app)
-    app.gate = Gate(app.framework, table, keys, config.limits, metrics)
+    app.gate = Gate(app.framework, table, keys, config.limits, config.server, metrics)
     return app
 
 
@@ -116,4 +129,8 @@ def _tuned_interpreter() -> Iterator[None]:
 def app_from_environment() -> FastAPI:
     """Create the application of the configuration that the environment names, as worker processes do."""
     config = prepare_config_or_demo(os.environ.get(CONFIG_VARIABLE))
-    return create_app(config, bool(os.environ.get(DEMO_VARIABLE)))
+    server, folder = os.environ.get(SERVER_VARIABLE), os.environ.get(METRICS_VARIABLE)
+    if server:
+        config = config.with_server(ServerConfig.model_validate_json(server))
+    configure_log_lines(config.server.log_format)
+    return create_app(config, bool(os.environ.get(DEMO_VARIABLE)), Path(folder) if folder else None)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 from time import perf_counter
+from typing import Any
 
 from fastapi import FastAPI
 from starlette.requests import ClientDisconnect
@@ -18,10 +19,10 @@ from fairbandits.service.auth.keys import Key
 from fairbandits.service.auth.rate_limit import RateLimiter, client_address
 from fairbandits.service.auth.scopes import SCOPES
 from fairbandits.service.auth.sessions import session_token
-from fairbandits.service.config import Limits
+from fairbandits.service.config import Limits, ServerConfig
 from fairbandits.service.http import problems
 from fairbandits.service.http.headers import COMMON, HSTS, NO_STORE, PAGE
-from fairbandits.service.http.loopback import is_local
+from fairbandits.service.http.loopback import is_forwarded, is_local, is_on_socket
 from fairbandits.service.http.messages import BufferedRequest
 from fairbandits.service.http.problems import PROBLEM_TYPE, ProblemError
 from fairbandits.service.http.routing import RouteTable, ServedRoute
@@ -56,7 +57,9 @@ class GatedApp(FastAPI):
 class Gate:
     """Admits requests, calls their route, and answers those that are refused.
 
-    Routes find in `scope["state"]`: `client`, the id of the key, if there is one, and `scopes`, what it allows.
+    Routes find in `scope["state"]`: `client`, the id of the key, if there is one; `scopes`, what it allows; and
+    `payer`, the key or address whose rate is limited. They may leave there `tokens`, what the request costs the
+    payer in addition.
 
     Parameters
     ----------
@@ -68,12 +71,20 @@ class Gate:
         The keys.
     limits : Limits
         The limits of sizes and rates.
+    server : ServerConfig
+        The settings of the server: from where it can be used while there is no key.
     metrics : Metrics
         The metrics, which count the durations of requests.
     """
 
     def __init__(
-        self, framework: ASGIApp, routes: RouteTable, keys: KeyCache, limits: Limits, metrics: Metrics
+        self,
+        framework: ASGIApp,
+        routes: RouteTable,
+        keys: KeyCache,
+        limits: Limits,
+        server: ServerConfig,
+        metrics: Metrics,
     ) -> None:
         self._framework = framework
         self.routes = routes
@@ -81,6 +92,7 @@ class Gate:
         self._max_body = limits.body
         self._key_limiter = RateLimiter(limits.rate, limits.burst)
         self._guest_limiter = RateLimiter(limits.guest_rate, limits.guest_burst)
+        self._is_insecure = server.insecure
         self._metrics = metrics
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -89,11 +101,12 @@ class Gate:
             await self._framework(scope, receive, send)
             return
         began = perf_counter()
+        state = scope.setdefault("state", {})
         sender = _ResponseSender(send, scope["scheme"] == "https")
         try:
             route = self.routes.find(scope["method"], scope["path"])
             headers: _Headers = dict(scope["headers"])
-            key = await self._admit(route, headers, scope)
+            key = await self._admit(route, headers, scope, state)
             if route.body is not None:
                 self._check_body(route.body, headers)
             if route.page:
@@ -109,25 +122,31 @@ class Gate:
         except ClientDisconnect:
             pass  # nobody is left to be answered
         except Exception as error:
-            await sender.send_problem(problems.problem_from(error))
+            await sender.send_problem(problems.problem_from(error, client_address(scope["client"])))
         finally:
+            if state.get("tokens"):
+                self._key_limiter.charge(state["payer"], state["tokens"])
             # Labelled by route rather than by path, of which there are arbitrarily many.
             label = getattr(scope.get("route"), "path", "other")
             self._metrics.observe_request(label, sender.status, perf_counter() - began)
 
     # -- authentication and rate limits ----------------------------------------------------------------
 
-    async def _admit(self, route: ServedRoute, headers: _Headers, scope: Scope) -> Key | None:
+    async def _admit(
+        self, route: ServedRoute, headers: _Headers, scope: Scope, state: dict[str, Any]
+    ) -> Key | None:
         """Return the key of a request, if it has one; raise a problem if it may not use the route."""
-        state = scope.setdefault("state", {})
+        if route.is_probe:
+            return self._admit_probe(headers, scope, state)
         length = headers.get(b"content-length")
         # Every KiB of the body counts as another request.
         cost = 1 if length is None else 1 + min(int(length), self._max_body) // _KIB
         authorization = headers.get(b"authorization")
-        if authorization is None and self._keys.is_empty and is_local(scope, headers.get(b"host")):
-            # Until the first key is created, everything is allowed from this machine.
-            _take(self._key_limiter, client_address(scope["client"]), cost)
-            state["scopes"] = SCOPES
+        if authorization is None and self._keys.is_empty and self._is_open_to(scope, headers):
+            if is_forwarded(scope, headers) and not self._is_insecure and not is_on_socket(scope):
+                raise problems.forwarded_without_keys()
+            state["payer"], state["scopes"] = client_address(scope["client"]), SCOPES
+            _take(self._key_limiter, state["payer"], cost)
             return None
         try:
             if authorization is None:
@@ -144,8 +163,24 @@ class Gate:
         _take(self._key_limiter, client, cost)
         if route.scope is not None and route.scope not in key.scopes:
             raise problems.forbidden(route.method, route.path, route.scope, key.scopes)
-        state["client"], state["scopes"] = client, key.scopes
+        state["client"], state["payer"], state["scopes"] = client, client, key.scopes
         return key
+
+    def _admit_probe(self, headers: _Headers, scope: Scope, state: dict[str, Any]) -> Key | None:
+        """Admit a health check, which nothing may refuse: no limit, no wrong key, no store that hangs."""
+        authorization = headers.get(b"authorization")
+        if authorization is None:
+            is_open = self._keys.is_empty and self._is_open_to(scope, headers)
+            state["scopes"] = SCOPES if is_open and not is_forwarded(scope, headers) else ()
+            return None
+        key = self._keys.find_known(authorization.partition(b" ")[2].decode("latin-1"))
+        is_active = key is not None and self._keys.is_active(key)
+        state["scopes"] = key.scopes if key is not None and is_active else ()
+        return key if is_active else None
+
+    def _is_open_to(self, scope: Scope, headers: _Headers) -> bool:
+        """Return whether a request may do everything, until the first key is created."""
+        return self._is_insecure or is_on_socket(scope) or is_local(scope, headers.get(b"host"))
 
     async def _bearer(self, authorization: bytes) -> Key:
         scheme, _, token = authorization.partition(b" ")
@@ -153,7 +188,8 @@ class Gate:
         if key is None:
             raise problems.unauthorized("the key is unknown; was all of it copied?")
         if not self._keys.is_active(key):
-            raise problems.unauthorized("the key was revoked; ask for a new one")
+            ended = "expired" if key.revoked is None else "was revoked"
+            raise problems.unauthorized(f"the key {ended}; ask for a new one")
         return key
 
     async def _session(self, route: ServedRoute, headers: _Headers, scope: Scope) -> Key:

@@ -13,6 +13,7 @@ from fairbandits.service.http.problems import unavailable
 from fairbandits.service.http.routing import access
 from fairbandits.service.metrics import Metrics
 from fairbandits.service.page.live_feed import LiveFeed
+from fairbandits.service.shared_result import SharedResult
 
 
 def routes(engine: Engine, metrics: Metrics, feed: LiveFeed) -> APIRouter:
@@ -20,15 +21,15 @@ def routes(engine: Engine, metrics: Metrics, feed: LiveFeed) -> APIRouter:
     router = APIRouter(tags=["operations"])
 
     @router.get("/health")
-    @access(None)
-    async def health() -> dict[str, bool]:
+    @access(None, probe=True)
+    async def health(request: Request) -> Response:
         """Report that the process is alive and that its state follows the log; 503 if only a restart can help."""
         if engine.writer.broken is not None:
             raise unavailable("the state does not follow the log any more; see the server's log, then restart it")
-        return {"alive": True}
+        return Response(b'{"alive":true}', media_type="application/json")
 
     @router.get("/ready", responses=json_responses("ReadyResponse"))
-    @access(None)
+    @access(None, probe=True)
     async def ready(request: Request) -> Response:
         """Report whether the service can decide and learn: whether the log was written a moment ago.
 
@@ -41,11 +42,17 @@ def routes(engine: Engine, metrics: Metrics, feed: LiveFeed) -> APIRouter:
         seq, checksum = await engine.checksum()
         return Response(to_json({"ready": True, "seq": seq, "checksum": checksum}), media_type="application/json")
 
+    async def render() -> bytes:
+        # Which have just become current, so this does not compute them.
+        return metrics.render((await feed.last()).findings)
+
+    rendered = SharedResult(render, is_current=lambda _: False)
+
     @router.get("/metrics", response_class=PlainTextResponse)
     @access("read")
     async def prometheus() -> Response:
         """Return metrics for Prometheus."""
-        view = await feed.current()
-        return Response(metrics.render(view.findings), media_type=CONTENT_TYPE_LATEST)
+        await feed.current()
+        return Response(await rendered.get(), media_type=CONTENT_TYPE_LATEST)
 
     return router

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from importlib.resources import files
 from urllib.parse import parse_qs
@@ -9,13 +10,18 @@ from urllib.parse import parse_qs
 from fastapi import APIRouter, Request, Response
 
 from fairbandits.service.auth.key_cache import KeyCache
-from fairbandits.service.auth.key_store import KeyStore
+from fairbandits.service.auth.key_store import KeyStore, TooManySessionsError
+from fairbandits.service.auth.rate_limit import RateLimiter
 from fairbandits.service.auth.sessions import open_session, session_cookie, session_token
-from fairbandits.service.http.problems import ProblemError
+from fairbandits.service.http.problems import ProblemError, too_many_logins, unavailable
 from fairbandits.service.http.routing import access
 
 _MESSAGE = "<!--message-->"
 _WRONG = '<p role="alert">This key is unknown or lacks the scope “read”. Was all of it copied?</p>'
+# Logins per second and at once, of one key and of all: each writes to the store, which decisions need.
+_KEY_RATE, _KEY_BURST = 0.5, 20
+_RATE, _BURST = 2.0, 50
+_EVERYBODY = ""
 
 
 def routes(keys: KeyCache, store: KeyStore) -> APIRouter:
@@ -29,6 +35,8 @@ def routes(keys: KeyCache, store: KeyStore) -> APIRouter:
         The store of sessions.
     """
     router = APIRouter(include_in_schema=False)
+    by_key, by_everybody = RateLimiter(_KEY_RATE, _KEY_BURST), RateLimiter(_RATE, _BURST)
+    saving = asyncio.Lock()
     form = files(__package__).joinpath("login.html").read_text(encoding="utf-8")
 
     @router.get("/login")
@@ -45,9 +53,16 @@ def routes(keys: KeyCache, store: KeyStore) -> APIRouter:
         key = await keys.find(fields.get("key", [""])[0].strip())
         if key is None or not keys.is_active(key) or "read" not in key.scopes:
             return _redirect("/login?wrong")
+        wait = by_key.take(key.id) or by_everybody.take(_EVERYBODY)
+        if wait:
+            raise too_many_logins(wait)
         session, token = open_session(key, time.time())
-        await store.save(session)
-        await keys.refresh()
+        async with saving:  # one at a time, so that decisions wait for one at most
+            try:
+                await store.save(session)
+            except TooManySessionsError as error:
+                raise unavailable(str(error), retry_after=60) from None
+        keys.add(session)
         return _redirect("/", session_cookie(token, _is_secure(request)))
 
     @router.post("/logout")

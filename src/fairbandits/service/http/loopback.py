@@ -1,14 +1,20 @@
-"""Requests from this machine."""
+"""Requests from this machine, and those that only seem to be."""
 
 from __future__ import annotations
 
 import ipaddress
 import re
+from collections.abc import Mapping
 from functools import lru_cache
 
 from starlette.types import Scope
 
 _LOCAL_NAMES = re.compile(rb"(localhost|127\.0\.0\.1|\[::1\])(:\d+)?")
+# Headers that proxies add.
+_FORWARDING = re.compile(
+    rb"forwarded|via|cdn-loop|x-(forwarded|original|envoy)-.*|x-forwarded|"
+    rb"x-(real|client|cluster-client|originating)-ip|true-client-ip|cf-connecting-ip"
+)
 
 
 def is_loopback(host: str) -> bool:
@@ -37,3 +43,24 @@ def is_local(scope: Scope, host: bytes | None) -> bool:
 @lru_cache(100)
 def _is_local(client: str, server: str, host: bytes) -> bool:
     return is_loopback(client) and is_loopback(server) and _LOCAL_NAMES.fullmatch(host) is not None
+
+
+def is_on_socket(scope: Scope) -> bool:
+    """Return whether a request came through a local socket, to which only permitted processes can connect."""
+    server = scope.get("server")
+    return server is not None and server[1] is None
+
+
+def is_forwarded(scope: Scope, headers: Mapping[bytes, bytes]) -> bool:
+    """Return whether a request shows signs of a proxy: headers that proxies add, or HTTP/1.0.
+
+    Many proxies speak HTTP/1.0 to the servers behind them, and add no header, unless they are told otherwise.
+
+    Examples
+    --------
+    >>> is_forwarded({"http_version": "1.1"}, {b"x-forwarded-for": b"192.0.2.7"})
+    True
+    >>> is_forwarded({"http_version": "1.1"}, {b"host": b"localhost"})
+    False
+    """
+    return scope.get("http_version") == "1.0" or any(map(_FORWARDING.fullmatch, headers))

@@ -10,9 +10,9 @@ from typing import Any
 
 from pydantic_core import to_json
 
-from fairbandits.service.log.errors import LogBrokenError, LogUnavailableError
+from fairbandits.service.log.errors import LogBrokenError, LogUnavailableError, StoreDownError
 from fairbandits.service.log.requests import Refusal, RefusalReason
-from fairbandits.service.page.live_feed import TooManyStreamsError
+from fairbandits.service.page.live_feed import TooManyReadersError
 from fairbandits.service.tracebacks import traceback_without_message
 
 _log = logging.getLogger(__name__)
@@ -117,6 +117,16 @@ def forbidden(method: str, path: str, scope: str, scopes: frozenset[str]) -> Pro
     )
 
 
+def forwarded_without_keys() -> ProblemError:
+    """Return the problem of a request that a proxy forwarded to a service without keys."""
+    return ProblemError(
+        403,
+        "Forbidden",
+        "the request came through a proxy, and without keys everything would be open to all who reach the proxy; "
+        "create a key with `fairbandits keys create`, or serve with --uds PATH or --insecure",
+    )
+
+
 def too_large(limit: int) -> ProblemError:
     """Return the problem of a body that is too large; the rest of it is not read."""
     return ProblemError(
@@ -148,21 +158,51 @@ def too_many_requests(wait: float) -> ProblemError:
     )
 
 
-def problem_from(error: Exception) -> ProblemError:
-    """Return the problem of an error that a route raised."""
+def too_many_logins(wait: float) -> ProblemError:
+    """Return the problem of a key with which too many sessions are opened."""
+    seconds = str(math.ceil(wait))
+    detail = f"there are too many logins; try again after {seconds} s"
+    return ProblemError(429, "Too many requests", detail, headers={"Retry-After": seconds})
+
+
+def too_costly(cost: int, limit: int) -> ProblemError:
+    """Return the problem of a request that would keep the service busy for too long."""
+    return ProblemError(
+        422,
+        "Request too costly",
+        f"a request must cost at most {limit:,} (limits.cost), got {cost:,}, the sum over its users of "
+        "arms on offer x (1 + k/10) + k x a constant; split it, or ask for smaller slates",
+    )
+
+
+def too_much_waiting(limit: int) -> ProblemError:
+    """Return the problem of a client whose earlier requests keep the service busy."""
+    return ProblemError(
+        429,
+        "Too much work waiting",
+        f"requests of this key that are waiting cost too much together: all keys share {limit:,} (limits.cost); "
+        "wait for responses before sending more",
+        headers={"Retry-After": "1"},
+    )
+
+
+def problem_from(error: Exception, source: str = "") -> ProblemError:
+    """Return the problem of an error that a route raised; `source` is the address that the request came from."""
     if isinstance(error, ProblemError):
         return error
     if isinstance(error, LogUnavailableError):
         return unavailable(str(error))
-    if isinstance(error, TooManyStreamsError):
+    if isinstance(error, StoreDownError):  # logged where it was raised
+        return unavailable("the store cannot be used at the moment; try again later")
+    if isinstance(error, TooManyReadersError):
         return unavailable(str(error), retry_after=30)
     if isinstance(error, LogBrokenError):
         return ProblemError(500, "Internal error", str(error))
-    return _unexpected(error)
+    return _unexpected(error, source)
 
 
-def _unexpected(error: Exception) -> ProblemError:
+def _unexpected(error: Exception, source: str) -> ProblemError:
     """Log where an unexpected error was raised, without its message; return a problem that names the log line."""
     number = secrets.token_hex(4)
-    _log.error("error %s: %s", number, traceback_without_message(error))
+    _log.error("error %s: %s", number, traceback_without_message(error), extra={"source": source})
     return ProblemError(500, "Internal error", f"an unexpected error; the server's log has details under {number}")

@@ -10,7 +10,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Awaitable, Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeVar
 
 from fastapi import APIRouter
@@ -37,22 +37,25 @@ class Access:
         The kind of the request's body.
     page : bool
         Whether a browser displays or runs the response.
+    probe : bool
+        Whether the route is a health check: outside all limits, also for HEAD.
     """
 
     scope: str | None
     body: BodyKind | None = None
     page: bool = False
+    probe: bool = False
 
 
 def access(
-    scope: str | None, *, body: BodyKind | None = None, page: bool = False
+    scope: str | None, *, body: BodyKind | None = None, page: bool = False, probe: bool = False
 ) -> Callable[[_Endpoint], _Endpoint]:
     """Declare the access to a route, below its router's decorator."""
     if scope is not None and scope not in SCOPES:
         raise ValueError(f"scope must be None or one of {', '.join(SCOPES)}, got {scope!r}")
 
     def declare(endpoint: _Endpoint) -> _Endpoint:
-        endpoint.access = Access(scope, body, page)  # type: ignore[attr-defined]
+        endpoint.access = Access(scope, body, page, probe)  # type: ignore[attr-defined]
         return endpoint
 
     return declare
@@ -66,7 +69,7 @@ class ServedRoute:
     ----------
     method, path : str
         The HTTP method, and the path with `{name}` for parameters.
-    scope, body, page
+    scope, body, page, is_probe
         See `Access`.
     api_route : APIRoute
         The route of the framework.
@@ -80,6 +83,7 @@ class ServedRoute:
     scope: str | None
     body: BodyKind | None
     page: bool
+    is_probe: bool
     api_route: APIRoute
     endpoint: Callable[[Request], Awaitable[Response]] | None
 
@@ -97,6 +101,8 @@ class RouteTable:
         self._routes = {
             (route.method, route.path): route for router in routers for route in _served_routes(router)
         }
+        # Health checks take a request and nothing else, so the framework, which knows no HEAD, is not asked.
+        self._routes |= {("HEAD", route.path): replace(route, method="HEAD") for route in self if route.is_probe}
         self._patterns = [
             (re.compile(re.sub(r"\{\w+\}", "(.+)", route.path), re.DOTALL), route)
             for route in self._routes.values()
@@ -136,5 +142,12 @@ def _served_routes(router: APIRouter) -> Iterator[ServedRoute]:
         endpoint = route.endpoint if takes_request_only else None
         for method in methods:
             yield ServedRoute(
-                method, route.path_format, declared.scope, declared.body, declared.page, route, endpoint
+                method,
+                route.path_format,
+                declared.scope,
+                declared.body,
+                declared.page,
+                declared.probe,
+                route,
+                endpoint,
             )

@@ -12,8 +12,9 @@ from typing_extensions import TypedDict
 
 from fairbandits.contexts.tables import column_label
 from fairbandits.service.config import Config
-from fairbandits.service.features import Label, Name, example_values, feature_values_type, strict_dict
+from fairbandits.service.features import example_values, feature_values_type, strict_dict
 from fairbandits.service.inputs import ServiceInputs
+from fairbandits.service.names import Name, label_type
 
 _EXAMPLE_ID = "01924f7a3b1c5d0e8f6a7b9c2d4e6f80"
 DecisionId = Annotated[str, Field(pattern="^[0-9a-f]{32}$", examples=[_EXAMPLE_ID])]
@@ -181,9 +182,18 @@ def _decision_type(config: Config, pseudonymise: Callable[[str], str] | None) ->
         "features": feature_values_type("UserFeatures", inputs.features),
         "groups": NotRequired[strict_dict("UserGroups", groups)],
         "arms": NotRequired[_list_of(Name, config.limits.arms)],
-        "k": NotRequired[Annotated[int, Field(ge=1, strict=True)]],
+        "k": NotRequired[_slate_size_type(config.limits.slate)],
     }
     return strict_dict("DecisionRequest", fields)
+
+
+def _slate_size_type(most: int) -> Any:
+    def check(k: int) -> int:
+        if k > most:
+            raise ValueError(f"k must be at most {most:,} (limits.slate); ask for a smaller slate")
+        return k
+
+    return Annotated[int, Field(ge=1, strict=True, json_schema_extra={"maximum": most}), AfterValidator(check)]
 
 
 def _group_type(attribute: str, inputs: ServiceInputs) -> Any:
@@ -192,7 +202,8 @@ def _group_type(attribute: str, inputs: ServiceInputs) -> Any:
         return Literal[groups]
     if attribute in inputs.integer_attributes:
         return Annotated[int, Field(strict=True)]
-    return Annotated[Label, AfterValidator(partial(column_label, column=attribute))]
+    known = label_type(inputs.known_groups.get(attribute, ()))
+    return Annotated[known, AfterValidator(partial(column_label, column=attribute))]
 
 
 def _user_type(pseudonymise: Callable[[str], str] | None) -> Any:

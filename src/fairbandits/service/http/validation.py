@@ -36,25 +36,35 @@ def validation_problem(error: ValidationError, body: bytes) -> ProblemError:
     if errors[0]["type"] == "json_invalid":
         return ProblemError(400, "Malformed JSON", errors[0]["msg"])
     value = from_json(body)
-    return invalid_body([(json_pointer(each["loc"], value), _message(each)) for each in errors[:_MAX_ERRORS]])
+    return invalid_body(
+        [
+            (json_pointer(each["loc"], value, is_missing=each["type"] == "missing"), _message(each))
+            for each in errors[:_MAX_ERRORS]
+        ]
+    )
 
 
-def json_pointer(location: Sequence[Any], value: Any) -> str:
+def json_pointer(location: Sequence[Any], value: Any, is_missing: bool = False) -> str:
     """Return pydantic's location of an error as a JSON pointer.
 
-    Pydantic's locations also name the types that it tried. The value shows which parts are places.
+    Pydantic's locations also name the types that it tried. The value shows which parts are places. If the place
+    `is_missing`, the last part is one that the value does not have.
 
     Examples
     --------
     >>> json_pointer(("reward", "constrained-float"), {"reward": "much"})
     '#/reward'
-    >>> json_pointer(("decisions", 1, "features", "a/b"), {"decisions": [{}, {"features": {}}]})
+    >>> json_pointer(("reward", "constrained-float"), {"reward": {}})
+    '#/reward'
+    >>> json_pointer(("reward",), {}, is_missing=True)
+    '#/reward'
+    >>> json_pointer(("decisions", 1, "features", "a/b"), {"decisions": [{}, {"features": {"a/b": 1}}]})
     '#/decisions/1/features/a~1b'
     """
     parts = []
     for number, part in enumerate(location):
-        is_last = number == len(location) - 1
-        if isinstance(value, dict) and (part in value or is_last):
+        is_absent = is_missing and number == len(location) - 1
+        if isinstance(value, dict) and (part in value or is_absent):
             parts.append(part)
             value = value.get(part)
         elif isinstance(value, list) and isinstance(part, int):

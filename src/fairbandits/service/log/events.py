@@ -84,10 +84,12 @@ class Decided(Event):
         The number of columns of a context.
     user : str or None
         The pseudonym of the user, if the request named one.
+    key_id : str or None
+        The id of the API key that asked for the decision, if there was one.
     """
 
     KIND = "decided"
-    ADDED = ("user",)
+    ADDED = ("user", "key_id")
 
     id: str
     time: float
@@ -103,6 +105,7 @@ class Decided(Event):
     contexts: list[Context]
     width: int
     user: str | None = None
+    key_id: str | None = None
 
     @property
     def key(self) -> str:

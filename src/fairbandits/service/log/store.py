@@ -154,7 +154,7 @@ class Store:
         except StoreReplacedError:
             raise  # the connection may be the last way to what was in the files
         except SQLAlchemyError as error:
-            message = f"{type(error).__name__}: {error.__cause__ or error}"
+            message = describe(error)
             if isinstance(error, DBAPIError) and _is_key_taken(error):
                 raise KeyTakenError(message) from error
             self.close()
@@ -355,3 +355,12 @@ def _make_durable(connection: Any, _: Any) -> None:
 def _is_key_taken(error: DBAPIError) -> bool:
     code = getattr(error.orig, "sqlite_errorname", None) or getattr(error.orig, "sqlstate", None)
     return code in _KEY_TAKEN
+
+
+def describe(error: SQLAlchemyError) -> str:
+    """Return the message of the database, without the details in which PostgreSQL repeats values."""
+    cause = error.__cause__ or error
+    diagnosis = getattr(cause, "diag", None)
+    message = getattr(diagnosis, "message_primary", None) or str(cause)
+    state = getattr(cause, "sqlstate", None)
+    return f"{type(error).__name__}: {message.strip()}{f' (SQLSTATE {state})' if state else ''}"

@@ -56,8 +56,8 @@ facts = Table(
     Column("value", Text, nullable=False),
 )
 
-#: API keys, and sessions of the page, which have a parent. `digest` is the SHA-256 of the secret, `scopes` are
-#: separated by commas.
+#: API keys, and sessions of the page, which have a parent. `digest` is the SHA-256 of the secret, `old_digest`
+#: that of the one before, `scopes` are separated by commas, `used` is the last use, to the hour.
 keys = Table(
     "keys",
     metadata,
@@ -69,4 +69,7 @@ keys = Table(
     Column("expires", Double),
     Column("revoked", Double),
     Column("parent", Text),
+    Column("used", Double),
+    Column("old_digest", Text),
+    Column("old_until", Double),
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import signal
 import threading
 import time
@@ -15,19 +16,21 @@ from pydantic_core import to_json
 
 from fairbandits.service.config import Config
 from fairbandits.service.engine import Engine
+from fairbandits.service.shared_result import SharedResult
 from fairbandits.service.state.findings import Findings
 from fairbandits.service.state.monitor import Monitor
 
 # Seconds between two events of a stream at least, and between two signs of life while nothing changes.
 _INTERVAL = 1.0
 _HEARTBEAT = 5.0
-# The share of a processor that computing the findings may take. Slow findings are computed less often.
-_MAX_LOAD = 0.05
 _MAX_STREAMS = 100
+# Seconds between two readers, and for which one waits at most: sending findings takes time that decisions need.
+_READ_SECONDS = 0.02
+_MAX_WAIT = 2.0
 
 
-class TooManyStreamsError(RuntimeError):
-    """The worker serves as many streams as it can."""
+class TooManyReadersError(RuntimeError):
+    """The worker serves as many readers or streams as it can."""
 
 
 @dataclass(frozen=True)
@@ -60,37 +63,34 @@ class LiveFeed:
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
-        self._view: FairnessView | None = None
-        self._next_at = 0.0
-        self._computing = asyncio.Lock()
+        self._view = SharedResult(self._compute, lambda view: view.seq == engine.follower.seq)
+        self._next_turn = 0.0
         self._stopping = asyncio.Event()
         self.streams = 0
 
     async def current(self) -> FairnessView:
-        """Return the findings as of the last applied entry."""
-        async with self._computing:
-            if self._view is None or self._view.seq != self._engine.follower.seq:
-                self._view = await self._compute()
-            return self._view
+        """Return the findings as of the last applied entry, to so many readers per second."""
+        now = time.monotonic()
+        turn = max(now, self._next_turn)
+        if turn - now > _MAX_WAIT:
+            raise TooManyReadersError("too many readers are waiting; ask less often, or use GET /v1/stream")
+        self._next_turn = turn + _READ_SECONDS
+        if turn > now:
+            await asyncio.sleep(turn - now)
+        return await self._view.get()
 
-    async def _recent(self) -> FairnessView:
-        """Return findings that are recent enough for a stream."""
-        if self._view is None or time.monotonic() >= self._next_at:
-            return await self.current()
-        return self._view
+    async def last(self) -> FairnessView:
+        """Return the last findings, whatever has changed since."""
+        return await self._view.get(max_age=math.inf)
 
     async def _compute(self) -> FairnessView:
-        began = time.monotonic()
         config, monitor = self._engine.config, self._engine.monitor.frozen()
-        view = await asyncio.to_thread(_compute_view, monitor, config)
-        seconds = time.monotonic() - began
-        self._next_at = began + max(_INTERVAL, seconds / _MAX_LOAD)
-        return view
+        return await asyncio.to_thread(_compute_view, monitor, config)
 
     def stream(self) -> AsyncIterator[bytes]:
         """Return the findings, now and after every change, as server-sent events until the server stops."""
         if self.streams >= _MAX_STREAMS:
-            raise TooManyStreamsError(f"{_MAX_STREAMS} streams are open already; use GET /v1/fairness instead")
+            raise TooManyReadersError(f"{_MAX_STREAMS} streams are open already; use GET /v1/fairness instead")
         return self._events()
 
     async def _events(self) -> AsyncIterator[bytes]:
@@ -98,7 +98,7 @@ class LiveFeed:
         try:
             seen, sent_at = -1, time.monotonic()
             while not self._stopping.is_set():
-                view = await self._recent()
+                view = await self._view.get(max_age=_INTERVAL)
                 if view.seq != seen:
                     seen, sent_at = view.seq, time.monotonic()
                     yield _event(view)

@@ -41,7 +41,8 @@ class DecisionRequest(LogRequest):
     ----------
     users : sequence of mapping
         For each user, validated: `user`, the pseudonym, if it is known; `features`; `groups`; `arms`, the arms on
-        offer, all if left out; `k`, the size of the slate, if one is wanted.
+        offer, all if left out; `k`, the size of the slate, if one is wanted; `key_id`, the id of the API key that
+        asks, if there is one.
     is_batch : bool
         Whether the reply is a list of decisions, even of a single one.
     """
@@ -188,6 +189,7 @@ def _decide_alike(
             contexts=choice.contexts,
             width=offer.rows.width,
             user=user.get("user"),
+            key_id=user.get("key_id"),
         )
         for user, (features, groups), choice in zip(users, known, choices, strict=True)
     ]
