@@ -10,6 +10,7 @@ import typer
 
 from fairbandits import __version__
 from fairbandits.cli.audit import audit
+from fairbandits.cli.backup import backup, restore
 from fairbandits.cli.compare import compare
 from fairbandits.cli.console import echo, tolerate_closed_pipe
 from fairbandits.cli.data import data
@@ -27,6 +28,8 @@ from fairbandits.worlds import DataError
 
 app = typer.Typer(help="Contextual bandits that treat their users fairly.", add_completion=False)
 for command in (reproduce, compare, fairbench, simulate, data, sample, fit, audit, evaluate, learn, serve, export):
+    app.command()(command)
+for command in (backup, restore):
     app.command()(command)
 app.add_typer(keys, name="keys")
 

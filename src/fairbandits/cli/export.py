@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from fairbandits.cli.console import echo
+from fairbandits.cli.options import ConfigArgument
 from fairbandits.cli.serve import require_service_extra
 
 
@@ -15,10 +16,7 @@ def export(
     out: Annotated[
         Path, typer.Argument(help="File to write: .parquet or .csv for the log, .safetensors for the recommender.")
     ],
-    config: Annotated[
-        Path | None,
-        typer.Argument(help="Configuration, or saved recommender, of the service; the demo's without one."),
-    ] = None,
+    config: ConfigArgument = None,
 ) -> None:
     """Export a service: its log for audit, evaluate and fit, or its recommender with all that it has learned."""
     require_service_extra()

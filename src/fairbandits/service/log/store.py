@@ -96,13 +96,11 @@ class Store:
             Path(self.engine.url.database or "").parent.mkdir(parents=True, exist_ok=True)
         with self.transaction() as connection:
             migrations.upgrade(connection)
-            stored = connection.execute(select(facts.c.value).where(facts.c.name == _SCHEMA)).scalar()
+            stored = stored_schema(connection)
             if stored is None:
                 connection.execute(insert(facts).values(name=_SCHEMA, value=schema))
-            elif stored != schema:
-                are_saved = all('"recommender": ' in each for each in (stored, schema))
-                what = "that started from another recommender" if are_saved else _OTHER_SCHEMA
-                raise ValueError(f"{self.engine.url!r} holds a log {what}; configure another store")
+            else:
+                check_schema(repr(self.engine.url), stored, schema)
 
     @contextmanager
     def connection(self) -> Iterator[Connection]:
@@ -249,9 +247,24 @@ def make_engine(url: str) -> Engine:
     return create_engine(url_with_driver, **_ENGINE, connect_args=options)
 
 
+def stored_schema(connection: Connection) -> str | None:
+    """Return the schema of the log, None if it has none yet."""
+    return connection.execute(select(facts.c.value).where(facts.c.name == _SCHEMA)).scalar()
+
+
+def check_schema(where: str, stored: str | None, schema: str) -> None:
+    """Raise ValueError if a log that is stored somewhere has another schema."""
+    if stored != schema:
+        are_saved = all('"recommender": ' in (each or "") for each in (stored, schema))
+        what = "that started from another recommender" if are_saved else _OTHER_SCHEMA
+        raise ValueError(f"{where} holds a log {what}; configure another store")
+
+
 def _make_durable(connection: Any, _: Any) -> None:
     connection.execute("PRAGMA journal_mode=WAL")
     connection.execute("PRAGMA synchronous=FULL")
+    # What is deleted, such as the content of forgotten users, is overwritten with zeros.
+    connection.execute("PRAGMA secure_delete=ON")
 
 
 def last_seq(connection: Connection) -> int:
