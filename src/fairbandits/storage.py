@@ -31,3 +31,11 @@ def atomic_write(path: Path, content: bytes) -> None:
     """Write a file atomically."""
     with atomic_file(path) as temporary, temporary.open("xb") as file:
         file.write(content)
+
+
+@contextmanager
+def private_file(path: Path) -> Iterator[Path]:
+    """Yield a path as `atomic_file` does, of an empty file that only its owner can read."""
+    with atomic_file(path) as temporary:
+        os.close(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+        yield temporary

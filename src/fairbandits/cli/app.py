@@ -18,8 +18,10 @@ from fairbandits.cli.evaluate import evaluate
 from fairbandits.cli.export import export
 from fairbandits.cli.fairbench import fairbench
 from fairbandits.cli.fit import fit
+from fairbandits.cli.forget_user import forget_user
 from fairbandits.cli.keys import keys
 from fairbandits.cli.learn import learn
+from fairbandits.cli.replace import replace
 from fairbandits.cli.reproduce import reproduce
 from fairbandits.cli.sample import sample
 from fairbandits.cli.serve import serve
@@ -29,7 +31,7 @@ from fairbandits.worlds import DataError
 app = typer.Typer(help="Contextual bandits that treat their users fairly.", add_completion=False)
 for command in (reproduce, compare, fairbench, simulate, data, sample, fit, audit, evaluate, learn, serve, export):
     app.command()(command)
-for command in (backup, restore):
+for command in (backup, restore, replace, forget_user):
     app.command()(command)
 app.add_typer(keys, name="keys")
 

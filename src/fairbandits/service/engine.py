@@ -6,15 +6,16 @@ import asyncio
 import logging
 import math
 import time
-from collections.abc import Mapping
 from contextlib import suppress
 from typing import cast
 
 from fairbandits.service.config import Config
+from fairbandits.service.lifecycle.background import LifecycleTasks
+from fairbandits.service.lifecycle.replay import make_folds
 from fairbandits.service.log.appender import AppendEvents, append
 from fairbandits.service.log.errors import StoreDownError
 from fairbandits.service.log.events import ArmAdded
-from fairbandits.service.log.follower import Fold, Follower
+from fairbandits.service.log.follower import Follower
 from fairbandits.service.log.store import Store
 from fairbandits.service.log.writer import Writer
 from fairbandits.service.state.decider import Decider, warm_up
@@ -53,16 +54,14 @@ class Engine:
     def __init__(self, config: Config) -> None:
         self.config = config
         self.store = Store(config.store.url)
-        self.follower = Follower(self._make_folds, config.store.snapshot_every)
+        self.follower = Follower(lambda: make_folds(config), config.store.snapshot_every)
         self.writer = Writer(self.store, self.follower, Decider(self.follower).prepare)
         self._writing: asyncio.Task[None] | None = None
         self._snapshotting: asyncio.Task[None] | None = None
+        self._lifecycle = LifecycleTasks(config, self.follower)
         self._snapshot_lock = asyncio.Lock()
         self._checksum: tuple[float, int, str] = (-math.inf, -1, "")
         self._checksum_lock = asyncio.Lock()
-
-    def _make_folds(self) -> Mapping[str, Fold]:
-        return {"recommender": ServedRecommender(self.config), "monitor": Monitor(self.config)}
 
     @property
     def recommender(self) -> ServedRecommender:
@@ -81,6 +80,7 @@ class Engine:
         await self.writer.run_in_store_thread(self._open)
         self._writing = asyncio.create_task(self.writer.run(_POLL_SECONDS))
         self._snapshotting = asyncio.create_task(self._save_snapshots())
+        self._lifecycle.start()
         _log.info("following the log from entry %d", self.follower.seq)
 
     def _open(self) -> None:
@@ -89,13 +89,27 @@ class Engine:
         is_continued = start is not None and not self.store.save_start(start.content)
         if not self.store.last_seq():
             append(self.store, [self._first_arms()], 0)
-        self.follower.start(self.store)
+        served = self._start_following()
         if is_continued:
             # Only the first worker of a new log goes on with the random numbers of a saved recommender: no two
             # may draw the same.
             self.recommender.policy.set_params(random_state=None)
         self.recommender.catalogue.check()
-        warm_up(self.config)
+        warm_up(served)
+
+    def _start_following(self) -> Config:
+        """Apply the whole log; return the configuration with the policy of the log."""
+        change = self.store.read_change()
+        served = change.served_config(self.config)
+        if served.policy != self.config.policy:
+            _log.warning(
+                "the log says that %s decides, not the configured %s; `fairbandits replace` changes it",
+                served.policy,
+                self.config.policy,
+            )
+        self.follower.begin_with(lambda: make_folds(served), change.seq)
+        self.follower.start(self.store)
+        return served
 
     def _first_arms(self) -> AppendEvents:
         now = time.time()
@@ -108,6 +122,7 @@ class Engine:
 
     async def stop(self) -> None:
         """Write the waiting requests and a snapshot."""
+        self._lifecycle.stop()
         self.writer.close()
         if self._writing is not None:
             await self._writing
@@ -141,9 +156,10 @@ class Engine:
 
     async def _save_snapshot(self) -> None:
         with suppress(StoreDownError):  # logged by the writer; the log alone is enough to start from
+            change_seq = self.follower.change_seq
             seq, serialise = self.follower.snapshot()
             parts = await asyncio.to_thread(serialise)
-            await self.writer.run_in_store_thread(self.store.save_snapshot, seq, parts)
+            await self.writer.run_in_store_thread(self.store.save_snapshot, seq, parts, change_seq)
             self.follower.snapshot_seq = seq
 
     async def checksum(self) -> tuple[int, str]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import sqlite3
 import time
 from collections.abc import Iterator, Mapping
@@ -28,7 +27,7 @@ from fairbandits.service.lifecycle.table_copy import (
 from fairbandits.service.log import migrations
 from fairbandits.service.log.store import Store, last_seq, open_store
 from fairbandits.service.log.tables import events, metadata
-from fairbandits.storage import atomic_file
+from fairbandits.storage import private_file
 
 _FORMAT = 1
 # The table of a backup that no store has.
@@ -78,9 +77,7 @@ def back_up(config: Config, path: Path) -> BackupManifest:
 
     The backup is the store at one moment: that of its first read. Later entries are not in it.
     """
-    with open_store(config, must_exist=True) as store, atomic_file(path) as temporary:
-        # The file holds what the log holds, so nobody else may read it.
-        os.close(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+    with open_store(config, must_exist=True) as store, private_file(path) as temporary:
         with _at_one_moment(store) as source, _writable(temporary) as copy:
             tables = {name: _copy_out(source, copy, name) for name in metadata.tables}
             manifest = BackupManifest(time.time(), last_seq(source), tables)

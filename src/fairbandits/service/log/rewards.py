@@ -25,6 +25,8 @@ def settle_reward(reward: Rewarded, window: float, found: Mapping[str, Any]) -> 
     """
     decision = reward.decision
     decided: Decided | None = found.get(decision_key(decision))
+    if decided is None and decision_key(decision) in found:
+        return Refusal(RefusalReason.REWARD_TOO_LATE, f"the content of decision {decision} was deleted")
     if decided is None:
         return Refusal(RefusalReason.UNKNOWN_DECISION, f"there is no decision {decision}")
     earlier: Rewarded | None = found.get(reward_key(decision))

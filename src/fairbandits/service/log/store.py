@@ -18,6 +18,7 @@ from fairbandits.service.config import Config
 from fairbandits.service.log import migrations
 from fairbandits.service.log.errors import NoLogError, StoreDownError
 from fairbandits.service.log.events import Decided, Entry, Rewarded, decision_key, read_event
+from fairbandits.service.log.log_facts import PrunedContent, StateChange
 from fairbandits.service.log.tables import answers, events, facts, snapshots
 
 _log = logging.getLogger(__name__)
@@ -159,20 +160,28 @@ class Store:
 
     # -- snapshots -------------------------------------------------------------------------------------
 
-    def save_snapshot(self, seq: int, parts: Mapping[str, bytes]) -> None:
-        """Save the state after an entry, and drop all but the newest snapshots."""
-        now = time.time()
-        rows = [
-            {"seq": seq, "part": part, "time": now, "sha256": hashlib.sha256(body).hexdigest(), "body": body}
-            for part, body in parts.items()
-        ]
+    def save_snapshot(self, seq: int, parts: Mapping[str, bytes], change_seq: int = 0) -> None:
+        """Save the state after an entry, and drop all but the newest snapshots and the base of a pruned log.
+
+        Parameters
+        ----------
+        seq : int
+            The entry.
+        parts : mapping of str to bytes
+            The state, by part.
+        change_seq : int
+            The last state change that it reflects. It is not saved if there was another one since.
+        """
         with self.transaction() as connection:
             saved = [*connection.execute(_SNAPSHOT_SEQS).scalars()]
-            if seq in saved:
-                return  # by another worker, and bitwise identical
-            connection.execute(insert(snapshots), rows)
+            # Another worker may have saved one, bitwise identical.
+            if seq in saved or StateChange.read(connection).seq != change_seq:
+                return
+            insert_snapshot(connection, seq, parts)
+            base = PrunedContent.read(connection).base
             for old in saved[_SNAPSHOTS_KEPT - 1 :]:
-                connection.execute(delete(snapshots).where(snapshots.c.seq == old))
+                if old > base:
+                    connection.execute(delete(snapshots).where(snapshots.c.seq == old))
 
     def last_snapshot_seq(self) -> int:
         """Return the entry of the newest snapshot, 0 if there is none."""
@@ -189,21 +198,24 @@ class Store:
                 else:
                     _log.warning("the snapshot at entry %d is damaged; reading more of the log instead", seq)
 
+    def read_pruned(self) -> PrunedContent:
+        """Return the content that was deleted because of its age."""
+        with self.connection() as connection:
+            return PrunedContent.read(connection)
+
+    def read_change(self) -> StateChange:
+        """Return the last change of the state."""
+        with self.connection() as connection:
+            return StateChange.read(connection)
+
     # -- the start -------------------------------------------------------------------------------------
 
     def save_start(self, content: bytes) -> bool:
         """Save the recommender that the log starts with; return False if another worker has."""
-        row = {
-            "seq": 0,
-            "part": _START,
-            "time": time.time(),
-            "sha256": hashlib.sha256(content).hexdigest(),
-            "body": content,
-        }
         with self.transaction() as connection:
             if connection.execute(select(snapshots.c.part).where(snapshots.c.seq == 0)).first() is not None:
                 return False
-            connection.execute(insert(snapshots), [row])
+            insert_snapshot(connection, 0, {_START: content})
             return True
 
     def read_start(self) -> bytes | None:
@@ -245,6 +257,16 @@ def make_engine(url: str) -> Engine:
     options = {"connect_timeout": _TIMEOUT, "options": "-c synchronous_commit=on"}
     url_with_driver = parsed.set(drivername="postgresql+psycopg")
     return create_engine(url_with_driver, **_ENGINE, connect_args=options)
+
+
+def insert_snapshot(connection: Connection, seq: int, parts: Mapping[str, bytes]) -> None:
+    """Insert a snapshot, within a transaction."""
+    now = time.time()
+    rows = [
+        {"seq": seq, "part": part, "time": now, "sha256": hashlib.sha256(body).hexdigest(), "body": body}
+        for part, body in parts.items()
+    ]
+    connection.execute(insert(snapshots), rows)
 
 
 def stored_schema(connection: Connection) -> str | None:

@@ -188,6 +188,7 @@ def _decide_alike(
             contexts=choice.contexts,
             width=offer.rows.width,
             user=user.get("user"),
+            policy=recommender.policy_id,
         )
         for user, (features, groups), choice in zip(users, known, choices, strict=True)
     ]
