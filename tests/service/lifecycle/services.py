@@ -1,13 +1,13 @@
 """Services whose log is filled by hand, at times of one's own choosing."""
 
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from fairbandits.service.engine import Engine
-from fairbandits.service.log.appender import AppendEvents, append
-from fairbandits.service.log.events import Rewarded
+from fairbandits.service.log.appender import AppendEvents, AppendRequest, Settlement, append
+from fairbandits.service.log.events import Rewarded, decision_key
 from fairbandits.service.state.decider import decide
 from tests.service.small import small_config
 
@@ -29,9 +29,30 @@ def opened(url, **changed):
         engine.store.close()
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RewardRequest(AppendRequest):
+    """A reward of a decision that exists."""
+
+    reward: Rewarded
+
+    def settle(self, found):
+        assert list(found) == [decision_key(self.reward.decision)]
+        return Settlement([self.reward], b"{}")
+
+
+def as_request(event):
+    if isinstance(event, Rewarded):
+        return RewardRequest(reward=event, depends_on=[decision_key(event.decision)])
+    return AppendEvents(events=[event], reply=b"{}")
+
+
 def write(engine, *events):
-    append(engine.store, [AppendEvents(events=events)], engine.follower.seq)
-    engine.follower.apply(engine.store.read(engine.follower.seq))
+    """Append events, and apply them."""
+    for event in events:
+        append(engine.store, [as_request(event)], engine.follower.seq)
+    last = engine.store.last_seq()
+    while engine.follower.seq < last:
+        engine.follower.apply(engine.store.read(engine.follower.seq))
 
 
 def visit(engine, number, rng, reward=True, **changed):

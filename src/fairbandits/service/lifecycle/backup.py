@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
-from sqlalchemy import Connection, create_engine, text
+from sqlalchemy import Connection, create_engine, func, select, text
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.pool import NullPool
 
@@ -25,7 +25,7 @@ from fairbandits.service.lifecycle.table_copy import (
     write_rows,
 )
 from fairbandits.service.log import migrations
-from fairbandits.service.log.store import Store, last_seq, open_store
+from fairbandits.service.log.store import Store, open_store
 from fairbandits.service.log.tables import events, metadata
 from fairbandits.storage import private_file
 
@@ -80,7 +80,8 @@ def back_up(config: Config, path: Path) -> BackupManifest:
     with open_store(config, must_exist=True) as store, private_file(path) as temporary:
         with _at_one_moment(store) as source, _writable(temporary) as copy:
             tables = {name: _copy_out(source, copy, name) for name in metadata.tables}
-            manifest = BackupManifest(time.time(), last_seq(source), tables)
+            last = source.execute(select(func.max(events.c.seq))).scalar() or 0
+            manifest = BackupManifest(time.time(), last, tables)
             _write_manifest(copy, manifest)
         with open_backup(temporary):
             return manifest

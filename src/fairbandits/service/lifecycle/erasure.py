@@ -19,11 +19,10 @@ from sqlalchemy import Connection, delete, select, update
 from fairbandits.service.config import Config
 from fairbandits.service.lifecycle.replay import Step, ignore_step, make_folds, replay
 from fairbandits.service.lifecycle.state_change import append_change
-from fairbandits.service.lifecycle.user_entries import UserEntries, find_user_entries
+from fairbandits.service.lifecycle.user_entries import UserEntries, batches, find_user_entries
 from fairbandits.service.log.events import UserForgotten, decision_key, reward_key
 from fairbandits.service.log.follower import Follower
 from fairbandits.service.log.log_facts import PrunedContent, StateChange
-from fairbandits.service.log.reading import batches
 from fairbandits.service.log.store import Store, open_store
 from fairbandits.service.log.tables import answers, events, snapshots
 

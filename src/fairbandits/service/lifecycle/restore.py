@@ -17,6 +17,7 @@ from fairbandits.service.lifecycle.backup import BackupManifest, open_backup
 from fairbandits.service.lifecycle.table_copy import read_rows, summarise_table, write_rows
 from fairbandits.service.log import migrations
 from fairbandits.service.log.errors import StoreDownError
+from fairbandits.service.log.order import raise_offset
 from fairbandits.service.log.store import Store, check_schema, stored_schema
 from fairbandits.service.log.tables import facts, metadata
 
@@ -53,6 +54,8 @@ def restore(path: Path, config: Config, *, replace: bool = False) -> BackupManif
                     _lock_tables(target, store)
                 _check_empty(target, store, replace)
                 _copy_in(source, target)
+                if not store.is_sqlite:
+                    raise_offset(target)
         except StoreDownError as error:
             raise ValueError(f"the store cannot be used: {error}") from None
         finally:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from sqlalchemy import Connection, select
 
 from fairbandits.service.log.events import Decided, Rewarded, read_event, reward_key
-from fairbandits.service.log.reading import batches
 from fairbandits.service.log.tables import events
 
 _ROWS = 1000
+_MAX_KEYS = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,3 +60,8 @@ def _find_rewards(connection: Connection, decisions: Iterable[Decided]) -> Itera
         query = select(events.c.seq, events.c.body).where(events.c.key.in_(keys), events.c.body.is_not(None))
         for seq, body in connection.execute(query):
             yield seq, read_event(Rewarded.KIND, body)
+
+
+def batches(keys: Sequence[str]) -> Iterator[Sequence[str]]:
+    """Split keys into parts for one statement each."""
+    return (keys[at : at + _MAX_KEYS] for at in range(0, len(keys), _MAX_KEYS))

@@ -69,9 +69,9 @@ class ServedRecommender:
             self.decided += 1
         elif isinstance(event, Rewarded):
             self.rewarded += 1
-            # The content of its decision may have been deleted while it was on its way.
-            if entry.decided is not None:
-                self._learn(entry.decided, event.reward)
+            if entry.decided is None:
+                raise ValueError(f"entry {entry.seq} of the log is a reward without its decision")
+            self._learn(entry.decided, event.reward)
         elif isinstance(event, ArmSet):
             self.catalogue.set(event)
         elif isinstance(event, ArmRetired):
