@@ -60,7 +60,7 @@ class Engine:
         self._snapshotting: asyncio.Task[None] | None = None
         self._lifecycle = LifecycleTasks(config, self.follower)
         self._snapshot_lock = asyncio.Lock()
-        self._checksum: tuple[float, int, str] = (-math.inf, -1, "")
+        self._checksum: tuple[float, int, int, str] = (-math.inf, -1, -1, "")
         self._checksum_lock = asyncio.Lock()
 
     @property
@@ -149,25 +149,30 @@ class Engine:
     async def _save_snapshot_if_due(self) -> None:
         with suppress(StoreDownError):  # logged by the writer; the next entry brings another attempt
             # Another worker may have saved one.
-            self.follower.snapshot_seq = await self.writer.run_in_store_thread(self.store.last_snapshot_seq)
+            saved = await self.writer.run_in_store_thread(self.store.last_snapshot_seq)
+            if saved > self.follower.snapshot_seq:
+                seq, applied = self.follower.seq, self.follower.applied
+                since = await self.writer.run_in_store_thread(self.store.count, saved, seq)
+                self.follower.note_snapshot(saved, applied - since)
             if self.follower.is_snapshot_due:
                 await self._save_snapshot()
                 await self.writer.run_in_store_thread(self.store.drop_replies, time.time() - _REPLY_SECONDS)
 
     async def _save_snapshot(self) -> None:
         with suppress(StoreDownError):  # logged by the writer; the log alone is enough to start from
-            change_seq = self.follower.change_seq
+            applied, change_seq = self.follower.applied, self.follower.change_seq
             seq, serialise = self.follower.snapshot()
             parts = await asyncio.to_thread(serialise)
             await self.writer.run_in_store_thread(self.store.save_snapshot, seq, parts, change_seq)
-            self.follower.snapshot_seq = seq
+            self.follower.note_snapshot(seq, applied)
 
     async def checksum(self) -> tuple[int, str]:
         """Return a checksum of the state, at most a second old, and the entry that it belongs to."""
         async with self._checksum_lock:
-            computed_at, seq, checksum = self._checksum
-            if seq != self.follower.seq and time.monotonic() - computed_at >= _CHECKSUM_SECONDS:
+            computed_at, seq, change_seq, checksum = self._checksum
+            reached = self.follower.seq, self.follower.change_seq
+            if (seq, change_seq) != reached and time.monotonic() - computed_at >= _CHECKSUM_SECONDS:
                 seq, compute = self.follower.seq, self.recommender.checksum()
                 checksum = await asyncio.to_thread(compute)
-                self._checksum = (time.monotonic(), seq, checksum)
+                self._checksum = (time.monotonic(), *reached, checksum)
             return seq, checksum

@@ -153,7 +153,7 @@ def test_a_log_that_was_replaced_by_an_older_copy_is_not_written(writer):
         async with running(writer):
             assert await writer.write(append(1)) == b"1"
             await writer.run_in_store_thread(remove_events, writer._store)
-            with pytest.raises(LogLostError, match="the log ends at entry 0, but 1 entries were read"):
+            with pytest.raises(LogLostError, match="the log ends at entry 0, but it was read up to entry 1"):
                 await writer.write(append(2))
             with pytest.raises(LogBrokenError, match="could not be applied"):
                 await writer.write(append(3))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -23,6 +24,9 @@ from fairbandits.service.state.catalogue import ServedCatalogue
 _ArmEvent = ArmAdded | ArmChanged | ArmRetired
 # Of several clients that change one arm at the same time, one succeeds at each attempt.
 _MAX_ATTEMPTS = 50
+_RETRY_SECONDS = 0.01
+# Seconds that a response waits at most until the change is applied. With several workers that takes a moment.
+_APPLY_SECONDS = 1.0
 
 
 def routes(engine: Engine, schemas: Schemas) -> APIRouter:
@@ -99,9 +103,21 @@ async def _change(
         )
         outcome = await engine.writer.write(asked)
         if not (isinstance(outcome, Refusal) and outcome.reason is RefusalReason.CONFLICT):
+            await _until_applied(engine, events)
             return respond(outcome)
+        await asyncio.sleep(_RETRY_SECONDS)  # until the other change is applied
     detail = "other clients are changing these arms; look at them and try again"
     return respond(Refusal(RefusalReason.CONFLICT, detail))
+
+
+async def _until_applied(engine: Engine, events: Sequence[_ArmEvent]) -> None:
+    """Wait until the catalogue has the events, so that the client's next request finds them; not for ever."""
+    deadline = time.monotonic() + _APPLY_SECONDS
+    while time.monotonic() < deadline:
+        versions = engine.recommender.catalogue.versions
+        if all(versions.get(event.arm, 0) >= event.version for event in events):
+            return
+        await asyncio.sleep(_RETRY_SECONDS)
 
 
 def _added(

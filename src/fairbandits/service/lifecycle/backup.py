@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
-from sqlalchemy import Connection, create_engine, func, select, text
+from sqlalchemy import Connection, create_engine, delete, func, select, text
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.pool import NullPool
 
@@ -118,6 +118,8 @@ def _writable(path: Path) -> Iterator[Connection]:
     with engine.connect() as connection:
         connection.exec_driver_sql("PRAGMA journal_mode=OFF")
         migrations.upgrade(connection)
+        for table in metadata.tables.values():  # migrations may fill them
+            connection.execute(delete(table))
         yield connection
         connection.commit()
 

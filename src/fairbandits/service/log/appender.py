@@ -1,22 +1,28 @@
-"""Appending to the log: many requests in one transaction, each settled while the log is locked."""
+"""Appending to the log: many requests in one transaction. What an event depends on cannot change meanwhile.
+
+SQLite is locked until the commit. PostgreSQL is not: events are never changed, and the keys of new ones are unique, so
+that of two writers who append the same key one fails. It settles its requests again and finds the other's event.
+"""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection
 
-from fairbandits.service.log.errors import LogLostError
-from fairbandits.service.log.events import Entry, Event
+from fairbandits.service.log.errors import KeyTakenError, StoreDownError
+from fairbandits.service.log.events import Decided, Entry, Event
+from fairbandits.service.log.insertion import StoredReply, insert_entries
+from fairbandits.service.log.reading import decision_of, find, find_rows, read
 from fairbandits.service.log.requests import IdempotencyKey, LogRequest, Outcome, Refusal, RefusalReason
-from fairbandits.service.log.store import Store, decision_of, find, insert_rows, last_seq, read
-from fairbandits.service.log.tables import answers
+from fairbandits.service.log.store import Store
 
-# Only replies of accepted requests are stored, so the column `status` has one value in every row.
-_STATUS = 200
+# Attempts to append a batch while other writers append some of the same keys. Each finds all that were there before it.
+_MAX_ATTEMPTS = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +48,7 @@ class AppendRequest(LogRequest):
     def settle(self, found: Mapping[str, Any]) -> Settlement:
         """Decide which events are appended, given the events of `depends_on` that exist.
 
-        The appender calls this while it holds the lock of the log, so `found` cannot change before the commit.
+        If `found` changes before the commit, nothing is appended and the appender calls this again.
         """
         raise NotImplementedError
 
@@ -92,12 +98,22 @@ class Appended(NamedTuple):
     Attributes
     ----------
     entries : list of Entry
-        The entries after the last one that the caller had read: those of other writers first, then the new ones.
+        The settled entries after the last one that the caller had read. On PostgreSQL the new ones may be missing
+        among them, until the transactions of other writers that began earlier have ended.
     outcomes : list of Outcome
         The outcome of each request.
     """
 
     entries: list[Entry]
+    outcomes: list[Outcome]
+
+
+class _Plan(NamedTuple):
+    """What is appended for a batch of requests: the events with their decisions, the replies, the outcomes."""
+
+    events: list[Event]
+    decisions: list[Decided | None]
+    replies: list[StoredReply]
     outcomes: list[Outcome]
 
 
@@ -120,46 +136,63 @@ def append(store: Store, requests: Sequence[AppendRequest], known: int) -> Appen
     LogLostError
         If the log ends before `known`.
     """
-    with store.transaction() as connection:
-        last = last_seq(connection)
-        if last < known:
-            raise LogLostError(
-                f"the log ends at entry {last}, but {known} entries were read; was an older copy restored?"
-            )
-        entries = read(connection, known, last, last - known) if last > known else []
-        found = find(connection, [key for request in requests for key in request.depends_on])
-        replies = _stored_replies(connection, [each.idempotency.key for each in requests if each.idempotency])
-        outcomes: list[Outcome] = []
-        event_rows: list[tuple[Any, ...]] = []
-        reply_rows: list[tuple[Any, ...]] = []
-        now = time.time()
-        for request in requests:
-            idempotency = request.idempotency
-            if idempotency is not None and idempotency.key in replies:
-                outcomes.append(_repeated(idempotency, replies))
-                continue
-            # A request sees the events it depends on, and no others of its batch.
-            settlement = request.settle({key: found[key] for key in request.depends_on if key in found})
-            outcomes.append(settlement.outcome)
-            for event in settlement.events:
-                last += 1
-                key = event.key
-                event_rows.append((last, now, event.KIND, key, event.to_json()))
-                entries.append(Entry(last, event, decision_of(event, found)))
-                found[key] = event
-            if idempotency is not None and isinstance(settlement.outcome, bytes):
-                replies[idempotency.key] = (idempotency.digest, settlement.outcome)
-                reply_rows.append((idempotency.key, now, idempotency.digest, _STATUS, settlement.outcome))
-        insert_rows(connection, "events", store.placeholder, event_rows)
-        insert_rows(connection, "answers", store.placeholder, reply_rows)
+    for _ in range(_MAX_ATTEMPTS):
+        with suppress(KeyTakenError):  # by another writer, whose events the next attempt finds
+            outcomes = _append_once(store, requests, known)
+            break
+    else:
+        raise StoreDownError("the keys of the events are taken")
+    entries: list[Entry] = []
+    with suppress(StoreDownError), store.connection() as connection:  # what was appended is acknowledged
+        entries = read(connection, known, own=store.own_entries(known))
     return Appended(entries, outcomes)
 
 
+def _append_once(store: Store, requests: Sequence[AppendRequest], known: int) -> list[Outcome]:
+    now = time.time()
+    with store.appending() as connection:
+        found = find(connection, [key for request in requests for key in request.depends_on])
+        replies = _stored_replies(connection, [each.idempotency.key for each in requests if each.idempotency])
+        plan = _settle(requests, found, replies)
+        if not plan.events and not plan.replies:
+            return plan.outcomes
+        inserted = insert_entries(connection, store.head, known, now, plan.events, plan.replies)
+    n = inserted.head.n - len(plan.events)
+    store.keep_own(
+        inserted.head,
+        [
+            Entry(inserted.base + place, event, decided, inserted.head.writer, n + place)
+            for place, (event, decided) in enumerate(zip(plan.events, plan.decisions, strict=True), 1)
+        ],
+    )
+    return plan.outcomes
+
+
+def _settle(
+    requests: Sequence[AppendRequest], found: dict[str, Any], replies: dict[str, tuple[str, bytes]]
+) -> _Plan:
+    plan = _Plan([], [], [], [])
+    for request in requests:
+        idempotency = request.idempotency
+        if idempotency is not None and idempotency.key in replies:
+            plan.outcomes.append(_repeated(idempotency, replies))
+            continue
+        # A request sees the events it depends on, and no others of its batch.
+        settlement = request.settle({key: found[key] for key in request.depends_on if key in found})
+        plan.outcomes.append(settlement.outcome)
+        for event in settlement.events:
+            plan.events.append(event)
+            plan.decisions.append(decision_of(event, found))
+            found[event.key] = event
+        if idempotency is not None and isinstance(settlement.outcome, bytes):
+            replies[idempotency.key] = (idempotency.digest, settlement.outcome)
+            plan.replies.append(StoredReply(idempotency.key, idempotency.digest, settlement.outcome))
+    return plan
+
+
 def _stored_replies(connection: Connection, keys: Sequence[str]) -> dict[str, tuple[str, bytes]]:
-    if not keys:
-        return {}
-    query = select(answers.c.key, answers.c.digest, answers.c.body).where(answers.c.key.in_(keys))
-    return {key: (digest, bytes(body)) for key, digest, body in connection.execute(query)}
+    rows = find_rows(connection, "key, digest, body FROM answers", keys)
+    return {key: (digest, bytes(body)) for key, digest, body in rows}
 
 
 def _repeated(idempotency: IdempotencyKey, replies: Mapping[str, tuple[str, bytes]]) -> Outcome:

@@ -7,6 +7,10 @@ class StoreDownError(RuntimeError):
     """The database cannot be reached or written to."""
 
 
+class KeyTakenError(StoreDownError):
+    """Another writer has appended an event or stored a reply of the same key; nothing was appended."""
+
+
 class LogLostError(RuntimeError):
     """The log ends before the last entry that was read: an older copy of the database was put in its place."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from pydantic_core import from_json, to_json
@@ -299,16 +299,22 @@ class Entry:
     Attributes
     ----------
     seq : int
-        The number, from 1, without gaps.
-    event : Event
-        The event.
+        The number, which is higher than those of all entries before it.
+    event : Event or None
+        The event; None if its content was deleted.
     decided : Decided or None
         For a reward, its decision.
+    writer : str
+        The id of the process that appended it.
+    n : int
+        Its number among the entries of this writer, from 1, without gaps; 0 if it is unknown.
     """
 
     seq: int
-    event: Event
+    event: Event | None
     decided: Decided | None = None
+    writer: str = field(default="", compare=False)
+    n: int = field(default=0, compare=False)
 
 
 #: Events after which the state is another function of the entries before them.
@@ -320,6 +326,6 @@ _KINDS: dict[str, type[Event]] = {
 }
 
 
-def read_event(kind: str, text: str) -> Any:
-    """Return the event that `to_json` wrote."""
-    return _KINDS[kind](**from_json(text))
+def read_event(kind: str, text: str | None) -> Any:
+    """Return the event that `to_json` wrote, None if its content was deleted."""
+    return None if text is None else _KINDS[kind](**from_json(text))

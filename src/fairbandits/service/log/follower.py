@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Protocol
@@ -12,6 +13,10 @@ from fairbandits.service.log.events import STATE_CHANGES, Entry
 from fairbandits.service.log.store import Store
 
 _log = logging.getLogger(__name__)
+
+# Seconds that a start waits for entries which are in the log but not settled yet, and between two looks at them.
+_SETTLE_SECONDS = 10.0
+_SETTLE_POLL_SECONDS = 0.01
 
 
 class Fold(Protocol):
@@ -43,6 +48,8 @@ class Follower:
         The folds.
     seq : int
         The last entry that was applied.
+    applied : int
+        The number of entries that were applied.
     snapshot_seq : int
         The entry of the last snapshot.
     snapshot_due : asyncio.Event
@@ -59,6 +66,11 @@ class Follower:
         self.folds = make()
         self.seq = 0
         self.snapshot_seq = 0
+        self.applied = 0
+        self._snapshot_applied = 0
+        # The number of entries of each writer, as far as they were applied here.
+        self._chains: dict[str, int] = {}
+        self._is_from_start = True
         self.snapshot_due = asyncio.Event()
         self.change_seq = 0
         self.rebuild_due = asyncio.Event()
@@ -67,11 +79,11 @@ class Follower:
     def apply(self, entries: Iterable[Entry]) -> None:
         """Apply the next entries."""
         for entry in entries:
-            if entry.seq != self.seq + 1:
-                raise ValueError(f"the next entry of the log must be {self.seq + 1}, got {entry.seq}")
+            self._check(entry)
             for fold in self.folds.values():
                 fold.apply(entry)
             self.seq = entry.seq
+            self.applied += 1
             if isinstance(entry.event, STATE_CHANGES) and entry.seq > self.change_seq:
                 self.rebuild_due.set()
             if self._recorded is not None:
@@ -79,16 +91,41 @@ class Follower:
         if self.is_snapshot_due:
             self.snapshot_due.set()
 
+    def _check(self, entry: Entry) -> None:
+        """Raise ValueError if an entry is missing before this one."""
+        if entry.seq <= self.seq:
+            raise ValueError(f"the next entry of the log must come after {self.seq}, got {entry.seq}")
+        if entry.n:
+            # After a snapshot, it is unknown how many entries of a writer come before it.
+            before = self._chains.get(entry.writer, 0 if self._is_from_start else entry.n - 1)
+            if entry.n != before + 1:
+                raise ValueError(
+                    f"entry {entry.seq} of the log must be number {before + 1} of its writer, got number {entry.n}; "
+                    "entries are missing: run `fairbandits verify`"
+                )
+            self._chains[entry.writer] = entry.n
+
     @property
     def is_snapshot_due(self) -> bool:
         """Whether enough entries were applied since the last snapshot."""
-        return self.seq - self.snapshot_seq >= self._snapshot_every
+        return self.applied - self._snapshot_applied >= self._snapshot_every
+
+    def note_snapshot(self, seq: int, applied: int) -> None:
+        """Note that a snapshot was saved, and the value of `applied` at its entry."""
+        self.snapshot_seq, self._snapshot_applied = seq, applied
 
     def start(self, store: Store) -> None:
         """Restore the newest usable snapshot, and apply the rest of the log."""
         self.restore_newest(store)
-        while entries := store.read(self.seq):
-            self.apply(entries)
+        last, deadline = store.last_seq(), time.monotonic() + _SETTLE_SECONDS
+        while self.seq < last:
+            if entries := store.read(self.seq):
+                self.apply(entries)
+            elif time.monotonic() > deadline:
+                _log.warning("the log is followed from entry %d; a transaction holds back entry %d", self.seq, last)
+                return
+            else:
+                time.sleep(_SETTLE_POLL_SECONDS)
 
     def restore_newest(self, store: Store, upto: int | None = None) -> None:
         """Restore the newest usable snapshot, of an entry up to a given one; raise ValueError if one is needed."""
@@ -113,6 +150,7 @@ class Follower:
             )
             return False
         self.folds, self.seq, self.snapshot_seq = folds, seq, seq
+        self._is_from_start = False
         return True
 
     def begin_with(self, make: Callable[[], Mapping[str, Fold]], change_seq: int) -> None:

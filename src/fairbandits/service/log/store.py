@@ -1,33 +1,35 @@
-"""The database of the log. One lock serialises all writers, so entries are numbered in the order of commits."""
+"""The database of the log: its connection, its transactions, the snapshots and the start."""
 
 from __future__ import annotations
 
 import hashlib
 import logging
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Connection, Engine, create_engine, delete, event, func, insert, make_url, select
-from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from sqlalchemy.pool import NullPool
 
 from fairbandits.service.config import Config
 from fairbandits.service.log import migrations
-from fairbandits.service.log.errors import NoLogError, StoreDownError
-from fairbandits.service.log.events import Decided, Entry, Rewarded, decision_key, read_event
+from fairbandits.service.log.digests import ChainHead, new_chain
+from fairbandits.service.log.errors import KeyTakenError, NoLogError, StoreDownError
+from fairbandits.service.log.events import Entry
 from fairbandits.service.log.log_facts import PrunedContent, StateChange
+from fairbandits.service.log.order import raise_offset
+from fairbandits.service.log.reading import last_seq, read
 from fairbandits.service.log.tables import answers, events, facts, snapshots
 
 _log = logging.getLogger(__name__)
 
-# The advisory lock that all writers of one PostgreSQL database share. The number is arbitrary.
+# The advisory lock of everything but appends in one PostgreSQL database. The number is arbitrary.
 _LOCK = 4_717_321_905
 # Names of facts. That of the log's schema is the one under which 0.1.0 stored it.
 _SCHEMA, _PROBE = "meaning", "probe"
-_BATCH = 500
 _SNAPSHOTS_KEPT = 2
 # Seconds that a busy database may take to accept a connection or to grant the lock.
 _TIMEOUT = 10
@@ -35,6 +37,8 @@ _TIMEOUT = 10
 _START = "start"
 _OTHER_SCHEMA = "with other features, columns or another reward range"
 _SNAPSHOT_SEQS = select(snapshots.c.seq).where(snapshots.c.seq > 0).distinct().order_by(snapshots.c.seq.desc())
+# A key that is taken, as SQLite and PostgreSQL report it; PostgreSQL may also find that two writers wait for each other.
+_KEY_TAKEN = {"SQLITE_CONSTRAINT_UNIQUE", "SQLITE_CONSTRAINT_PRIMARYKEY", "23505", "40P01"}
 _ENGINE: dict[str, Any] = {"isolation_level": "AUTOCOMMIT", "poolclass": NullPool, "hide_parameters": True}
 
 
@@ -76,13 +80,22 @@ class Store:
     ----------
     url : str
         `sqlite:///FILE` or `postgresql://...`.
+
+    Attributes
+    ----------
+    head : ChainHead
+        The end of the chain of all that was appended through this store.
+    last_own : int
+        The last entry of this chain.
     """
 
     def __init__(self, url: str) -> None:
         self.engine = make_engine(url)
         self.is_sqlite = self.engine.dialect.name == "sqlite"
-        self.placeholder = "?" if self.is_sqlite else "%s"
         self._connection: Connection | None = None
+        self.head = new_chain()
+        self.last_own = 0
+        self._own: dict[int, Entry] = {}
 
     def exists(self) -> bool:
         """Return whether the store holds a log; nothing is created."""
@@ -97,6 +110,8 @@ class Store:
             Path(self.engine.url.database or "").parent.mkdir(parents=True, exist_ok=True)
         with self.transaction() as connection:
             migrations.upgrade(connection)
+            if not self.is_sqlite:
+                raise_offset(connection)
             stored = stored_schema(connection)
             if stored is None:
                 connection.execute(insert(facts).values(name=_SCHEMA, value=schema))
@@ -111,15 +126,18 @@ class Store:
                 self._connection = self.engine.connect()
             yield self._connection
         except SQLAlchemyError as error:
+            message = f"{type(error).__name__}: {error.__cause__ or error}"
+            if isinstance(error, DBAPIError) and _is_key_taken(error):
+                raise KeyTakenError(message) from error
             self.close()
-            raise StoreDownError(f"{type(error).__name__}: {error.__cause__ or error}") from error
+            raise StoreDownError(message) from error
         except BaseException:
             self.close()
             raise
 
     @contextmanager
     def transaction(self) -> Iterator[Connection]:
-        """Provide the connection within a transaction that holds the write lock."""
+        """Provide the connection within a transaction. Only appends to PostgreSQL go on beside it."""
         with self.connection() as connection:
             if self.is_sqlite:
                 connection.exec_driver_sql("BEGIN IMMEDIATE")
@@ -132,6 +150,33 @@ class Store:
                 connection.exec_driver_sql("ROLLBACK")
                 raise
             connection.exec_driver_sql("COMMIT")
+
+    @contextmanager
+    def appending(self) -> Iterator[Connection]:
+        """Provide the connection for an append: on SQLite in a transaction, on PostgreSQL without one.
+
+        If it fails, the entries may be in the log nevertheless. So the next append begins another chain.
+        """
+        try:
+            with self.transaction() if self.is_sqlite else self.connection() as connection:
+                yield connection
+        except KeyTakenError:
+            raise
+        except BaseException:
+            self.head, self.last_own, self._own = new_chain(), 0, {}
+            raise
+
+    def keep_own(self, head: ChainHead, entries: Sequence[Entry]) -> None:
+        """Keep entries that were appended until they are settled and applied, so that they need not be read."""
+        self.head = head
+        if entries:
+            self.last_own = entries[-1].seq
+            self._own |= {entry.seq: entry for entry in entries}
+
+    def own_entries(self, after: int) -> Mapping[int, Entry]:
+        """Return the entries that were appended through this store after one that was applied, by number."""
+        self._own = {seq: entry for seq, entry in self._own.items() if seq > after}
+        return self._own
 
     def close(self) -> None:
         """Close the connection."""
@@ -156,7 +201,13 @@ class Store:
     def read(self, after: int, upto: int | None = None, limit: int = 10_000) -> list[Entry]:
         """Read entries in order. Rewards come with their decisions."""
         with self.connection() as connection:
-            return read(connection, after, upto, limit)
+            return read(connection, after, upto, limit, self.own_entries(after))
+
+    def count(self, after: int, upto: int) -> int:
+        """Count the entries after one, up to another."""
+        query = select(func.count()).where(events.c.seq > after, events.c.seq <= upto)
+        with self.connection() as connection:
+            return connection.execute(query).scalar_one()
 
     # -- snapshots -------------------------------------------------------------------------------------
 
@@ -289,44 +340,6 @@ def _make_durable(connection: Any, _: Any) -> None:
     connection.execute("PRAGMA secure_delete=ON")
 
 
-def last_seq(connection: Connection) -> int:
-    """Return the number of the last entry, 0 for an empty log."""
-    return connection.exec_driver_sql("SELECT max(seq) FROM events").scalar() or 0
-
-
-def read(connection: Connection, after: int, upto: int | None = None, limit: int = 10_000) -> list[Entry]:
-    """Read entries in order. Rewards come with their decisions."""
-    query = select(events.c.seq, events.c.kind, events.c.body).where(events.c.seq > after)
-    if upto is not None:
-        query = query.where(events.c.seq <= upto)
-    rows = connection.execute(query.order_by(events.c.seq).limit(limit)).all()
-    numbered = [(seq, read_event(kind, body)) for seq, kind, body in rows]
-    keys = [decision_key(each.decision) for _, each in numbered if isinstance(each, Rewarded)]
-    decisions = find(connection, keys)
-    return [Entry(seq, each, decision_of(each, decisions)) for seq, each in numbered]
-
-
-def decision_of(each: Any, found: Mapping[str, Any]) -> Decided | None:
-    """Return the decision that a reward is for, None for any other event."""
-    return found.get(decision_key(each.decision)) if isinstance(each, Rewarded) else None
-
-
-def find(connection: Connection, keys: Iterable[str]) -> dict[str, Any]:
-    """Find events by their keys."""
-    found: dict[str, Any] = {}
-    for batch in _batches([*dict.fromkeys(keys)]):
-        query = select(events.c.key, events.c.kind, events.c.body).where(events.c.key.in_(batch))
-        found |= {key: read_event(kind, body) for key, kind, body in connection.execute(query)}
-    return found
-
-
-def insert_rows(connection: Connection, table: str, placeholder: str, rows: Sequence[tuple[Any, ...]]) -> None:
-    """Insert rows, many in one statement: the thread may lose the interpreter lock after every statement."""
-    for batch in _batches(rows):
-        row = f"({','.join([placeholder] * len(batch[0]))})"
-        values = [value for each in batch for value in each]
-        connection.exec_driver_sql(f"INSERT INTO {table} VALUES {','.join([row] * len(batch))}", tuple(values))  # noqa: S608
-
-
-def _batches(items: Sequence[Any]) -> Iterator[Sequence[Any]]:
-    return (items[at : at + _BATCH] for at in range(0, len(items), _BATCH))
+def _is_key_taken(error: DBAPIError) -> bool:
+    code = getattr(error.orig, "sqlite_errorname", None) or getattr(error.orig, "sqlstate", None)
+    return code in _KEY_TAKEN

@@ -6,7 +6,9 @@ from sqlalchemy import BigInteger, Column, Double, Index, Integer, LargeBinary, 
 
 metadata = MetaData()
 
-#: The log. `seq` has no gaps, `key` is unique to an event (see `Event.key`), `body` is the event as JSON.
+#: The log. `seq` is the order, `key` is unique to an event (see `Event.key`), `body` is the event as JSON. `writer` is
+#: the process that appended the entry, `n` the number of the entry among those of its writer, from 1 without gaps;
+#: `digests.py` explains the rest. `body` and `salt` are NULL once the content was deleted.
 events = Table(
     "events",
     metadata,
@@ -14,7 +16,12 @@ events = Table(
     Column("time", Double, nullable=False),
     Column("kind", Text, nullable=False),
     Column("key", Text, nullable=False, unique=True),
-    Column("body", Text, nullable=False),
+    Column("body", Text),
+    Column("writer", Text, nullable=False),
+    Column("n", BigInteger, nullable=False),
+    Column("salt", LargeBinary),
+    Column("digest", LargeBinary, nullable=False),
+    Column("chain", LargeBinary, nullable=False),
 )
 
 #: The replies to requests that had an idempotency key.

@@ -23,6 +23,8 @@ _MAX_BATCH = 1000
 _MAX_WAITING = 20_000
 # Seconds between two checks whether a store that is down is back, while there is nothing to write.
 _RETRY_SECONDS = 0.5
+# Seconds between two reads of the log while entries that were written here are not settled.
+_SETTLE_SECONDS = 0.01
 
 _Waiting = tuple[LogRequest, asyncio.Future[Outcome]]
 
@@ -90,7 +92,9 @@ class Writer:
         """Write batches until closed. While there is nothing to write, read the entries of other workers."""
         while self._is_open or self._waiting:
             try:
-                await asyncio.wait_for(self._wake.wait(), poll_seconds)
+                # Entries of this process that are not settled yet will be in a moment.
+                is_settled = self._store.last_own <= self._follower.seq
+                await asyncio.wait_for(self._wake.wait(), poll_seconds if is_settled else _SETTLE_SECONDS)
             except TimeoutError:
                 if self.broken is None:
                     await self._poll()

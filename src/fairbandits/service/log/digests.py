@@ -1,0 +1,92 @@
+"""Digests of entries and chains of their writers, by which `fairbandits verify` notices damage.
+
+Each entry stores a digest of its content and a random salt. Without the salt, the digest says nothing about the
+content, so that both can be deleted while the digest stays. The entries of a writer form a chain over everything that
+stays: each link is a hash of the one before it and of the entry. The column `chain` binds the link to `seq`, which
+PostgreSQL assigns while it inserts the entry.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import secrets
+import struct
+from typing import NamedTuple
+
+SALT_BYTES = 16
+
+_pack_time = struct.Struct(">d").pack
+_pack_int = struct.Struct(">q").pack
+
+
+class ChainHead(NamedTuple):
+    """The end of a writer's chain.
+
+    Attributes
+    ----------
+    writer : str
+        The id of the writer.
+    n : int
+        The number of its entries.
+    link : bytes
+        The link of the last one.
+    """
+
+    writer: str
+    n: int
+    link: bytes
+
+
+class SealedEvent(NamedTuple):
+    """What is stored beside an event.
+
+    Attributes
+    ----------
+    n : int
+        Its number in the chain.
+    salt, digest : bytes
+        The salt, and the digest of the event.
+    link : bytes
+        Its link of the chain.
+    """
+
+    n: int
+    salt: bytes
+    digest: bytes
+    link: bytes
+
+
+def new_chain(writer: str | None = None) -> ChainHead:
+    """Begin the chain of a writer, with a random id by default."""
+    writer = writer or secrets.token_hex(8)
+    return ChainHead(writer, 0, hashlib.sha256(writer.encode()).digest())
+
+
+def seal(head: ChainHead, kind: str, key: str, time: float, body: str) -> tuple[SealedEvent, ChainHead]:
+    """Return what is stored beside the next event of a writer, and the new end of its chain."""
+    salt, n = os.urandom(SALT_BYTES), head.n + 1
+    digest = content_digest(salt, kind, key, time, body.encode())
+    link = next_link(head.link, n, kind, key, time, digest)
+    return SealedEvent(n, salt, digest, link), ChainHead(head.writer, n, link)
+
+
+def content_digest(salt: bytes, kind: str, key: str, time: float, body: bytes) -> bytes:
+    """Return the digest of an event."""
+    return hashlib.sha256(salt + _columns(kind, key, time) + body).digest()
+
+
+def next_link(link: bytes, n: int, kind: str, key: str, time: float, digest: bytes) -> bytes:
+    """Return the link of an entry, given that of its writer's entry before it."""
+    return hashlib.sha256(link + _pack_int(n) + _columns(kind, key, time) + digest).digest()
+
+
+def chain_value(seq: int, link: bytes) -> bytes:
+    """Return the value of the column `chain`."""
+    return hashlib.sha256(_pack_int(seq) + link).digest()
+
+
+def _columns(kind: str, key: str, time: float) -> bytes:
+    kind_bytes, key_bytes = kind.encode(), key.encode()
+    # Lengths, because both have any characters: different columns must not give equal bytes.
+    return b"%d %d %b%b%b" % (len(kind_bytes), len(key_bytes), kind_bytes, key_bytes, _pack_time(time))

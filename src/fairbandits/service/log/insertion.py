@@ -1,0 +1,169 @@
+"""Inserting entries and replies: all of them or none, in one statement on PostgreSQL."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from sqlalchemy import Connection
+
+from fairbandits.service.log.digests import ChainHead, SealedEvent, chain_value, seal
+from fairbandits.service.log.errors import LogLostError
+from fairbandits.service.log.events import Event
+from fairbandits.service.log.order import BASE_SQL, MAX_ENTRIES
+from fairbandits.service.log.reading import batches, last_seq
+
+# Only replies of accepted requests are stored, so the column `status` has one value in every row.
+_STATUS = 200
+
+# The id of the transaction is assigned in here, after everything that the entries depend on was read. Nothing waits
+# for the client while the transaction is open, so a client that is stopped in the middle holds nobody up.
+_INSERT = f"""
+WITH base AS (
+  SELECT {BASE_SQL} AS seq
+  WHERE %s = 0 OR EXISTS (SELECT FROM events WHERE seq = %s)
+), reply AS (
+  INSERT INTO answers (key, time, digest, status, body)
+  SELECT each.key, %s, each.digest, {_STATUS}, each.body
+  FROM base, unnest(%s::text[], %s::text[], %b::bytea[]) AS each (key, digest, body)
+), entry AS (
+  INSERT INTO events (seq, time, kind, key, body, writer, n, salt, digest, chain)
+  SELECT base.seq + each.place, %s, each.kind, each.key, each.body, %s, %s + each.place, each.salt, each.digest,
+         sha256(int8send(base.seq + each.place) || each.link)
+  FROM base, unnest(%b::bigint[], %s::text[], %s::text[], %s::text[], %b::bytea[], %b::bytea[], %b::bytea[])
+         AS each (place, kind, key, body, salt, digest, link)
+)
+SELECT seq FROM base
+"""  # noqa: S608 - made of constants
+
+
+class StoredReply(NamedTuple):
+    """A reply that is stored under an idempotency key, with the digest of its request."""
+
+    key: str
+    digest: str
+    body: bytes
+
+
+class _Row(NamedTuple):
+    """An event as it is stored."""
+
+    kind: str
+    key: str
+    body: str
+    sealed: SealedEvent
+
+
+class Inserted(NamedTuple):
+    """Result of an insertion.
+
+    Attributes
+    ----------
+    base : int
+        The number before the first entry.
+    head : ChainHead
+        The new end of the writer's chain.
+    """
+
+    base: int
+    head: ChainHead
+
+
+def insert_entries(
+    connection: Connection,
+    head: ChainHead,
+    known: int,
+    now: float,
+    events: Sequence[Event],
+    replies: Sequence[StoredReply],
+) -> Inserted:
+    """Insert events as the next entries of a writer, and replies.
+
+    Parameters
+    ----------
+    connection : Connection
+        The connection: on SQLite in a transaction that may write, on PostgreSQL without a transaction.
+    head : ChainHead
+        The end of the writer's chain.
+    known : int
+        The last entry that the writer has read, which must be in the log.
+    now : float
+        The time.
+    events : sequence of Event
+        The events.
+    replies : sequence of StoredReply
+        The replies.
+    """
+    if len(events) > MAX_ENTRIES:
+        raise ValueError(f"a batch must have at most {MAX_ENTRIES:,} entries, got {len(events):,}")
+    rows = []
+    for event in events:
+        key, body = event.key, event.to_json()
+        sealed, head = seal(head, event.KIND, key, now, body)
+        rows.append(_Row(event.KIND, key, body, sealed))
+    insert = _insert_sqlite if connection.dialect.name == "sqlite" else _insert_postgresql
+    return Inserted(insert(connection, head.writer, known, now, rows, replies), head)
+
+
+def _insert_sqlite(
+    connection: Connection,
+    writer: str,
+    known: int,
+    now: float,
+    rows: Sequence[_Row],
+    replies: Sequence[StoredReply],
+) -> int:
+    base = last_seq(connection)
+    if base < known:
+        raise _lost(base, known)
+    entries = [
+        (seq, now, kind, key, body, writer, sealed.n, sealed.salt, sealed.digest, chain_value(seq, sealed.link))
+        for seq, (kind, key, body, sealed) in enumerate(rows, base + 1)
+    ]
+    _insert_rows(connection, "events", entries)
+    _insert_rows(connection, "answers", [(key, now, digest, _STATUS, body) for key, digest, body in replies])
+    return base
+
+
+def _insert_rows(connection: Connection, table: str, rows: Sequence[tuple[Any, ...]]) -> None:
+    """Insert rows, many in one statement: the thread may lose the interpreter lock after every statement."""
+    for batch in batches(rows):
+        marks = ",".join([f"({','.join('?' * len(batch[0]))})"] * len(batch))
+        values = tuple(value for row in batch for value in row)
+        connection.exec_driver_sql(f"INSERT INTO {table} VALUES {marks}", values)  # noqa: S608
+
+
+def _insert_postgresql(
+    connection: Connection,
+    writer: str,
+    known: int,
+    now: float,
+    rows: Sequence[_Row],
+    replies: Sequence[StoredReply],
+) -> int:
+    # In the order of keys: two writers that insert the same keys in different orders would wait for each other.
+    replies = sorted(replies)
+    placed = sorted(enumerate(rows, 1), key=lambda each: each[1].key)
+    before = rows[0].sealed.n - 1 if rows else 0
+    values = (
+        known,
+        known,
+        now,
+        *([reply[field] for reply in replies] for field in range(3)),
+        now,
+        writer,
+        before,
+        [place for place, _ in placed],
+        *([row[field] for _, row in placed] for field in range(3)),
+        *([row.sealed[field] for _, row in placed] for field in range(1, 4)),
+    )
+    base = connection.exec_driver_sql(_INSERT, values).scalar()
+    if base is None:
+        raise _lost(last_seq(connection), known)
+    return int(base)
+
+
+def _lost(last: int, known: int) -> LogLostError:
+    return LogLostError(
+        f"the log ends at entry {last}, but it was read up to entry {known}; was an older copy restored?"
+    )

@@ -1,0 +1,110 @@
+"""Reading the entries of the log, in their order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from sqlalchemy import Connection
+
+from fairbandits.service.log.events import Decided, Entry, Rewarded, decision_key, read_event
+from fairbandits.service.log.order import SETTLED_SQL
+
+#: The number of values that one statement may have a placeholder for.
+BATCH = 500
+
+_NO_ENTRIES: Mapping[int, Entry] = {}
+
+
+def last_seq(connection: Connection) -> int:
+    """Return the number of the last entry, settled or not; 0 for an empty log."""
+    return connection.exec_driver_sql("SELECT max(seq) FROM events").scalar() or 0
+
+
+def read(
+    connection: Connection,
+    after: int,
+    upto: int | None = None,
+    limit: int = 10_000,
+    own: Mapping[int, Entry] = _NO_ENTRIES,
+) -> list[Entry]:
+    """Read settled entries in order. Rewards come with their decisions.
+
+    Parameters
+    ----------
+    connection : Connection
+        The connection.
+    after, upto : int
+        The entry before the first one, and the last one; all by default.
+    limit : int
+        The number of entries at most.
+    own : mapping of int to Entry
+        Entries that the caller has in memory, by number. Their content is not read.
+    """
+    rows = _read_rows(connection, after, upto, limit, own)
+    contents = {row[0]: read_event(row[1], row[4]) for row in rows if row[0] not in own}
+    keys = [decision_key(each.decision) for each in contents.values() if isinstance(each, Rewarded)]
+    decisions = find(connection, keys)
+    return [
+        own[seq] if seq in own else Entry(seq, *_with_decision(contents[seq], decisions), writer, n)
+        for seq, _, writer, n, _ in rows
+    ]
+
+
+def _with_decision(event: Any, decisions: Mapping[str, Any]) -> tuple[Any, Decided | None]:
+    """Return an event with its decision: neither, if the content of its decision was deleted."""
+    if isinstance(event, Rewarded) and decisions.get(decision_key(event.decision), event) is None:
+        return None, None
+    return event, decision_of(event, decisions)
+
+
+def _read_rows(
+    connection: Connection, after: int, upto: int | None, limit: int, own: Mapping[int, Entry]
+) -> Sequence[Any]:
+    is_sqlite = connection.dialect.name == "sqlite"
+    mark = "?" if is_sqlite else "%s"
+    body, values = "body", []
+    if own:
+        # The entries of this writer from the first of `own` on are all in memory.
+        first = min(own)
+        body = f"CASE WHEN writer = {mark} AND seq >= {mark} THEN NULL ELSE body END"
+        values += [own[first].writer, first]
+    conditions = [f"seq > {mark}"]
+    values.append(after)
+    if upto is not None:
+        conditions.append(f"seq <= {mark}")
+        values.append(upto)
+    if not is_sqlite:
+        conditions.append(f"seq < {SETTLED_SQL}")
+    where = " AND ".join(conditions)
+    statement = f"SELECT seq, kind, writer, n, {body} FROM events WHERE {where} ORDER BY seq LIMIT {mark}"  # noqa: S608
+    return connection.exec_driver_sql(statement, (*values, limit)).all()
+
+
+def decision_of(event: Any, found: Mapping[str, Any]) -> Decided | None:
+    """Return the decision that a reward is for, None for any other event."""
+    return found.get(decision_key(event.decision)) if isinstance(event, Rewarded) else None
+
+
+def find(connection: Connection, keys: Iterable[str]) -> dict[str, Any]:
+    """Find events by their keys, settled or not; None for those whose content was deleted."""
+    rows = find_rows(connection, "key, kind, body FROM events", [*dict.fromkeys(keys)])
+    return {key: read_event(kind, body) for key, kind, body in rows}
+
+
+def find_rows(connection: Connection, what: str, keys: Sequence[str]) -> Iterator[Any]:
+    """Find the rows of a table that have one of the keys."""
+    if not keys:
+        return
+    if connection.dialect.name == "postgresql":
+        # One statement for any number of keys, which the driver prepares once.
+        yield from connection.exec_driver_sql(f"SELECT {what} WHERE key = ANY(%s)", ([*keys],))  # noqa: S608
+        return
+    for batch in batches(keys):
+        marks = ",".join("?" * len(batch))
+        yield from connection.exec_driver_sql(f"SELECT {what} WHERE key IN ({marks})", tuple(batch))  # noqa: S608
+
+
+def batches(items: Sequence[Any]) -> Iterator[Sequence[Any]]:
+    """Split items into parts for one statement each."""
+    return (items[at : at + BATCH] for at in range(0, len(items), BATCH))
