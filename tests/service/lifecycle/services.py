@@ -4,10 +4,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 import numpy as np
+from sqlalchemy import delete
 
 from fairbandits.service.engine import Engine
 from fairbandits.service.log.appender import AppendEvents, AppendRequest, Settlement, append
 from fairbandits.service.log.events import Rewarded, decision_key
+from fairbandits.service.log.tables import snapshots
 from fairbandits.service.state.decider import decide
 from tests.service.small import small_config
 
@@ -74,3 +76,19 @@ def fill(engine, visits, users=10, seed=0):
 
 def checksum(engine):
     return engine.recommender.checksum()()
+
+
+def policy_checksum(engine):
+    """A checksum of what was learned alone, whichever entry comes last."""
+    return engine.recommender.policy.state().checksum()
+
+
+def save_snapshot(engine):
+    seq, serialise = engine.follower.snapshot()
+    engine.store.save_snapshot(seq, serialise(), engine.follower.change_seq)
+
+
+def drop_snapshots_after(engine, seq):
+    """Drop snapshots, so that the next start replays more of the log."""
+    with engine.store.transaction() as connection:
+        connection.execute(delete(snapshots).where(snapshots.c.seq > seq))

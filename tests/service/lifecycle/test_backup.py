@@ -1,5 +1,6 @@
 """Backups of either database, restored into either."""
 
+import hashlib
 import json
 import os
 import sqlite3
@@ -14,7 +15,7 @@ from sqlalchemy import text
 from fairbandits.service.lifecycle.backup import back_up, open_backup
 from fairbandits.service.lifecycle.restore import restore
 from fairbandits.service.log.store import Store
-from tests.service.lifecycle.services import checksum, fill, opened, visit
+from tests.service.lifecycle.services import checksum, fill, opened, save_snapshot, visit
 from tests.service.small import small_config
 
 
@@ -24,11 +25,6 @@ def other_url(request, tmp_path):
     if request.param == "sqlite":
         return f"sqlite:///{tmp_path}/folder/other.db"
     return request.getfixturevalue("postgres").new_database()
-
-
-def save_snapshot(engine):
-    seq, serialise = engine.follower.snapshot()
-    engine.store.save_snapshot(seq, serialise())
 
 
 def content(url):
@@ -177,8 +173,6 @@ def test_a_damaged_backup_is_refused(backup, tmp_path):
 
 
 def test_a_backup_of_a_later_release_is_refused(backup, tmp_path):
-    import hashlib
-
     with closing(sqlite3.connect(backup)) as connection:
         plain = json.loads(connection.execute("SELECT manifest FROM backup").fetchone()[0])
     later = json.dumps(plain | {"format": 2})

@@ -12,7 +12,7 @@ from fairbandits.service.lifecycle.replacement import replace_policy
 from fairbandits.service.log.events import Rewarded
 from fairbandits.service.state.decider import DecisionRequest
 from fairbandits.service.state.recommender import ServedRecommender
-from tests.service.lifecycle.services import as_request, checksum, fill, opened
+from tests.service.lifecycle.services import as_request, checksum, fill, opened, save_snapshot
 from tests.service.small import USER, small_config
 
 NEW = "LinUCB(alpha=0.7)"
@@ -29,8 +29,7 @@ def replayed(engine, **changed):
 def test_the_new_policy_has_learned_from_the_whole_log_and_survives_restarts(store_url, caplog):
     with opened(store_url) as engine:
         fill(engine, 20)
-        seq, serialise = engine.follower.snapshot()
-        engine.store.save_snapshot(seq, serialise())
+        save_snapshot(engine)
         fill(engine, 10, seed=1)
         config = engine.config
     done = replace_policy(config, NEW)

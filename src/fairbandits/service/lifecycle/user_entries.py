@@ -10,7 +10,6 @@ from sqlalchemy import Connection, select
 from fairbandits.service.log.events import Decided, Rewarded, read_event, reward_key
 from fairbandits.service.log.tables import events
 
-_ROWS = 1000
 _MAX_KEYS = 500
 
 
@@ -46,7 +45,6 @@ def find_user_entries(connection: Connection, pseudonym: str) -> UserEntries:
         select(events.c.seq, events.c.body)
         .where(events.c.kind == Decided.KIND, events.c.body.contains(f'"user":"{pseudonym}"', autoescape=True))
         .order_by(events.c.seq)
-        .execution_options(yield_per=_ROWS)
     )
     found = [(seq, read_event(Decided.KIND, body)) for seq, body in connection.execute(query)]
     # A feature could have the text that was searched for.
