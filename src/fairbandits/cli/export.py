@@ -47,8 +47,8 @@ def export(
     pruned = pruned_content(served)
     if pruned.decisions:
         echo(
-            f"The content of {pruned.decisions:,} decision(s) before {format_day(pruned.until)} was deleted because of "
-            "its age."
+            f"The content of {pruned.decisions:,} decision(s) before {format_day(pruned.until)} was deleted "
+            "because of its age."
         )
 
 

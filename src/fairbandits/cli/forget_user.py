@@ -29,13 +29,14 @@ def forget_user(
     with progress_bar(desc="entries", unit="") as bar:
         done = erasure.forget_user(served, pseudonym_of(user, served), step=bar.update)
     echo(
-        f"forgotten: {done.decisions:,} decision(s), {done.rewards:,} reward(s), {done.replies:,} stored reply(s), and "
-        "what was learned from them"
+        f"forgotten: {done.decisions:,} decision(s), {done.rewards:,} reward(s), {done.replies:,} stored "
+        "reply(s), and what was learned from them"
     )
     if done.pruned.decisions:
         echo(
-            f"What was learned before {format_day(done.pruned.until)} remains: the content of {done.pruned.decisions:,} "
-            "decision(s) was deleted because of its age, and nothing tells whose they were."
+            f"What was learned before {format_day(done.pruned.until)} remains: the content of "
+            f"{done.pruned.decisions:,} decision(s) was deleted because of its age, and nothing tells whose they "
+            "were."
         )
     echo("Backups and exports that were made before still hold the user.")
 

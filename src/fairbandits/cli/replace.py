@@ -32,5 +32,6 @@ def replace(
     )
     if done.pruned.decisions:
         echo(
-            f"It has not learned from {done.pruned.rewards:,} reward(s) whose content was deleted because of its age."
+            f"It has not learned from {done.pruned.rewards:,} reward(s), whose content was deleted because of its "
+            "age."
         )

@@ -89,7 +89,7 @@ class Engine:
         is_continued = start is not None and not self.store.save_start(start.content)
         if not self.store.last_seq():
             append(self.store, [self._first_arms()], 0)
-        served = self._start_following()
+        served = self._start_following(self.store)
         if is_continued:
             # Only the first worker of a new log goes on with the random numbers of a saved recommender: no two
             # may draw the same.
@@ -97,9 +97,9 @@ class Engine:
         self.recommender.catalogue.check()
         warm_up(served)
 
-    def _start_following(self) -> Config:
+    def _start_following(self, store: Store) -> Config:
         """Apply the whole log; return the configuration with the policy of the log."""
-        change = self.store.read_change()
+        change = store.read_change()
         served = change.served_config(self.config)
         if served.policy != self.config.policy:
             _log.warning(
@@ -108,7 +108,7 @@ class Engine:
                 self.config.policy,
             )
         self.follower.begin_with(lambda: make_folds(served), change.seq)
-        self.follower.start(self.store)
+        self.follower.start(store)
         return served
 
     def _first_arms(self) -> AppendEvents:

@@ -126,7 +126,9 @@ def test_a_store_that_is_not_empty_is_only_replaced_on_demand(store_url, backup,
 @pytest.mark.parametrize("replace", [True, False])
 def test_a_store_in_use_is_never_restored_to(store_url, backup, replace):
     with opened(store_url) as engine:
-        with pytest.raises(ValueError, match="must not be used while a backup is restored, got .*; stop the service"):
+        with pytest.raises(
+            ValueError, match=r"must not be used while a backup is restored, got .*; stop the service"
+        ):
             restore(backup, engine.config, replace=replace)
         fill(engine, 1)
         expected = engine.follower.seq, checksum(engine)
@@ -136,7 +138,9 @@ def test_a_store_in_use_is_never_restored_to(store_url, backup, replace):
 
 def test_a_backup_of_another_service_is_refused(backup, tmp_path):
     config = small_config(store={"url": f"sqlite:///{tmp_path}/new.db"}, reward={"low": 0, "high": 5})
-    with pytest.raises(ValueError, match=r"log\.backup holds a log with other features, columns or another reward"):
+    with pytest.raises(
+        ValueError, match=r"log\.backup holds a log with other features, columns or another reward"
+    ):
         restore(backup, config)
     assert not (tmp_path / "new.db").exists()
 
@@ -146,7 +150,9 @@ def test_files_that_are_no_backups_are_refused(tmp_path, backup):
     with pytest.raises(ValueError, match=r"none: no such file; `fairbandits backup` writes one"):
         restore(tmp_path / "none", config)
     (tmp_path / "text").write_text("no database " * 100)
-    with pytest.raises(ValueError, match=r"text must be a whole file of `fairbandits backup`, got file is not a da"):
+    with pytest.raises(
+        ValueError, match=r"text must be a whole file of `fairbandits backup`, got file is not a da"
+    ):
         restore(tmp_path / "text", config)
     with pytest.raises(ValueError, match=r"source\.db must be a whole .*, got no such table: backup"):
         restore(tmp_path / "source.db", config)
@@ -167,7 +173,9 @@ def test_a_damaged_backup_is_refused(backup, tmp_path):
         restore(backup, config)
     change(backup, "UPDATE backup SET manifest = ?", manifest)
     change(backup, "UPDATE events SET time = time + 1e-6 WHERE seq = 5")
-    with pytest.raises(ValueError, match="got one in which events does not match its checksum; use another backup"):
+    with pytest.raises(
+        ValueError, match="got one in which events does not match its checksum; use another backup"
+    ):
         restore(backup, config)
     assert not (tmp_path / "new.db").exists()
 

@@ -160,7 +160,9 @@ def found_in_tables(connection, postgres, traces):
     """The traces that the files of all tables contain."""
     # Values of columns must not be compressed, or they would not be found.
     connection.execute(text("CHECKPOINT"))
-    files = connection.execute(text("SELECT pg_relation_filepath(oid) FROM pg_class WHERE relkind IN ('r', 't', 'i')"))
+    files = connection.execute(
+        text("SELECT pg_relation_filepath(oid) FROM pg_class WHERE relkind IN ('r', 't', 'i')")
+    )
     folder = Path(postgres.server.pgdata)
     content = b"".join((folder / path).read_bytes() for (path,) in files if path and (folder / path).exists())
     return {trace for trace in traces if trace in content}

@@ -39,7 +39,8 @@ def test_the_new_policy_has_learned_from_the_whole_log_and_survives_restarts(sto
         [decided] = fill(engine, 1)
         assert decided.policy == done.policy_id == engine.recommender.policy_id
         assert caplog.messages == [
-            f"the log says that {NEW} decides, not the configured {config.policy}; `fairbandits replace` changes it"
+            f"the log says that {NEW} decides, not the configured {config.policy}; "
+            "`fairbandits replace` changes it"
         ]
     back = replace_policy(config, back=True)
     assert (back.policy, back.previous) == (config.policy, NEW)
@@ -50,6 +51,7 @@ def test_the_new_policy_has_learned_from_the_whole_log_and_survives_restarts(sto
 
 def test_a_running_worker_takes_the_new_policy_over(store_url):
     """Without a restart, and without losing an entry that it writes meanwhile."""
+
     async def serve():
         engine = Engine(small_config(store={"url": store_url, "snapshot_every": 10}))
         await engine.start()

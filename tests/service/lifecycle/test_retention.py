@@ -138,7 +138,9 @@ def test_a_base_that_does_not_lead_to_the_present_state_stops_pruning(store_url,
         # As if this worker had learned something else.
         engine.recommender.policy.forget_arm("chess", missing_ok=True)
         save_snapshot(engine)
-        with pytest.raises(ValueError, match=r"must lead to the snapshot at entry \d+, got another state; nothing was"):
+        with pytest.raises(
+            ValueError, match=r"must lead to the snapshot at entry \d+, got another state; nothing was"
+        ):
             prune(engine.store, engine.config, clock.now)
         assert contents(store_url)[1] == 0
 
@@ -149,9 +151,9 @@ def test_another_policy_after_pruning(store_url, clock):
         prune(engine.store, engine.config, clock.now)
         rewards = engine.monitor.rewards
         config = engine.config
-    with pytest.raises(ValueError, match=r"the log was pruned up to entry \d+, and the snapshot there cannot be used"):
-        with opened(store_url, **WEEK, policy="LinUCB"):
-            pass
+    refused = pytest.raises(ValueError, match=r"the log was pruned up to entry \d+, and the snapshot there cannot")
+    with refused, opened(store_url, **WEEK, policy="LinUCB"):
+        pass
     done = replace_policy(config, "LinUCB")
     assert done.pruned.rewards + done.rewards == rewards
     with opened(store_url, **WEEK) as engine:

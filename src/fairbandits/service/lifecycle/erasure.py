@@ -1,7 +1,8 @@
 """Forgetting a user: the content of the user's entries, and what was learned from it.
 
-A replay without these entries runs beside the services. Then one transaction deletes their content, the replies and the
-snapshots that they are in, saves the state of the replay, and appends an entry that tells the services to load it.
+A replay without these entries runs beside the services. Then one transaction deletes their content, the replies
+and the snapshots that they are in, saves the state of the replay, and appends an entry. Services that read this entry
+load the new state.
 """
 
 from __future__ import annotations
@@ -152,7 +153,7 @@ def _truncate_wal(connection: Connection) -> None:
     while connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)").one()[0]:
         if time.monotonic() > deadline:
             raise ValueError(
-                "the write-ahead log of the store must be emptied, but somebody is reading it; run the command again"
+                "the write-ahead log of the store must be emptied, but somebody reads it; run the command again"
             )
         time.sleep(_POLL_SECONDS)
 

@@ -1,7 +1,8 @@
 """Replacing the policy of a service that goes on deciding.
 
-The new policy learns from the whole log in a process of its own. When it has caught up, one transaction saves its state
-as a snapshot and appends an entry that names it. Services that read this entry load the snapshot and go on with it.
+The new policy learns from the whole log in a process of its own. When it has caught up, one transaction saves its
+state as a snapshot and appends an entry that names it. Services that read this entry load the snapshot and
+go on with it.
 """
 
 from __future__ import annotations
@@ -91,9 +92,7 @@ def replace_policy(
             connection.execute(delete(snapshots).where(snapshots.c.seq > 0))
             if base:
                 insert_snapshot(connection, pruned.base, base)
-            seq = append_change(
-                store, connection, event, follower, StateChange(0, event.version, wanted, served)
-            )
+            seq = append_change(store, connection, event, follower, StateChange(0, event.version, wanted, served))
     recommender = cast(ServedRecommender, follower.folds["recommender"])
     return Replacement(seq, wanted, served, recommender.policy_id, recommender.policy.rounds_learned, pruned)
 
@@ -109,7 +108,7 @@ def _wanted(config: Config, policy: str | None, change: StateChange, *, back: bo
 
 
 def _replayed(store: Store, config: Config, base: int, step: Step) -> tuple[Follower, Mapping[str, bytes]]:
-    """Replay the log with a policy; return the state after all of it, and the snapshot at the base of a pruned log."""
+    """Replay the log with a policy; return the new state, and its snapshot at the base of a pruned log."""
     follower = Follower(lambda: make_folds(config), config.store.snapshot_every)
     parts: Mapping[str, bytes] = {}
     if base:

@@ -126,6 +126,6 @@ def _copy_in(source: Connection, target: Connection) -> None:
         copied, given = summarise_table(target, name, columns), summarise_table(source, name, columns)
         if copied != given:
             raise ValueError(
-                f"{name} must be the same after it was copied, got {copied.rows:,} of {given.rows:,} rows, or other "
-                "values; nothing was restored"
+                f"{name} must be the same after it was copied, got {copied.rows:,} of {given.rows:,} rows or "
+                "other values; nothing was restored"
             )

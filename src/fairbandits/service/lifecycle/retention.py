@@ -1,8 +1,9 @@
 """Deleting old content behind a snapshot that replaces it.
 
-Entries up to a *base* are pruned: the state after the base is computed once more from the base before it, saved as a
-snapshot, read back, and replayed to the newest snapshot, which must come out bitwise identical. Only then content and
-salts are deleted; digests stay. Replays start at the base from then on, and its snapshot is kept.
+Entries up to a *base* are pruned. The state after the base is computed once more, from the base before it. A
+replay from there must lead to the newest snapshot of the services, bit for bit. The state is saved as a snapshot and
+read back. Only then content and salts are deleted; digests stay. From then on, replays start at the base, whose
+snapshot is kept.
 """
 
 from __future__ import annotations
@@ -114,8 +115,8 @@ def _verified_base(store: Store, config: Config, base: int, step: Step) -> Mappi
             catch_up(store, replayed, upto=seq, step=step)
             if _checksum(replayed) != _checksum(newest):
                 raise ValueError(
-                    f"a replay from entry {base} must lead to the snapshot at entry {seq}, got another state; nothing "
-                    "was pruned; run `fairbandits verify`"
+                    f"a replay from entry {base} must lead to the snapshot at entry {seq}, got another state; "
+                    "nothing was pruned; run `fairbandits verify`"
                 )
             break
     return parts
@@ -132,7 +133,9 @@ def _checksum(follower: Follower) -> str:
 def _check_saved(store: Store, base: int, parts: Mapping[str, bytes]) -> None:
     """Raise ValueError unless the snapshot can be read from the store as it was written."""
     if (base, parts) not in [(seq, saved) for seq, saved in store.read_snapshots() if seq == base]:
-        raise ValueError(f"the snapshot at entry {base} cannot be read, so nothing was pruned; is the disk damaged?")
+        raise ValueError(
+            f"the snapshot at entry {base} cannot be read, so nothing was pruned; is the disk damaged?"
+        )
 
 
 def _delete_content(store: Store, pruned: PrunedContent) -> PrunedContent:
@@ -153,9 +156,7 @@ def _delete_content(store: Store, pruned: PrunedContent) -> PrunedContent:
             old = (events.c.seq > at) & (events.c.seq <= upto) & events.c.body.is_not(None)
             decisions = _delete_of(connection, old & (events.c.kind == Decided.KIND) & ~has_later_reward)
             rewards = _delete_of(connection, old & (events.c.kind == Rewarded.KIND))
-            pruned = replace(
-                pruned, decisions=pruned.decisions + decisions, rewards=pruned.rewards + rewards
-            )
+            pruned = replace(pruned, decisions=pruned.decisions + decisions, rewards=pruned.rewards + rewards)
             pruned.write(connection)
         at = upto
     return pruned

@@ -74,7 +74,7 @@ class RowSum:
 
 def read_rows(connection: Connection, name: str, columns: Sequence[str]) -> Iterator[TableRow]:
     """Read all rows of a table, a few at a time."""
-    query = select(*(column(each) for each in columns)).select_from(table(name))
+    query: Any = select(*(column(each) for each in columns)).select_from(table(name))
     return (tuple(row) for row in connection.execute(query.execution_options(yield_per=_ROWS)))
 
 
@@ -91,7 +91,7 @@ def write_rows(connection: Connection, target: Table, columns: Sequence[str], ro
     if connection.dialect.name == "postgresql":
         names = ", ".join(f'"{each}"' for each in columns)
         cursor = connection.connection.cursor()
-        with cursor.copy(f'COPY "{target.name}" ({names}) FROM STDIN') as copy:  # type: ignore[attr-defined]
+        with cursor.copy(f'COPY "{target.name}" ({names}) FROM STDIN') as copy:
             for row in rows:
                 copy.write_row(row)
         cursor.close()

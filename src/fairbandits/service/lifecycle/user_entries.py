@@ -49,7 +49,7 @@ def find_user_entries(connection: Connection, pseudonym: str) -> UserEntries:
     found = [(seq, read_event(Decided.KIND, body)) for seq, body in connection.execute(query)]
     # A feature could have the text that was searched for.
     decisions = {seq: decided for seq, decided in found if decided.user == pseudonym}
-    rewards = {seq: rewarded for seq, rewarded in _find_rewards(connection, decisions.values())}
+    rewards = dict(_find_rewards(connection, decisions.values()))
     return UserEntries(decisions, rewards)
 
 

@@ -122,7 +122,9 @@ class Follower:
             if entries := store.read(self.seq):
                 self.apply(entries)
             elif time.monotonic() > deadline:
-                _log.warning("the log is followed from entry %d; a transaction holds back entry %d", self.seq, last)
+                _log.warning(
+                    "the log is followed from entry %d; a transaction holds back entry %d", self.seq, last
+                )
                 return
             else:
                 time.sleep(_SETTLE_POLL_SECONDS)
@@ -134,8 +136,8 @@ class Follower:
                 return
         if base := store.read_pruned().base:
             raise ValueError(
-                f"the log was pruned up to entry {base}, and the snapshot there cannot be used; change the policy or "
-                "the groups with `fairbandits replace`, or restore a backup"
+                f"the log was pruned up to entry {base}, and the snapshot there cannot be used; change the policy "
+                "or the groups with `fairbandits replace`, or restore a backup"
             )
 
     def restore(self, seq: int, parts: Mapping[str, bytes]) -> bool:

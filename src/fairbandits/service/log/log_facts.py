@@ -1,4 +1,4 @@
-"""Facts about the whole log that its entries imply, stored so that they can be found without reading all entries."""
+"""Facts about the whole log that its entries imply, stored so that they are found without reading all entries."""
 
 from __future__ import annotations
 

@@ -98,11 +98,11 @@ def find_rows(connection: Connection, what: str, keys: Sequence[str]) -> Iterato
         return
     if connection.dialect.name == "postgresql":
         # One statement for any number of keys, which the driver prepares once.
-        yield from connection.exec_driver_sql(f"SELECT {what} WHERE key = ANY(%s)", ([*keys],))  # noqa: S608
+        yield from connection.exec_driver_sql(f"SELECT {what} WHERE key = ANY(%s)", ([*keys],))
         return
     for batch in batches(keys):
         marks = ",".join("?" * len(batch))
-        yield from connection.exec_driver_sql(f"SELECT {what} WHERE key IN ({marks})", tuple(batch))  # noqa: S608
+        yield from connection.exec_driver_sql(f"SELECT {what} WHERE key IN ({marks})", tuple(batch))
 
 
 def batches(items: Sequence[Any]) -> Iterator[Sequence[Any]]:
