@@ -34,10 +34,15 @@ class Postgres:
         """Start the server again."""
         self.server.ensure_postgres_running()
 
+    @property
+    def pid(self):
+        """The id of the process that accepts connections."""
+        return int((self.server.pgdata / "postmaster.pid").read_text().split()[0])
+
     @contextmanager
     def paused(self, seconds):
         """Accept no new connection for some seconds, as on a busy machine."""
-        process = int((self.server.pgdata / "postmaster.pid").read_text().split()[0])
+        process = self.pid
         os.kill(process, signal.SIGSTOP)
         resuming = threading.Timer(seconds, os.kill, (process, signal.SIGCONT))
         resuming.start()

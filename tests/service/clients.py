@@ -33,6 +33,7 @@ class Client(threading.Thread):
         self.again = None  # the request without a response
         self.sent = 0
         self.repeated = 0
+        self.slowest = 0.0  # seconds until a response
         self.is_going = True
 
     def follow(self, url):
@@ -59,10 +60,12 @@ class Client(threading.Thread):
             self.repeated += self.again is not None
             self.again = path, body, key
             headers = {"Idempotency-Key": key, "Content-Type": "application/json"}
+            began = time.monotonic()
             try:
                 http.request("POST", path, json.dumps(body), headers)
                 answer = http.getresponse()
                 text = answer.read()
+                self.slowest = max(self.slowest, time.monotonic() - began)
             except (OSError, HTTPException):
                 break  # the server is dead
             if answer.status == 503:

@@ -74,10 +74,13 @@ class StoreConfig(ConfigPart):
         `sqlite:///FILE`, or `postgresql://USER:PASSWORD@HOST/DATABASE`.
     snapshot_every : int
         The number of log entries between two snapshots of the state, which shorten the next start.
+    timeout_seconds : float
+        Seconds in which the database must answer. After that, requests are refused with 503 until it does.
     """
 
     url: Annotated[str, Field(pattern="^(sqlite:///.|postgresql(\\+psycopg)?://)")] = "sqlite:///fairbandits.db"
     snapshot_every: Annotated[int, Field(ge=1)] = 20_000
+    timeout_seconds: Annotated[float, Field(ge=0.1, le=60)] = 3.0
 
 
 class ServerConfig(ConfigPart):

@@ -6,7 +6,8 @@ import asyncio
 import logging
 import math
 import time
-from contextlib import suppress
+from contextlib import closing, suppress
+from functools import partial
 from typing import cast
 
 from fairbandits.service.config import Config
@@ -17,6 +18,7 @@ from fairbandits.service.log.errors import StoreDownError
 from fairbandits.service.log.events import ArmAdded
 from fairbandits.service.log.follower import Follower
 from fairbandits.service.log.store import Store
+from fairbandits.service.log.store_thread import StoreThread
 from fairbandits.service.log.writer import Writer
 from fairbandits.service.state.decider import Decider, warm_up
 from fairbandits.service.state.monitor import Monitor
@@ -29,6 +31,8 @@ _log = logging.getLogger(__name__)
 _POLL_SECONDS = 0.1
 # Seconds for which a checksum of the state is reused.
 _CHECKSUM_SECONDS = 1.0
+# Seconds in which the database must answer a statement that saves a snapshot.
+_SNAPSHOT_TIMEOUT = 60.0
 # Seconds for which replies are stored for repeated requests.
 _REPLY_SECONDS = 7 * 86400.0
 
@@ -53,9 +57,12 @@ class Engine:
 
     def __init__(self, config: Config) -> None:
         self.config = config
-        self.store = Store(config.store.url)
+        self.store = Store(config.store.url, config.store.timeout_seconds)
         self.follower = Follower(lambda: make_folds(config), config.store.snapshot_every)
         self.writer = Writer(self.store, self.follower, Decider(self.follower).prepare)
+        # Snapshots take their time, during which requests are written.
+        self._snapshot_store = Store(config.store.url, _SNAPSHOT_TIMEOUT)
+        self._snapshot_thread = StoreThread(self._snapshot_store, "snapshots")
         self._writing: asyncio.Task[None] | None = None
         self._snapshotting: asyncio.Task[None] | None = None
         self._lifecycle = LifecycleTasks(config, self.follower)
@@ -77,28 +84,25 @@ class Engine:
 
     async def start(self) -> None:
         """Open the log, apply all of it, and begin to write."""
-        await self.writer.run_in_store_thread(self._open)
+        await asyncio.to_thread(self._open)
         self._writing = asyncio.create_task(self.writer.run(_POLL_SECONDS))
         self._snapshotting = asyncio.create_task(self._save_snapshots())
         self._lifecycle.start()
         _log.info("following the log from entry %d", self.follower.seq)
 
     def _open(self) -> None:
-        self.store.open(self.config.log_schema())
-        start = self.config.start
-        is_continued = start is not None and not self.store.save_start(start.content)
-        if not self.store.last_seq():
-            append(self.store, [self._first_arms()], 0)
-        served = self._start_following(self.store)
+        # Migrations, the newest snapshot and the rest of the log may take longer than a request may wait.
+        with closing(Store(self.config.store.url)) as store:
+            is_continued = self._read_log(store)
         if is_continued:
             # Only the first worker of a new log goes on with the random numbers of a saved recommender: no two
             # may draw the same.
             self.recommender.policy.set_params(random_state=None)
         self.recommender.catalogue.check()
-        warm_up(served)
+        warm_up(self.recommender.config)
 
-    def _start_following(self, store: Store) -> Config:
-        """Apply the whole log; return the configuration with the policy of the log."""
+    def _start_following(self, store: Store) -> None:
+        """Apply the whole log, with the policy that it names, if it names one."""
         change = store.read_change()
         served = change.served_config(self.config)
         if served.policy != self.config.policy:
@@ -109,7 +113,16 @@ class Engine:
             )
         self.follower.begin_with(lambda: make_folds(served), change.seq)
         self.follower.start(store)
-        return served
+
+    def _read_log(self, store: Store) -> bool:
+        """Apply the whole log; return whether it goes on from a saved recommender that another worker has read."""
+        store.open(self.config.log_schema())
+        start = self.config.start
+        is_continued = start is not None and not store.save_start(start.content)
+        if not store.last_seq():
+            append(store, [self._first_arms()], 0)
+        self._start_following(store)
+        return is_continued
 
     def _first_arms(self) -> AppendEvents:
         now = time.time()
@@ -126,12 +139,16 @@ class Engine:
         self.writer.close()
         if self._writing is not None:
             await self._writing
-        async with self._snapshot_lock:
-            if self._snapshotting is not None:
-                self._snapshotting.cancel()
-            if self.follower.seq > self.follower.snapshot_seq and self.writer.broken is None:
-                await self._save_snapshot()
+        is_ready = self.writer.is_ready  # or else nobody waits for the store
+        if is_ready:
+            async with self._snapshot_lock:
+                if self.follower.seq > self.follower.snapshot_seq:
+                    await self._save_snapshot()
+        if self._snapshotting is not None:
+            self._snapshotting.cancel()
         await self.writer.stop()
+        if is_ready:
+            await self._snapshot_thread.call(self._snapshot_store.close)
 
     # -- snapshots and checksums -----------------------------------------------------------------------
 
@@ -149,21 +166,22 @@ class Engine:
     async def _save_snapshot_if_due(self) -> None:
         with suppress(StoreDownError):  # logged by the writer; the next entry brings another attempt
             # Another worker may have saved one.
-            saved = await self.writer.run_in_store_thread(self.store.last_snapshot_seq)
+            store, call = self._snapshot_store, self._snapshot_thread.call
+            saved = await call(store.last_snapshot_seq)
             if saved > self.follower.snapshot_seq:
                 seq, applied = self.follower.seq, self.follower.applied
-                since = await self.writer.run_in_store_thread(self.store.count, saved, seq)
+                since = await call(partial(store.count, saved, seq))
                 self.follower.note_snapshot(saved, applied - since)
             if self.follower.is_snapshot_due:
                 await self._save_snapshot()
-                await self.writer.run_in_store_thread(self.store.drop_replies, time.time() - _REPLY_SECONDS)
+                await call(partial(store.drop_replies, time.time() - _REPLY_SECONDS))
 
     async def _save_snapshot(self) -> None:
         with suppress(StoreDownError):  # logged by the writer; the log alone is enough to start from
             applied, change_seq = self.follower.applied, self.follower.change_seq
             seq, serialise = self.follower.snapshot()
             parts = await asyncio.to_thread(serialise)
-            await self.writer.run_in_store_thread(self.store.save_snapshot, seq, parts, change_seq)
+            await self._snapshot_thread.call(partial(self._snapshot_store.save_snapshot, seq, parts, change_seq))
             self.follower.note_snapshot(seq, applied)
 
     async def checksum(self) -> tuple[int, str]:

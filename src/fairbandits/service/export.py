@@ -21,8 +21,9 @@ from fairbandits.service.features import Feature, SavedFeature
 from fairbandits.service.inputs import ServiceInputs
 from fairbandits.service.log.events import Decided, read_event, reward_key, rewards_by_arm
 from fairbandits.service.log.follower import Follower
+from fairbandits.service.log.insertion import last_seq
 from fairbandits.service.log.log_facts import PrunedContent
-from fairbandits.service.log.reading import find, last_seq
+from fairbandits.service.log.reading import find
 from fairbandits.service.log.store import open_store
 from fairbandits.service.log.tables import events
 from fairbandits.service.state.recommender import ServedRecommender

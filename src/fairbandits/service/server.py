@@ -5,9 +5,12 @@ from __future__ import annotations
 import logging
 import os
 import socket
+import threading
 import time
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import uvicorn
@@ -23,10 +26,14 @@ from fairbandits.service.http.loopback import is_loopback
 from fairbandits.service.http.protocol import LimitedProtocol
 from fairbandits.service.log.errors import NoLogError
 from fairbandits.service.log.store import open_store
+from fairbandits.service.workers import STOP_SECONDS, WorkerProcesses
 
 _log = logging.getLogger(__name__)
 
+_APP = "fairbandits.service.http.app:app_from_environment"
 _BACKLOG = 2048
+# Seconds for which a server that stops waits for open responses.
+_GRACE_SECONDS = 5
 
 
 def serve(
@@ -59,19 +66,37 @@ def serve(
     # Both are always set, so that the workers serve what was checked here, whatever the environment was before.
     os.environ[CONFIG_VARIABLE] = "" if path is None else str(path.resolve())
     os.environ[DEMO_VARIABLE] = "1" if demo else ""
-    uvicorn.run(
-        "fairbandits.service.http.app:app_from_environment",
-        factory=True,
-        workers=workers,
-        fd=listening.fileno(),
-        **_options(config),
-    )
+    WorkerProcesses(workers, partial(_serve_worker, _options(config), listening)).run()
 
 
 def run(app: FastAPI, config: Config, listening: socket.socket) -> None:
     """Serve an application in this process."""
     with suppress(KeyboardInterrupt):  # the usual way to stop it
-        uvicorn.Server(uvicorn.Config(app, **_options(config))).run(sockets=[listening])
+        _PromptServer(uvicorn.Config(app, **_options(config))).run(sockets=[listening])
+
+
+def _serve_worker(options: dict[str, Any], listening: socket.socket) -> None:
+    """Serve the configuration that the environment names, in a worker process."""
+    with suppress(KeyboardInterrupt):
+        _PromptServer(uvicorn.Config(_APP, factory=True, **options)).run(sockets=[listening])
+
+
+class _PromptServer(uvicorn.Server):
+    """A server that ends in time when it is told to stop, even if the database or a client keeps it waiting."""
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Begin to stop."""
+        if not self.should_exit:
+            # What was acknowledged is on disk, so nothing is lost that a client could rely on.
+            last_resort = threading.Timer(STOP_SECONDS, _exit_at_once)
+            last_resort.daemon = True
+            last_resort.start()
+        super().handle_exit(sig, frame)
+
+
+def _exit_at_once() -> None:
+    _log.error("the server could not stop within %g s; it ends without a snapshot", STOP_SECONDS)
+    os._exit(1)
 
 
 def _options(config: Config) -> dict[str, Any]:
@@ -80,7 +105,7 @@ def _options(config: Config) -> dict[str, Any]:
         "log_level": "warning",
         "access_log": False,
         # An open stream must not keep the server from stopping.
-        "timeout_graceful_shutdown": 5,
+        "timeout_graceful_shutdown": _GRACE_SECONDS,
         "server_header": False,
         "http": LimitedProtocol,
         "ws": "none",
@@ -127,6 +152,8 @@ def listen(config: Config, host: str | None = None, port: int | None = None) -> 
     address = (host or config.server.host, config.server.port if port is None else port)
     family = socket.AF_INET6 if ":" in address[0] else socket.AF_INET
     listening = socket.create_server(address, family=family, backlog=_BACKLOG, reuse_port=False)
+    # Accepted sockets inherit it. Without it, an answer can wait 40 ms for the acknowledgement of the one before.
+    listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     bound_host, bound_port = listening.getsockname()[:2]
     print(f"listening on http://{bound_host}:{bound_port}", flush=True)  # noqa: T201
     return listening

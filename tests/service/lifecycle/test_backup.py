@@ -126,6 +126,7 @@ def test_a_store_that_is_not_empty_is_only_replaced_on_demand(store_url, backup,
 @pytest.mark.parametrize("replace", [True, False])
 def test_a_store_in_use_is_never_restored_to(store_url, backup, replace):
     with opened(store_url) as engine:
+        engine.store.probe()  # as a service does every second
         with pytest.raises(
             ValueError, match=r"must not be used while a backup is restored, got .*; stop the service"
         ):

@@ -21,6 +21,7 @@ from fairbandits.service.log.events import Rewarded, decision_key
 from fairbandits.service.log.reading import find
 from fairbandits.service.log.requests import IdempotencyKey, RefusalReason
 from fairbandits.service.log.rewards import settle_reward
+from fairbandits.service.log.store import open_store
 from fairbandits.service.state.decider import decide
 from fairbandits.service.state.recommender import ServedRecommender
 from tests.service.lifecycle.services import checksum, fill, opened, pseudonym, save_snapshot, write
@@ -147,18 +148,17 @@ def test_nothing_is_left_in_the_tables_of_postgresql(postgres):
     url = postgres.new_database()
     with opened(url) as engine:
         mixed_log(engine)
-        with engine.store.connection() as connection:
-            assert found_in_tables(connection, postgres, TRACES) == set(TRACES)
-        forget_user(engine.config, NAME)
-        with engine.store.connection() as connection:
-            connection.execute(text("VACUUM FULL"))
-            assert found_in_tables(connection, postgres, TRACES) == set()
-            assert found_in_tables(connection, postgres, [pseudonym(3).encode()])
+        config = engine.config
+    with open_store(config) as store, store.connection() as connection:
+        assert found_in_tables(connection, postgres, TRACES) == set(TRACES)
+        forget_user(config, NAME)
+        connection.execute(text("VACUUM FULL"))
+        assert found_in_tables(connection, postgres, TRACES) == set()
+        assert found_in_tables(connection, postgres, [pseudonym(3).encode()])
 
 
 def found_in_tables(connection, postgres, traces):
     """The traces that the files of all tables contain."""
-    # Values of columns must not be compressed, or they would not be found.
     connection.execute(text("CHECKPOINT"))
     files = connection.execute(
         text("SELECT pg_relation_filepath(oid) FROM pg_class WHERE relkind IN ('r', 't', 'i')")

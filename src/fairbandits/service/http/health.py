@@ -22,17 +22,19 @@ def routes(engine: Engine, metrics: Metrics, feed: LiveFeed) -> APIRouter:
     @router.get("/health")
     @access(None)
     async def health() -> dict[str, bool]:
-        """Report that the process is alive."""
+        """Report that the process is alive and that its state follows the log; 503 if only a restart can help."""
+        if engine.writer.broken is not None:
+            raise unavailable("the state does not follow the log any more; see the server's log, then restart it")
         return {"alive": True}
 
     @router.get("/ready", responses=json_responses("ReadyResponse"))
     @access(None)
     async def ready(request: Request) -> Response:
-        """Report whether the service can decide and learn.
+        """Report whether the service can decide and learn: whether the log was written a moment ago.
 
         Keys that may read also get the last applied log entry and a checksum of the state.
         """
-        if engine.writer.broken is not None or engine.writer.down is not None:
+        if not engine.writer.is_ready:
             raise unavailable("the log cannot be used at the moment; see the server's log")
         if "read" not in request.scope["state"]["scopes"]:
             return Response(to_json({"ready": True}), media_type="application/json")

@@ -9,6 +9,7 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
 from fairbandits.service.config import Limits
 from fairbandits.service.http.problems import PROBLEM_TYPE, ProblemError, unavailable
+from fairbandits.service.http.transport import CoalescingTransport
 
 #: The name in the lifespan state under which the application hands over its limits.
 LIMITS_STATE = "limits"
@@ -31,7 +32,7 @@ class LimitedProtocol(HttpToolsProtocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Open the connection, or close it if there are too many."""
-        super().connection_made(transport)
+        super().connection_made(CoalescingTransport(transport, self.loop))
         self._head_since = self._since = self.loop.time()
         self._check_later()
         if len(self.connections) > self._limits.connections:

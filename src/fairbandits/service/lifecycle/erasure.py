@@ -1,8 +1,8 @@
 """Forgetting a user: the content of the user's entries, and what was learned from it.
 
 A replay without these entries runs beside the services. Then one transaction deletes their content, the replies
-and the snapshots that they are in, saves the state of the replay, and appends an entry. Services that read this entry
-load the new state.
+and the snapshots that they are in, saves the state of the replay, and appends an entry. Services that read this
+entry load the new state.
 """
 
 from __future__ import annotations

@@ -17,8 +17,9 @@ from fairbandits.service.lifecycle.backup import BackupManifest, open_backup
 from fairbandits.service.lifecycle.table_copy import read_rows, summarise_table, write_rows
 from fairbandits.service.log import migrations
 from fairbandits.service.log.errors import StoreDownError
+from fairbandits.service.log.log_facts import SCHEMA, check_schema, read_fact
 from fairbandits.service.log.order import raise_offset
-from fairbandits.service.log.store import Store, check_schema, stored_schema
+from fairbandits.service.log.store import Store
 from fairbandits.service.log.tables import facts, metadata
 
 _IN_USE = "{url!r} must not be used while a backup is restored, got {who}; stop the service first"
@@ -42,7 +43,7 @@ def restore(path: Path, config: Config, *, replace: bool = False) -> BackupManif
         If the backup is damaged or of another service, or if the store is used, or is not empty.
     """
     with open_backup(path) as (opened, manifest), _migrated(path, opened) as source:
-        check_schema(str(path), stored_schema(source), config.log_schema())
+        check_schema(str(path), read_fact(source, SCHEMA), config.log_schema())
         store = Store(config.store.url)
         try:
             if store.is_sqlite:

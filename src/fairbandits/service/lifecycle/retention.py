@@ -1,9 +1,9 @@
 """Deleting old content behind a snapshot that replaces it.
 
 Entries up to a *base* are pruned. The state after the base is computed once more, from the base before it. A
-replay from there must lead to the newest snapshot of the services, bit for bit. The state is saved as a snapshot and
-read back. Only then content and salts are deleted; digests stay. From then on, replays start at the base, whose
-snapshot is kept.
+replay from there must lead to the newest snapshot of the services, bit for bit. The state is saved as a snapshot
+and read back. Only then content and salts are deleted; digests stay. From then on, replays start at the base,
+whose snapshot is kept.
 """
 
 from __future__ import annotations

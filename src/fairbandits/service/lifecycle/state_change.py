@@ -10,7 +10,7 @@ from sqlalchemy import Connection
 from fairbandits.service.lifecycle.replay import serialised
 from fairbandits.service.log.events import Event
 from fairbandits.service.log.follower import Follower
-from fairbandits.service.log.insertion import insert_entries
+from fairbandits.service.log.insertion import NewEvent, insert_entries
 from fairbandits.service.log.log_facts import StateChange
 from fairbandits.service.log.store import Store, insert_snapshot
 
@@ -38,7 +38,8 @@ def append_change(
     int
         The entry.
     """
-    inserted = insert_entries(connection, store.head, follower.seq, time.time(), [event], [])
+    new = NewEvent(event.KIND, event.key, event.to_json())
+    inserted = insert_entries(connection, store.head, follower.seq, time.time(), [new], [])
     store.keep_own(inserted.head, [])
     replace(change, seq=inserted.base + 1).write(connection)
     if follower.seq:

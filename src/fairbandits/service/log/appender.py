@@ -1,7 +1,7 @@
 """Appending to the log: many requests in one transaction. What an event depends on cannot change meanwhile.
 
-SQLite is locked until the commit. PostgreSQL is not: events are never changed, and the keys of new ones are unique, so
-that of two writers who append the same key one fails. It settles its requests again and finds the other's event.
+SQLite is locked until the commit. PostgreSQL is not: events never change, and their keys are unique. Of two
+writers who append the same key, one fails; it settles its requests again and finds the other's event.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from sqlalchemy import Connection
 
 from fairbandits.service.log.errors import KeyTakenError, StoreDownError
 from fairbandits.service.log.events import Decided, Entry, Event
-from fairbandits.service.log.insertion import StoredReply, insert_entries
+from fairbandits.service.log.insertion import NewEvent, StoredReply, insert_entries
 from fairbandits.service.log.reading import decision_of, find, find_rows, read
 from fairbandits.service.log.requests import IdempotencyKey, LogRequest, Outcome, Refusal, RefusalReason
 from fairbandits.service.log.store import Store
 
-# Attempts to append a batch while other writers append some of the same keys. Each finds all that were there before it.
+# Attempts to append a batch while other writers append some of its keys. Each finds what was there before it.
 _MAX_ATTEMPTS = 20
 
 
@@ -111,8 +111,8 @@ class Appended(NamedTuple):
 class _Plan(NamedTuple):
     """What is appended for a batch of requests: the events with their decisions, the replies, the outcomes."""
 
-    events: list[Event]
-    decisions: list[Decided | None]
+    events: list[tuple[Event, Decided | None]]
+    new: list[NewEvent]
     replies: list[StoredReply]
     outcomes: list[Outcome]
 
@@ -156,13 +156,13 @@ def _append_once(store: Store, requests: Sequence[AppendRequest], known: int) ->
         plan = _settle(requests, found, replies)
         if not plan.events and not plan.replies:
             return plan.outcomes
-        inserted = insert_entries(connection, store.head, known, now, plan.events, plan.replies)
+        inserted = insert_entries(connection, store.head, known, now, plan.new, plan.replies)
     n = inserted.head.n - len(plan.events)
     store.keep_own(
         inserted.head,
         [
             Entry(inserted.base + place, event, decided, inserted.head.writer, n + place)
-            for place, (event, decided) in enumerate(zip(plan.events, plan.decisions, strict=True), 1)
+            for place, (event, decided) in enumerate(plan.events, 1)
         ],
     )
     return plan.outcomes
@@ -181,9 +181,10 @@ def _settle(
         settlement = request.settle({key: found[key] for key in request.depends_on if key in found})
         plan.outcomes.append(settlement.outcome)
         for event in settlement.events:
-            plan.events.append(event)
-            plan.decisions.append(decision_of(event, found))
-            found[event.key] = event
+            key = event.key
+            plan.events.append((event, decision_of(event, found)))
+            plan.new.append(NewEvent(event.KIND, key, event.to_json()))
+            found[key] = event
         if idempotency is not None and isinstance(settlement.outcome, bytes):
             replies[idempotency.key] = (idempotency.digest, settlement.outcome)
             plan.replies.append(StoredReply(idempotency.key, idempotency.digest, settlement.outcome))

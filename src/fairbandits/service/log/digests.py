@@ -1,9 +1,9 @@
 """Digests of entries and chains of their writers, by which `fairbandits verify` notices damage.
 
 Each entry stores a digest of its content and a random salt. Without the salt, the digest says nothing about the
-content, so that both can be deleted while the digest stays. The entries of a writer form a chain over everything that
-stays: each link is a hash of the one before it and of the entry. The column `chain` binds the link to `seq`, which
-PostgreSQL assigns while it inserts the entry.
+content, so that both can be deleted while the digest stays. The entries of a writer form a chain over everything
+that stays: each link is a hash of the one before it and of the entry. The column `chain` binds the link to `seq`,
+which PostgreSQL assigns while it inserts the entry.
 """
 
 from __future__ import annotations

@@ -100,7 +100,7 @@ class Follower:
             before = self._chains.get(entry.writer, 0 if self._is_from_start else entry.n - 1)
             if entry.n != before + 1:
                 raise ValueError(
-                    f"entry {entry.seq} of the log must be number {before + 1} of its writer, got number {entry.n}; "
+                    f"entry {entry.seq} of the log must be number {before + 1} of its writer, got {entry.n}; "
                     "entries are missing: run `fairbandits verify`"
                 )
             self._chains[entry.writer] = entry.n

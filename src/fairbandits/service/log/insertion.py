@@ -9,15 +9,14 @@ from sqlalchemy import Connection
 
 from fairbandits.service.log.digests import ChainHead, SealedEvent, chain_value, seal
 from fairbandits.service.log.errors import LogLostError
-from fairbandits.service.log.events import Event
 from fairbandits.service.log.order import BASE_SQL, MAX_ENTRIES
-from fairbandits.service.log.reading import batches, last_seq
+from fairbandits.service.log.reading import MAX_ROWS
 
 # Only replies of accepted requests are stored, so the column `status` has one value in every row.
 _STATUS = 200
 
-# The id of the transaction is assigned in here, after everything that the entries depend on was read. Nothing waits
-# for the client while the transaction is open, so a client that is stopped in the middle holds nobody up.
+# The id of the transaction is assigned in here, after everything that the entries depend on was read. The
+# transaction never waits for the client, so a client that is stopped in the middle holds nobody up.
 _INSERT = f"""
 WITH base AS (
   SELECT {BASE_SQL} AS seq
@@ -45,8 +44,16 @@ class StoredReply(NamedTuple):
     body: bytes
 
 
-class _Row(NamedTuple):
+class NewEvent(NamedTuple):
     """An event as it is stored."""
+
+    kind: str
+    key: str
+    body: str
+
+
+class _Row(NamedTuple):
+    """An event with all that is stored beside it."""
 
     kind: str
     key: str
@@ -69,12 +76,17 @@ class Inserted(NamedTuple):
     head: ChainHead
 
 
+def last_seq(connection: Connection) -> int:
+    """Return the number of the last entry, settled or not; 0 for an empty log."""
+    return connection.exec_driver_sql("SELECT max(seq) FROM events").scalar() or 0
+
+
 def insert_entries(
     connection: Connection,
     head: ChainHead,
     known: int,
     now: float,
-    events: Sequence[Event],
+    events: Sequence[NewEvent],
     replies: Sequence[StoredReply],
 ) -> Inserted:
     """Insert events as the next entries of a writer, and replies.
@@ -89,7 +101,7 @@ def insert_entries(
         The last entry that the writer has read, which must be in the log.
     now : float
         The time.
-    events : sequence of Event
+    events : sequence of NewEvent
         The events.
     replies : sequence of StoredReply
         The replies.
@@ -97,10 +109,9 @@ def insert_entries(
     if len(events) > MAX_ENTRIES:
         raise ValueError(f"a batch must have at most {MAX_ENTRIES:,} entries, got {len(events):,}")
     rows = []
-    for event in events:
-        key, body = event.key, event.to_json()
-        sealed, head = seal(head, event.KIND, key, now, body)
-        rows.append(_Row(event.KIND, key, body, sealed))
+    for kind, key, body in events:
+        sealed, head = seal(head, kind, key, now, body)
+        rows.append(_Row(kind, key, body, sealed))
     insert = _insert_sqlite if connection.dialect.name == "sqlite" else _insert_postgresql
     return Inserted(insert(connection, head.writer, known, now, rows, replies), head)
 
@@ -127,7 +138,8 @@ def _insert_sqlite(
 
 def _insert_rows(connection: Connection, table: str, rows: Sequence[tuple[Any, ...]]) -> None:
     """Insert rows, many in one statement: the thread may lose the interpreter lock after every statement."""
-    for batch in batches(rows):
+    for at in range(0, len(rows), MAX_ROWS):
+        batch = rows[at : at + MAX_ROWS]
         marks = ",".join([f"({','.join('?' * len(batch[0]))})"] * len(batch))
         values = tuple(value for row in batch for value in row)
         connection.exec_driver_sql(f"INSERT INTO {table} VALUES {marks}", values)  # noqa: S608

@@ -10,7 +10,10 @@ from sqlalchemy import Connection, delete, insert, select
 from fairbandits.service.config import Config
 from fairbandits.service.log.tables import facts
 
+#: The schema of the log, under the name that 0.1.0 gave it.
+SCHEMA = "meaning"
 _CHANGE, _PRUNED = "state", "pruned"
+_OTHER_SCHEMA = "with other features, columns or another reward range"
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,3 +92,11 @@ def write_fact(connection: Connection, name: str, value: str) -> None:
     """Write a fact, within a transaction."""
     connection.execute(delete(facts).where(facts.c.name == name))
     connection.execute(insert(facts).values(name=name, value=value))
+
+
+def check_schema(where: str, stored: str | None, schema: str) -> None:
+    """Raise ValueError if a log that is stored somewhere has another schema."""
+    if stored != schema:
+        are_saved = all('"recommender": ' in (each or "") for each in (stored, schema))
+        what = "that started from another recommender" if are_saved else _OTHER_SCHEMA
+        raise ValueError(f"{where} holds a log {what}; configure another store")

@@ -1,9 +1,9 @@
 """The order of entries in PostgreSQL, where writers do not wait for each other.
 
-A transaction numbers its entries by its own id: `seq = offset + (id << 20) + place`. Ids are assigned in increasing
-order, but transactions commit in any order. So an entry is *settled*, and may be read, once every transaction of a
-lower id has ended: no entry before it can appear any more. An append reads what it depends on before its id is
-assigned, so a reward comes after its decision.
+A transaction numbers its entries by its own id: `seq = offset + (id << 20) + place`. Ids increase, but
+transactions commit in any order. So an entry is *settled*, and may be read, once every transaction of a lower id
+has ended: no entry before it can appear any more. An append reads what it depends on before its id is assigned, so
+a reward comes after its decision.
 
 SQLite has one writer at a time, which numbers the entries without gaps. All of them are settled.
 """
@@ -19,7 +19,7 @@ _PLACE_BITS = 20
 MAX_ENTRIES = (1 << _PLACE_BITS) - 1
 
 _OFFSET = "offset"
-_OFFSET_SQL = f"(SELECT value::bigint FROM facts WHERE name = '{_OFFSET}')"
+_OFFSET_SQL = f"(SELECT value::bigint FROM facts WHERE name = '{_OFFSET}')"  # noqa: S608
 _LOWEST_RUNNING = f"(pg_snapshot_xmin(pg_current_snapshot())::text::bigint << {_PLACE_BITS})"
 
 #: SQL for the number before the first entry of this transaction.

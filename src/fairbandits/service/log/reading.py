@@ -10,15 +10,10 @@ from sqlalchemy import Connection
 from fairbandits.service.log.events import Decided, Entry, Rewarded, decision_key, read_event
 from fairbandits.service.log.order import SETTLED_SQL
 
-#: The number of values that one statement may have a placeholder for.
-BATCH = 500
+#: The number of rows that one statement may have placeholders for.
+MAX_ROWS = 500
 
 _NO_ENTRIES: Mapping[int, Entry] = {}
-
-
-def last_seq(connection: Connection) -> int:
-    """Return the number of the last entry, settled or not; 0 for an empty log."""
-    return connection.exec_driver_sql("SELECT max(seq) FROM events").scalar() or 0
 
 
 def read(
@@ -100,11 +95,7 @@ def find_rows(connection: Connection, what: str, keys: Sequence[str]) -> Iterato
         # One statement for any number of keys, which the driver prepares once.
         yield from connection.exec_driver_sql(f"SELECT {what} WHERE key = ANY(%s)", ([*keys],))
         return
-    for batch in batches(keys):
+    for at in range(0, len(keys), MAX_ROWS):
+        batch = keys[at : at + MAX_ROWS]
         marks = ",".join("?" * len(batch))
         yield from connection.exec_driver_sql(f"SELECT {what} WHERE key IN ({marks})", tuple(batch))
-
-
-def batches(items: Sequence[Any]) -> Iterator[Sequence[Any]]:
-    """Split items into parts for one statement each."""
-    return (items[at : at + BATCH] for at in range(0, len(items), BATCH))

@@ -15,29 +15,36 @@ from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from sqlalchemy.pool import NullPool
 
 from fairbandits.service.config import Config
-from fairbandits.service.log import migrations
+from fairbandits.service.log import deadlines, migrations
 from fairbandits.service.log.digests import ChainHead, new_chain
 from fairbandits.service.log.errors import KeyTakenError, NoLogError, StoreDownError
 from fairbandits.service.log.events import Entry
-from fairbandits.service.log.log_facts import PrunedContent, StateChange
+from fairbandits.service.log.insertion import last_seq
+from fairbandits.service.log.log_facts import (
+    SCHEMA,
+    PrunedContent,
+    StateChange,
+    check_schema,
+    read_fact,
+    write_fact,
+)
 from fairbandits.service.log.order import raise_offset
-from fairbandits.service.log.reading import last_seq, read
-from fairbandits.service.log.tables import answers, events, facts, snapshots
+from fairbandits.service.log.reading import read
+from fairbandits.service.log.tables import answers, events, snapshots
 
 _log = logging.getLogger(__name__)
 
 # The advisory lock of everything but appends in one PostgreSQL database. The number is arbitrary.
 _LOCK = 4_717_321_905
-# Names of facts. That of the log's schema is the one under which 0.1.0 stored it.
-_SCHEMA, _PROBE = "meaning", "probe"
+# The fact that is written to see whether the store can be.
+_PROBE = "probe"
 _SNAPSHOTS_KEPT = 2
 # Seconds that a busy database may take to accept a connection or to grant the lock.
 _TIMEOUT = 10
 # The state before the first entry: the file that the service started with, if there was one.
 _START = "start"
-_OTHER_SCHEMA = "with other features, columns or another reward range"
 _SNAPSHOT_SEQS = select(snapshots.c.seq).where(snapshots.c.seq > 0).distinct().order_by(snapshots.c.seq.desc())
-# A key that is taken, as SQLite and PostgreSQL report it; PostgreSQL may also find that two writers wait for each other.
+# A key that is taken, as SQLite and PostgreSQL report it, or two writers that wait for each other's keys.
 _KEY_TAKEN = {"SQLITE_CONSTRAINT_UNIQUE", "SQLITE_CONSTRAINT_PRIMARYKEY", "23505", "40P01"}
 _ENGINE: dict[str, Any] = {"isolation_level": "AUTOCOMMIT", "poolclass": NullPool, "hide_parameters": True}
 
@@ -80,17 +87,24 @@ class Store:
     ----------
     url : str
         `sqlite:///FILE` or `postgresql://...`.
+    timeout : float, optional
+        Seconds after which a statement fails that the database has not answered. Without it, a busy database may
+        take 10 s to accept a connection, and any time for statements.
 
     Attributes
     ----------
+    engine : sqlalchemy.Engine
+        The engine of the database.
     head : ChainHead
         The end of the chain of all that was appended through this store.
     last_own : int
         The last entry of this chain.
     """
 
-    def __init__(self, url: str) -> None:
-        self.engine = make_engine(url)
+    def __init__(self, url: str, timeout: float | None = None) -> None:
+        self.engine = make_engine(url, timeout)
+        self.timeout = timeout
+        self._busy_since: float | None = None
         self.is_sqlite = self.engine.dialect.name == "sqlite"
         self._connection: Connection | None = None
         self.head = new_chain()
@@ -112,15 +126,22 @@ class Store:
             migrations.upgrade(connection)
             if not self.is_sqlite:
                 raise_offset(connection)
-            stored = stored_schema(connection)
+            stored = read_fact(connection, SCHEMA)
             if stored is None:
-                connection.execute(insert(facts).values(name=_SCHEMA, value=schema))
+                write_fact(connection, SCHEMA, schema)
             else:
                 check_schema(repr(self.engine.url), stored, schema)
+
+    @property
+    def busy_seconds(self) -> float:
+        """The number of seconds for which the database has been in use without a pause. Any thread may ask."""
+        since = self._busy_since
+        return 0.0 if since is None else time.monotonic() - since
 
     @contextmanager
     def connection(self) -> Iterator[Connection]:
         """Provide the connection. After an error it is closed, so that the next use opens a new one."""
+        self._busy_since = time.monotonic()
         try:
             if self._connection is None:
                 self._connection = self.engine.connect()
@@ -134,6 +155,8 @@ class Store:
         except BaseException:
             self.close()
             raise
+        finally:
+            self._busy_since = None
 
     @contextmanager
     def transaction(self) -> Iterator[Connection]:
@@ -147,7 +170,8 @@ class Store:
             try:
                 yield connection
             except BaseException:
-                connection.exec_driver_sql("ROLLBACK")
+                with suppress(SQLAlchemyError):  # the connection is closed in any case, and the first error counts
+                    connection.exec_driver_sql("ROLLBACK")
                 raise
             connection.exec_driver_sql("COMMIT")
 
@@ -188,8 +212,7 @@ class Store:
     def probe(self) -> None:
         """Raise `StoreDownError` if the store cannot be written to."""
         with self.transaction() as connection:
-            connection.execute(delete(facts).where(facts.c.name == _PROBE))
-            connection.execute(insert(facts).values(name=_PROBE, value=str(time.time())))
+            write_fact(connection, _PROBE, str(time.time()))
 
     # -- entries ---------------------------------------------------------------------------------------
 
@@ -287,10 +310,10 @@ class Store:
             connection.execute(delete(answers).where(answers.c.time < before))
 
 
-def make_engine(url: str) -> Engine:
+def make_engine(url: str, timeout: float | None = None) -> Engine:
     """Create the engine of a database. Transactions are begun by hand, and a commit waits for the disk.
 
-    Errors hide the parameters of statements, which may be sensitive.
+    Errors hide the parameters of statements, which may be sensitive. `timeout` is that of `Store`.
     """
     try:
         parsed = make_url(url)
@@ -300,14 +323,18 @@ def make_engine(url: str) -> Engine:
     if name == "sqlite":
         if not parsed.database or parsed.database == ":memory:":
             raise ValueError(f"store.url must name a file, got {url}; a log in memory is lost with the process")
-        engine = create_engine(parsed, **_ENGINE, connect_args={"timeout": _TIMEOUT})
+        engine = create_engine(parsed, **_ENGINE, connect_args={"timeout": timeout or _TIMEOUT})
         event.listen(engine, "connect", _make_durable)
         return engine
     if name != "postgresql":
         raise ValueError(f"store.url must be sqlite:///FILE or postgresql://..., got {parsed!r}")
-    options = {"connect_timeout": _TIMEOUT, "options": "-c synchronous_commit=on"}
     url_with_driver = parsed.set(drivername="postgresql+psycopg")
-    return create_engine(url_with_driver, **_ENGINE, connect_args=options)
+    if timeout is None:
+        options: dict[str, Any] = {"connect_timeout": _TIMEOUT, "options": "-c synchronous_commit=on"}
+        return create_engine(url_with_driver, **_ENGINE, connect_args=options)
+    engine = create_engine(url_with_driver, **_ENGINE, connect_args=deadlines.connect_args(timeout))
+    event.listen(engine, "do_connect", deadlines.connector(timeout))
+    return engine
 
 
 def insert_snapshot(connection: Connection, seq: int, parts: Mapping[str, bytes]) -> None:
@@ -318,19 +345,6 @@ def insert_snapshot(connection: Connection, seq: int, parts: Mapping[str, bytes]
         for part, body in parts.items()
     ]
     connection.execute(insert(snapshots), rows)
-
-
-def stored_schema(connection: Connection) -> str | None:
-    """Return the schema of the log, None if it has none yet."""
-    return connection.execute(select(facts.c.value).where(facts.c.name == _SCHEMA)).scalar()
-
-
-def check_schema(where: str, stored: str | None, schema: str) -> None:
-    """Raise ValueError if a log that is stored somewhere has another schema."""
-    if stored != schema:
-        are_saved = all('"recommender": ' in (each or "") for each in (stored, schema))
-        what = "that started from another recommender" if are_saved else _OTHER_SCHEMA
-        raise ValueError(f"{where} holds a log {what}; configure another store")
 
 
 def _make_durable(connection: Any, _: Any) -> None:

@@ -6,9 +6,9 @@ from sqlalchemy import BigInteger, Column, Double, Index, Integer, LargeBinary, 
 
 metadata = MetaData()
 
-#: The log. `seq` is the order, `key` is unique to an event (see `Event.key`), `body` is the event as JSON. `writer` is
-#: the process that appended the entry, `n` the number of the entry among those of its writer, from 1 without gaps;
-#: `digests.py` explains the rest. `body` and `salt` are NULL once the content was deleted.
+#: The log. `seq` is the order, `key` is unique to an event (see `Event.key`), `body` is the event as JSON.
+#: `writer` is the process that appended the entry, `n` the number of the entry among those of its writer, from 1
+#: without gaps; `digests.py` explains the rest. `body` and `salt` are NULL once the content was deleted.
 events = Table(
     "events",
     metadata,

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
+import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from contextlib import suppress
+from functools import partial
+from typing import Any, NamedTuple
 
-from fairbandits.service.log.appender import AppendRequest, append
+from fairbandits.service.log.appender import Appended, AppendRequest, append
 from fairbandits.service.log.errors import LogBrokenError, LogLostError, LogUnavailableError, StoreDownError
 from fairbandits.service.log.events import Entry
 from fairbandits.service.log.follower import Follower
 from fairbandits.service.log.requests import LogRequest, Outcome
 from fairbandits.service.log.store import Store
+from fairbandits.service.log.store_thread import StoreThread
 from fairbandits.service.tracebacks import traceback_without_message
 
 _log = logging.getLogger(__name__)
@@ -21,18 +25,35 @@ _log = logging.getLogger(__name__)
 # Limits on the requests of one transaction, and on those that wait.
 _MAX_BATCH = 1000
 _MAX_WAITING = 20_000
+# The share of the store's time-out for which a request may wait for its turn while the store is down: with its own
+# batch, it is answered within one and a half time-outs.
+_MAX_WAIT = 0.25
 # Seconds between two checks whether a store that is down is back, while there is nothing to write.
 _RETRY_SECONDS = 0.5
+# Seconds after which a store that was not written to is tried, and by which this may be late.
+_PROBE_SECONDS = 1.0
+_LATE_SECONDS = 0.5
+# Entries that are applied before the event loop gets a turn.
+_MAX_APPLIED = 100
 # Seconds between two reads of the log while entries that were written here are not settled.
 _SETTLE_SECONDS = 0.01
 
-_Waiting = tuple[LogRequest, asyncio.Future[Outcome]]
+_UNAVAILABLE = "the log cannot be written at the moment; try again later"
+
+
+class _Waiting(NamedTuple):
+    """A request that waits for its batch."""
+
+    request: LogRequest
+    outcome: asyncio.Future[Outcome]
+    since: float
 
 
 class Writer:
     """Writes batches of requests to the log, and applies the entries once they are on disk.
 
-    Everything but the store runs in one event loop; the store has a thread of its own.
+    Batches are prepared and written in the store's thread, and applied in the event loop: whoever reads the state
+    there sees it as of an entry of the log.
 
     Parameters
     ----------
@@ -60,10 +81,11 @@ class Writer:
         self._store = store
         self._follower = follower
         self._prepare = prepare
-        self._thread = ThreadPoolExecutor(1, "store")
+        self._thread = StoreThread(store)
         self._waiting: list[_Waiting] = []
         self._wake = asyncio.Event()
         self._is_open = True
+        self._written_at = time.monotonic()
         self.down: str | None = None
         self.broken: str | None = None
 
@@ -84,7 +106,7 @@ class Writer:
         if len(self._waiting) >= _MAX_WAITING:
             raise LogUnavailableError("too many requests are waiting for the log; try again later")
         outcome: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
-        self._waiting.append((request, outcome))
+        self._waiting.append(_Waiting(request, outcome, time.monotonic()))
         self._wake.set()
         return await outcome
 
@@ -102,7 +124,22 @@ class Writer:
             self._wake.clear()
             while self._waiting:
                 batch, self._waiting = self._waiting[:_MAX_BATCH], self._waiting[_MAX_BATCH:]
-                await self._write_batch(batch)
+                await self._write_batch(self._still_wanted(batch))
+
+    def _still_wanted(self, batch: list[_Waiting]) -> list[_Waiting]:
+        """Refuse requests that wait for a store that is down; leave out those whose clients have gone."""
+        limit = self._store.timeout
+        if self.down is not None and limit is not None:
+            latest = time.monotonic() - _MAX_WAIT * limit
+            _fail([each for each in batch if each.since < latest], LogUnavailableError(_UNAVAILABLE))
+        return [each for each in batch if not each.outcome.done()]
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether the log could be written a moment ago, by a request or by a trial."""
+        age = time.monotonic() - self._written_at
+        limit = _PROBE_SECONDS + (self._store.timeout or math.inf) + _LATE_SECONDS
+        return self.broken is None and self.down is None and age < limit
 
     def close(self) -> None:
         """Accept no more requests; `run` ends when all that wait are written."""
@@ -110,14 +147,17 @@ class Writer:
         self._wake.set()
 
     async def stop(self) -> None:
-        """Close the store and end its thread."""
-        await self.run_in_store_thread(self._store.close)
-        self._thread.shutdown()
+        """Close the store, unless it hangs."""
+        with suppress(StoreDownError):
+            await self._thread.call(self._store.close)
 
     async def run_in_store_thread(self, function: Callable[..., Any], *args: Any) -> Any:
-        """Call a function in the thread that uses the store."""
+        """Call a function in the thread that uses the store; raise StoreDownError if it takes too long."""
+        return await self._call(partial(function, *args))
+
+    async def _call(self, *functions: Callable[..., Any]) -> Any:
         try:
-            return await asyncio.get_running_loop().run_in_executor(self._thread, function, *args)
+            return await self._thread.call(*functions)
         except StoreDownError as error:
             if self.down is None:
                 _log.error("the store is down: %s", error)
@@ -125,44 +165,47 @@ class Writer:
             raise
 
     def _mark_up(self) -> None:
+        self._written_at = time.monotonic()
         if self.down is not None:
             _log.warning("the store is back")
             self.down = None
 
     async def _write_batch(self, batch: list[_Waiting]) -> None:
         """Write a batch, and hand each request its outcome or the error."""
+        if not batch:
+            return
         try:
-            outcomes = await self._commit([request for request, _ in batch])
+            outcomes = await self._commit([each.request for each in batch])
         except StoreDownError:
             # A commit that was cut off may have succeeded. Reading the log will tell.
-            _fail(batch, LogUnavailableError("the log cannot be written at the moment; try again later"))
+            _fail(batch, LogUnavailableError(_UNAVAILABLE))
         except Exception as error:
             _log.error("a batch of %d request(s) failed: %s", len(batch), traceback_without_message(error))
             if isinstance(error, LogLostError):
                 self.broken = str(error)
             _fail(batch, error)
         else:
-            for (_, future), outcome in zip(batch, outcomes, strict=True):
-                if not future.done():  # a client that has gone has cancelled it
-                    future.set_result(outcome)
+            for each, outcome in zip(batch, outcomes, strict=True):
+                if not each.outcome.done():  # a client that has gone has cancelled it
+                    each.outcome.set_result(outcome)
 
     async def _commit(self, requests: Sequence[LogRequest]) -> Sequence[Outcome]:
         """Prepare requests, append their events, apply the new entries; return the outcomes."""
-        prepared = self._prepare(requests)
-        appended = await self.run_in_store_thread(append, self._store, prepared, self._follower.seq)
+        # Deciding takes time, during which the event loop answers other requests.
+        prepare = partial(self._prepare, requests)
+        appended: Appended = await self._call(prepare, partial(append, self._store, known=self._follower.seq))
         self._mark_up()
-        self._apply(appended.entries)
-        outcomes: Sequence[Outcome] = appended.outcomes
-        return outcomes
+        await self._apply(appended.entries)
+        return appended.outcomes
 
     async def _poll(self) -> None:
         """Apply what other workers have written."""
         try:
-            if self.down is not None:
-                # A full disk can still be read, so only writing shows whether it is back.
+            if self.down is not None or time.monotonic() - self._written_at >= _PROBE_SECONDS:
+                # A full disk can still be read, so only writing shows whether the log can be written.
                 await self.run_in_store_thread(self._store.probe)
                 self._mark_up()
-            self._apply(await self.run_in_store_thread(self._store.read, self._follower.seq))
+            await self._apply(await self.run_in_store_thread(self._store.read, self._follower.seq))
         except StoreDownError:
             await asyncio.sleep(_RETRY_SECONDS)
         except Exception as error:
@@ -170,15 +213,19 @@ class Writer:
             # An entry that cannot be read or applied now cannot be a moment later.
             self.broken = self.broken or f"{type(error).__name__}: {error}"
 
-    def _apply(self, entries: Sequence[Entry]) -> None:
+    async def _apply(self, entries: Sequence[Entry]) -> None:
+        """Apply new entries, some at a time."""
         try:
-            self._follower.apply(entries)
+            for at in range(0, len(entries), _MAX_APPLIED):
+                if at:
+                    await asyncio.sleep(0)
+                self._follower.apply(entries[at : at + _MAX_APPLIED])
         except Exception as error:
             self.broken = f"{type(error).__name__}: {error}"
             raise
 
 
 def _fail(batch: Sequence[_Waiting], error: Exception) -> None:
-    for _, future in batch:
-        if not future.done():
-            future.set_exception(error)
+    for each in batch:
+        if not each.outcome.done():
+            each.outcome.set_exception(error)

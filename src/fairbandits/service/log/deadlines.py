@@ -1,0 +1,65 @@
+"""Deadlines for PostgreSQL: of connections, locks and statements, kept by the server and by this side as well.
+
+The server cannot keep a deadline while its process is stopped or its machine hangs. The socket stays open then,
+the kernel confirms what arrives, and a client that only reads waits for ever.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Generator
+from typing import Any
+
+import psycopg
+
+
+def connect_args(timeout: float) -> dict[str, Any]:
+    """Return the options of a connection whose statements must be answered within some seconds."""
+    milliseconds = max(1, round(timeout * 1000))
+    settings = {
+        "synchronous_commit": "on",
+        "lock_timeout": milliseconds,
+        "statement_timeout": milliseconds,
+        # If this process freezes within a transaction, the others wait no longer for its locks.
+        "idle_in_transaction_session_timeout": milliseconds,
+    }
+    return {
+        "connect_timeout": math.ceil(timeout),
+        "options": " ".join(f"-c {name}={value}" for name, value in settings.items()),
+        # For a machine that is gone: its kernel confirms nothing.
+        "tcp_user_timeout": milliseconds,
+        "keepalives_idle": math.ceil(timeout),
+        "keepalives_interval": 1,
+        "keepalives_count": 3,
+    }
+
+
+def connector(timeout: float) -> Callable[..., Any]:
+    """Return a function that connects as SQLAlchemy's event `do_connect` asks for it."""
+
+    class DeadlineConnection(psycopg.Connection[Any]):
+        """A connection on which no statement is waited for longer than `timeout`."""
+
+        def wait(self, gen: Generator[Any, Any, Any], *args: Any, **kwargs: Any) -> Any:
+            """Wait for the end of an operation."""
+            return super().wait(_limited(gen, timeout), *args, **kwargs)
+
+    def connect(_dialect: Any, _record: Any, args: Any, params: Any) -> Any:
+        return DeadlineConnection.connect(*args, **params)
+
+    return connect
+
+
+def _limited(operation: Generator[Any, Any, Any], timeout: float) -> Generator[Any, Any, Any]:
+    """Go through an operation of psycopg, which is resumed at least every 0.1 s; raise when it takes too long."""
+    until = time.monotonic() + timeout
+    try:
+        awaited = next(operation)
+        while True:
+            ready = yield awaited
+            if not ready and time.monotonic() > until:
+                raise psycopg.OperationalError(f"no answer within {timeout:g} s (store.timeout_seconds)")
+            awaited = operation.send(ready)
+    except StopIteration as end:
+        return end.value
