@@ -26,10 +26,15 @@ from fairbandits.cli.reproduce import reproduce
 from fairbandits.cli.sample import sample
 from fairbandits.cli.serve import serve
 from fairbandits.cli.simulate import simulate
+from fairbandits.cli.verify import verify
 from fairbandits.worlds import DataError
 
 app = typer.Typer(help="Contextual bandits that treat their users fairly.", add_completion=False)
-for command in (reproduce, compare, fairbench, simulate, data, sample, fit, audit, evaluate, learn, serve, export):
+_COMMANDS = (
+    *(reproduce, compare, fairbench, simulate, data, sample, fit, audit, evaluate, learn),
+    *(serve, export, verify),
+)
+for command in _COMMANDS:
     app.command()(command)
 for command in (backup, restore, replace, forget_user):
     app.command()(command)

@@ -11,6 +11,7 @@ import httpx
 import pytest
 
 from fairbandits.service.config import load_config
+from fairbandits.service.log.digests import content_digest
 from fairbandits.service.log.store import open_store
 from tests.polling import DEADLINE, wait_until
 from tests.service.clients import Client, Replay
@@ -220,9 +221,10 @@ def test_an_entry_of_an_unknown_kind(serving, students, tmp_path):
     server = serving(store={"url": f"sqlite:///{tmp_path}/log.db"})
     assert decide(server.url, students).status_code == 200
     replay = Replay(load_config(server.arguments[0]))
+    digest = content_digest(b"", "dreamt", "x:1", 0.0, b"{}")
     with replay.store.transaction() as connection:
         connection.exec_driver_sql(
-            "INSERT INTO events VALUES (102, 0, 'dreamt', 'x:1', '{}', 'later', 1, x'', x'', x'')"
+            "INSERT INTO events VALUES (102, 0, 'dreamt', 'x:1', '{}', 'later', 1, x'', ?, x'')", (digest,)
         )
     replay.close()
     wait_until(lambda: httpx.get(f"{server.url}/ready", timeout=30).status_code == 503)

@@ -177,7 +177,7 @@ def test_too_many_waiting_requests_are_refused(writer, monkeypatch):
 
 
 def raising(error):
-    def fail(*_):
+    def fail(*_, **__):
         raise error
 
     return fail

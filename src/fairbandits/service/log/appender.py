@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection
 
 from fairbandits.service.log.errors import KeyTakenError, StoreDownError
-from fairbandits.service.log.events import Decided, Entry, Event
+from fairbandits.service.log.events import Entry, Event, Rewarded, decision_key
 from fairbandits.service.log.insertion import NewEvent, StoredReply, insert_entries
 from fairbandits.service.log.reading import decision_of, find, find_rows, read
 from fairbandits.service.log.requests import IdempotencyKey, LogRequest, Outcome, Refusal, RefusalReason
@@ -109,9 +109,9 @@ class Appended(NamedTuple):
 
 
 class _Plan(NamedTuple):
-    """What is appended for a batch of requests: the events with their decisions, the replies, the outcomes."""
+    """What is appended for a batch of requests: the events, also as they are stored, the replies, the outcomes."""
 
-    events: list[tuple[Event, Decided | None]]
+    events: list[Event]
     new: list[NewEvent]
     replies: list[StoredReply]
     outcomes: list[Outcome]
@@ -156,13 +156,17 @@ def _append_once(store: Store, requests: Sequence[AppendRequest], known: int) ->
         plan = _settle(requests, found, replies)
         if not plan.events and not plan.replies:
             return plan.outcomes
+        # A request need not depend on the decisions of its rewards, but applying them does.
+        keys = [decision_key(event.decision) for event in plan.events if isinstance(event, Rewarded)]
+        found |= find(connection, [key for key in keys if key not in found])
         inserted = insert_entries(connection, store.head, known, now, plan.new, plan.replies)
-    n = inserted.head.n - len(plan.events)
+    base, head = inserted
+    n = head.n - len(plan.events)
     store.keep_own(
-        inserted.head,
+        head,
         [
-            Entry(inserted.base + place, event, decided, inserted.head.writer, n + place)
-            for place, (event, decided) in enumerate(plan.events, 1)
+            Entry(base + place, event, decision_of(event, found), head.writer, n + place)
+            for place, event in enumerate(plan.events, 1)
         ],
     )
     return plan.outcomes
@@ -182,7 +186,7 @@ def _settle(
         plan.outcomes.append(settlement.outcome)
         for event in settlement.events:
             key = event.key
-            plan.events.append((event, decision_of(event, found)))
+            plan.events.append(event)
             plan.new.append(NewEvent(event.KIND, key, event.to_json()))
             found[key] = event
         if idempotency is not None and isinstance(settlement.outcome, bytes):

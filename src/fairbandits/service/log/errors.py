@@ -23,5 +23,9 @@ class LogBrokenError(RuntimeError):
     """The log cannot be applied to the state, so no request can be served until the cause is removed."""
 
 
+class LogDamagedError(ValueError):
+    """Something in the store is not as it was written."""
+
+
 class NoLogError(ValueError):
     """The store holds no log."""

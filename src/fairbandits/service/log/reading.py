@@ -7,12 +7,16 @@ from typing import Any
 
 from sqlalchemy import Connection
 
+from fairbandits.service.log.digests import content_digest
+from fairbandits.service.log.errors import LogDamagedError
 from fairbandits.service.log.events import Decided, Entry, Rewarded, decision_key, read_event
 from fairbandits.service.log.order import SETTLED_SQL
 
 #: The number of rows that one statement may have placeholders for.
 MAX_ROWS = 500
 
+# What the digest of an entry covers, but for the body.
+_CONTENT = "key, kind, time, salt, digest"
 _NO_ENTRIES: Mapping[int, Entry] = {}
 
 
@@ -37,12 +41,12 @@ def read(
         Entries that the caller has in memory, by number. Their content is not read.
     """
     rows = _read_rows(connection, after, upto, limit, own)
-    contents = {row[0]: read_event(row[1], row[4]) for row in rows if row[0] not in own}
+    contents = {seq: _content(*content) for seq, _, _, *content in rows if seq not in own}
     keys = [decision_key(each.decision) for each in contents.values() if isinstance(each, Rewarded)]
     decisions = find(connection, keys)
     return [
         own[seq] if seq in own else Entry(seq, *_with_decision(contents[seq], decisions), writer, n)
-        for seq, _, writer, n, _ in rows
+        for seq, writer, n, *_ in rows
     ]
 
 
@@ -72,7 +76,7 @@ def _read_rows(
     if not is_sqlite:
         conditions.append(f"seq < {SETTLED_SQL}")
     where = " AND ".join(conditions)
-    statement = f"SELECT seq, kind, writer, n, {body} FROM events WHERE {where} ORDER BY seq LIMIT {mark}"  # noqa: S608
+    statement = f"SELECT seq, writer, n, {_CONTENT}, {body} FROM events WHERE {where} ORDER BY seq LIMIT {mark}"  # noqa: S608
     return connection.exec_driver_sql(statement, (*values, limit)).all()
 
 
@@ -83,8 +87,15 @@ def decision_of(event: Any, found: Mapping[str, Any]) -> Decided | None:
 
 def find(connection: Connection, keys: Iterable[str]) -> dict[str, Any]:
     """Find events by their keys, settled or not; None for those whose content was deleted."""
-    rows = find_rows(connection, "key, kind, body FROM events", [*dict.fromkeys(keys)])
-    return {key: read_event(kind, body) for key, kind, body in rows}
+    rows = find_rows(connection, f"{_CONTENT}, body FROM events", [*dict.fromkeys(keys)])
+    return {row[0]: _content(*row) for row in rows}
+
+
+def _content(key: str, kind: str, time: float, salt: bytes | None, digest: bytes, body: str | None) -> Any:
+    """Return the event of an entry, None if its content was deleted."""
+    if body is not None and content_digest(salt or b"", kind, key, time, body.encode()) != digest:
+        raise LogDamagedError(f"the entry of key {key} is not as it was written; run `fairbandits verify`")
+    return read_event(kind, body)
 
 
 def find_rows(connection: Connection, what: str, keys: Sequence[str]) -> Iterator[Any]:

@@ -36,8 +36,11 @@ _log = logging.getLogger(__name__)
 
 # The advisory lock of everything but appends in one PostgreSQL database. The number is arbitrary.
 _LOCK = 4_717_321_905
-# The fact that is written to see whether the store can be.
-_PROBE = "probe"
+# Every execution writes to the disk.
+_PROBE_SQL = (
+    "INSERT INTO facts (name, value) VALUES ('probe', CAST(random() AS text)) "
+    "ON CONFLICT (name) DO UPDATE SET value = excluded.value"
+)
 _SNAPSHOTS_KEPT = 2
 # Seconds that a busy database may take to accept a connection or to grant the lock.
 _TIMEOUT = 10
@@ -211,8 +214,9 @@ class Store:
 
     def probe(self) -> None:
         """Raise `StoreDownError` if the store cannot be written to."""
-        with self.transaction() as connection:
-            write_fact(connection, _PROBE, str(time.time()))
+        # One statement without the lock, which a worker that is frozen may hold.
+        with self.connection() as connection:
+            connection.exec_driver_sql(_PROBE_SQL)
 
     # -- entries ---------------------------------------------------------------------------------------
 

@@ -1,0 +1,36 @@
+"""`fairbandits verify`: check that nothing in the store of a service is damaged."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from fairbandits.cli.console import echo
+from fairbandits.cli.serve import require_service_extra
+
+
+def verify(
+    config: Annotated[
+        Path | None,
+        typer.Argument(help="Configuration, or saved recommender, of the service; the demo's without one."),
+    ] = None,
+) -> None:
+    """Verify a service: the digest of every entry of its log, the snapshots, and the state that follows."""
+    require_service_extra()
+    from fairbandits.service.demo import load_config_or_demo  # noqa: PLC0415 - needs an extra
+    from fairbandits.service.verification import verify as check  # noqa: PLC0415
+
+    found = check(load_config_or_demo(config))
+    log = found.log
+    kinds = ", ".join(f"{count:,} {kind}" for kind, count in sorted(log.kinds.items()))
+    echo(f"log: {log.entries:,} entries of {log.writers:,} writer(s), all as written ({kinds or 'empty'})")
+    if log.deleted:
+        echo(f"content: deleted from {log.deleted:,} entries, whose digests remain")
+    echo(f"snapshots: {len(found.snapshots)}, all as written")
+    if found.replayed is None:
+        echo("state: not compared; there are no two states of this configuration to compare")
+    else:
+        first, last = found.replayed
+        echo(f"state: a replay from entry {first} to {last} gives the snapshot")

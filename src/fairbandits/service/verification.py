@@ -1,0 +1,87 @@
+"""Verification of a service: its log, its snapshots, and whether the state follows from the log."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import cast
+
+from fairbandits.service.config import Config
+from fairbandits.service.lifecycle.replay import make_folds
+from fairbandits.service.log.errors import LogDamagedError
+from fairbandits.service.log.follower import Follower
+from fairbandits.service.log.integrity import CheckedLog, check_log, check_snapshots
+from fairbandits.service.log.store import Store, open_store
+from fairbandits.service.state.monitor import Monitor
+from fairbandits.service.state.recommender import ServedRecommender
+
+# Entries that are replayed at once.
+_ENTRIES = 10_000
+
+
+@dataclass(frozen=True)
+class Verification:
+    """What was verified.
+
+    Attributes
+    ----------
+    log : CheckedLog
+        The log.
+    snapshots : list of int
+        The entries of the snapshots, newest first.
+    replayed : tuple of int or None
+        The entries between which a replay of the log led from one state to that of a snapshot; None if there is no
+        snapshot, or none that fits the configuration.
+    """
+
+    log: CheckedLog
+    snapshots: list[int]
+    replayed: tuple[int, int] | None
+
+
+def verify(config: Config) -> Verification:
+    """Verify the store of a service, whether or not it is running.
+
+    Raises
+    ------
+    ValueError
+        If anything is damaged; the message names the first finding.
+    """
+    with open_store(config, must_exist=True) as store:
+        with store.connection() as connection:
+            log = check_log(connection)
+            snapshots = check_snapshots(connection, log.last)
+        served = store.read_change().served_config(config)
+        return Verification(log, snapshots, _verify_state(served, store, log))
+
+
+def _verify_state(config: Config, store: Store, log: CheckedLog) -> tuple[int, int] | None:
+    """Replay the log up to the newest snapshot, and compare the two states."""
+    usable = []
+    for seq, parts in store.read_snapshots():
+        follower = Follower(lambda: make_folds(config), config.store.snapshot_every)
+        if follower.restore(seq, parts):
+            usable.append(follower)
+    if not usable:
+        return None
+    # Without all content, only the states between two snapshots can be computed again.
+    start = usable[-1] if log.deleted else Follower(lambda: make_folds(config), config.store.snapshot_every)
+    newest, first = usable[0], start.seq
+    if start is newest:
+        return None
+    while start.seq < newest.seq:
+        entries = store.read(start.seq, newest.seq, _ENTRIES)
+        if not entries:
+            raise LogDamagedError(f"the log has no entry {newest.seq}, at which there is a snapshot")
+        start.apply(entries)
+    if _state(start) != _state(newest):
+        raise LogDamagedError(
+            f"the snapshot at entry {newest.seq} is not the state that follows from the entries after {first}"
+        )
+    return first, newest.seq
+
+
+def _state(follower: Follower) -> tuple[str, bytes]:
+    recommender = cast(ServedRecommender, follower.folds["recommender"])
+    monitor = cast(Monitor, follower.folds["monitor"]).frozen()
+    monitor.recent = {}  # the snapshot at the base of a pruned log has none
+    return recommender.checksum()(), monitor.snapshot()()
