@@ -66,3 +66,11 @@ def _is_running(pid: int) -> bool:
     except OSError:  # somebody else's
         return True
     return True
+
+
+@contextmanager
+def private_file(path: Path) -> Iterator[Path]:
+    """Yield a path as `atomic_file` does, of an empty file that only its owner can read."""
+    with atomic_file(path) as temporary:
+        os.close(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+        yield temporary

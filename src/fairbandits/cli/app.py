@@ -10,6 +10,7 @@ import typer
 
 from fairbandits import __version__
 from fairbandits.cli.audit import audit
+from fairbandits.cli.backup import backup, restore
 from fairbandits.cli.compare import compare
 from fairbandits.cli.console import echo, tolerate_closed_pipe
 from fairbandits.cli.data import data
@@ -17,8 +18,10 @@ from fairbandits.cli.evaluate import evaluate
 from fairbandits.cli.export import export
 from fairbandits.cli.fairbench import fairbench
 from fairbandits.cli.fit import fit
+from fairbandits.cli.forget_user import forget_user
 from fairbandits.cli.keys import keys
 from fairbandits.cli.learn import learn
+from fairbandits.cli.replace import replace
 from fairbandits.cli.reproduce import reproduce
 from fairbandits.cli.sample import sample
 from fairbandits.cli.serve import serve
@@ -32,6 +35,8 @@ _COMMANDS = (
     *(serve, export, verify),
 )
 for command in _COMMANDS:
+    app.command()(command)
+for command in (backup, restore, replace, forget_user):
     app.command()(command)
 app.add_typer(keys, name="keys")
 

@@ -2,31 +2,41 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from fairbandits.cli.console import echo
+from fairbandits.cli.forget_user import format_day, pseudonym_of
+from fairbandits.cli.options import ConfigArgument
 from fairbandits.cli.serve import require_service_extra
+from fairbandits.storage import private_file
+
+if TYPE_CHECKING:
+    from fairbandits.service.config import Config
 
 
 def export(
     out: Annotated[
         Path, typer.Argument(help="File to write: .parquet or .csv for the log, .safetensors for the recommender.")
     ],
-    config: Annotated[
-        Path | None,
-        typer.Argument(help="Configuration, or saved recommender, of the service; the demo's without one."),
+    config: ConfigArgument = None,
+    user: Annotated[
+        str | None, typer.Option(help="Id of a user: export all that is held about this user, as .json.")
     ] = None,
 ) -> None:
-    """Export a service: its log for audit, evaluate and fit, or its recommender with all that it has learned."""
+    """Export a service: its log for audit, evaluate and fit, its recommender, or what it holds about a user."""
     require_service_extra()
     from fairbandits.service.demo import load_config_or_demo  # noqa: PLC0415 - needs an extra
     from fairbandits.service.export import export as write  # noqa: PLC0415
-    from fairbandits.service.export import export_recommender  # noqa: PLC0415
+    from fairbandits.service.export import export_recommender, pruned_content  # noqa: PLC0415
 
     served = load_config_or_demo(config)
+    if user is not None:
+        _export_user(out, served, user)
+        return
     if out.suffix == ".safetensors":
         recommender = export_recommender(served, out)
         rewards = recommender.policy.rounds_learned
@@ -34,3 +44,20 @@ def export(
         return
     n_rows = write(served, out)
     echo(f"{out}: {n_rows:,} row(s)")
+    pruned = pruned_content(served)
+    if pruned.decisions:
+        echo(
+            f"The content of {pruned.decisions:,} decision(s) before {format_day(pruned.until)} was deleted "
+            "because of its age."
+        )
+
+
+def _export_user(out: Path, config: Config, user: str) -> None:
+    from fairbandits.service.lifecycle.erasure import export_user  # noqa: PLC0415 - needs an extra
+
+    if out.suffix != ".json":
+        raise ValueError(f"OUT must end with .json if --user is given, got {out}")
+    held = export_user(config, pseudonym_of(user, config))
+    with private_file(out) as temporary:
+        temporary.write_text(json.dumps(held, indent=2, ensure_ascii=False), encoding="utf-8")
+    echo(f"{out}: {len(held['decisions']):,} decision(s)")

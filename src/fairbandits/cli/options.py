@@ -27,6 +27,11 @@ CatalogueOption = Annotated[
     typer.Option(help="The arms: a file like LOG with their ids, features, and match:GROUP columns."),
 ]
 
+ConfigArgument = Annotated[
+    Path | None,
+    typer.Argument(help="Configuration, or saved recommender, of the service; the demo's without one."),
+]
+
 RewardRangeOption = Annotated[
     str, typer.Option(help="The lowest and the highest possible reward.", metavar="LOW,HIGH")
 ]

@@ -111,6 +111,24 @@ class ServerConfig(ConfigPart):
     log_format: Literal["text", "json"] = "text"
 
 
+class RetentionConfig(ConfigPart):
+    """How long content is kept.
+
+    Attributes
+    ----------
+    decisions : str, optional
+        The age after which the content of decisions and rewards is deleted, such as "180 days". Without it,
+        everything is kept.
+    """
+
+    decisions: Annotated[str, Field(pattern="^[1-9][0-9]{0,4} days?$")] | None = None
+
+    @property
+    def seconds(self) -> float | None:
+        """The age in seconds, None if everything is kept."""
+        return None if self.decisions is None else float(self.decisions.split()[0]) * _DAY
+
+
 class UsersConfig(ConfigPart):
     """How ids of users are stored.
 
@@ -198,8 +216,8 @@ class Config(ConfigPart):
     recommender : path, optional
         A file that `fairbandits fit` or `Recommender.save` wrote, instead of a policy, features, attributes, arms
         and a reward range: the service starts with what it has learned.
-    reward, users, store, server, limits
-        See `RewardConfig`, `UsersConfig`, `StoreConfig`, `ServerConfig` and `Limits`.
+    reward, retention, users, store, server, limits
+        See `RewardConfig`, `RetentionConfig`, `UsersConfig`, `StoreConfig`, `ServerConfig` and `Limits`.
     """
 
     title: Name = "Recommendations"
@@ -215,6 +233,7 @@ class Config(ConfigPart):
     arms: tuple[dict[str, Any], ...] = ()
     recommender: Path | None = None
     reward: RewardConfig = RewardConfig()
+    retention: RetentionConfig = RetentionConfig()
     users: UsersConfig = UsersConfig()
     store: StoreConfig = StoreConfig()
     server: ServerConfig = ServerConfig()
@@ -223,6 +242,11 @@ class Config(ConfigPart):
 
     @model_validator(mode="after")
     def _check(self) -> Self:
+        if self.retention.seconds is not None and self.retention.seconds < self.reward.window:
+            raise ValueError(
+                f"retention.decisions must be at least reward.window_days ({self.reward.window_days:g}), got "
+                f"{self.retention.decisions!r}: a reward needs its decision"
+            )
         if self.recommender is not None:
             self._check_recommender()
             return self
@@ -256,6 +280,17 @@ class Config(ConfigPart):
         if self.recommender is not None and self._start is None:
             raise ValueError(f"{self.recommender}: no such file; `fairbandits fit` writes one")
         return self._start
+
+    def with_policy(self, policy: str) -> Config:
+        """Return the configuration with another policy; raise ValueError if the log cannot be replayed with it."""
+        if self.recommender is not None:
+            raise ValueError(
+                "policy cannot be replaced in a service that starts from a saved recommender, which has its own; "
+                "fit another one, and start a service with it"
+            )
+        config = self.model_copy(update={"policy": policy})
+        config.make_policy()
+        return config
 
     def starting_from(self, start: StartState) -> Config:
         """Return the configuration with the recommender that it names, and the range of its rewards."""

@@ -6,16 +6,17 @@ import asyncio
 import logging
 import math
 import time
-from collections.abc import Mapping
 from contextlib import closing, suppress
 from functools import partial
 from typing import cast
 
 from fairbandits.service.config import Config
+from fairbandits.service.lifecycle.background import LifecycleTasks
+from fairbandits.service.lifecycle.replay import make_folds
 from fairbandits.service.log.appender import AppendEvents, append
 from fairbandits.service.log.errors import StoreDownError
 from fairbandits.service.log.events import ArmAdded
-from fairbandits.service.log.follower import Fold, Follower
+from fairbandits.service.log.follower import Follower
 from fairbandits.service.log.store import Store
 from fairbandits.service.log.store_thread import StoreThread
 from fairbandits.service.log.writer import Writer
@@ -57,19 +58,17 @@ class Engine:
     def __init__(self, config: Config) -> None:
         self.config = config
         self.store = Store(config.store.url, config.store.timeout_seconds)
-        self.follower = Follower(self._make_folds, config.store.snapshot_every)
+        self.follower = Follower(lambda: make_folds(config), config.store.snapshot_every)
         self.writer = Writer(self.store, self.follower, Decider(self.follower).prepare)
         # Snapshots take their time, during which requests are written.
         self._snapshot_store = Store(config.store.url, _SNAPSHOT_TIMEOUT)
         self._snapshot_thread = StoreThread(self._snapshot_store, "snapshots")
         self._writing: asyncio.Task[None] | None = None
         self._snapshotting: asyncio.Task[None] | None = None
+        self._lifecycle = LifecycleTasks(config, self.follower)
         self._snapshot_lock = asyncio.Lock()
-        self._checksum: tuple[float, int, str] = (-math.inf, -1, "")
+        self._checksum: tuple[float, int, int, str] = (-math.inf, -1, -1, "")
         self._checksum_lock = asyncio.Lock()
-
-    def _make_folds(self) -> Mapping[str, Fold]:
-        return {"recommender": ServedRecommender(self.config), "monitor": Monitor(self.config)}
 
     @property
     def recommender(self) -> ServedRecommender:
@@ -88,6 +87,7 @@ class Engine:
         await asyncio.to_thread(self._open)
         self._writing = asyncio.create_task(self.writer.run(_POLL_SECONDS))
         self._snapshotting = asyncio.create_task(self._save_snapshots())
+        self._lifecycle.start()
         _log.info("following the log from entry %d", self.follower.seq)
 
     def _open(self) -> None:
@@ -99,7 +99,20 @@ class Engine:
             # may draw the same.
             self.recommender.policy.set_params(random_state=None)
         self.recommender.catalogue.check()
-        warm_up(self.config)
+        warm_up(self.recommender.config)
+
+    def _start_following(self, store: Store) -> None:
+        """Apply the whole log, with the policy that it names, if it names one."""
+        change = store.read_change()
+        served = change.served_config(self.config)
+        if served.policy != self.config.policy:
+            _log.warning(
+                "the log says that %s decides, not the configured %s; `fairbandits replace` changes it",
+                served.policy,
+                self.config.policy,
+            )
+        self.follower.begin_with(lambda: make_folds(served), change.seq)
+        self.follower.start(store)
 
     def _read_log(self, store: Store) -> bool:
         """Apply the whole log; return whether it goes on from a saved recommender that another worker has read."""
@@ -108,7 +121,7 @@ class Engine:
         is_continued = start is not None and not store.save_start(start.content)
         if not store.last_seq():
             append(store, [self._first_arms()], 0)
-        self.follower.start(store)
+        self._start_following(store)
         return is_continued
 
     def _first_arms(self) -> AppendEvents:
@@ -122,6 +135,7 @@ class Engine:
 
     async def stop(self) -> None:
         """Write the waiting requests and a snapshot."""
+        self._lifecycle.stop()
         self.writer.close()
         if self._writing is not None:
             await self._writing
@@ -164,18 +178,19 @@ class Engine:
 
     async def _save_snapshot(self) -> None:
         with suppress(StoreDownError):  # logged by the writer; the log alone is enough to start from
-            applied = self.follower.applied
+            applied, change_seq = self.follower.applied, self.follower.change_seq
             seq, serialise = self.follower.snapshot()
             parts = await asyncio.to_thread(serialise)
-            await self._snapshot_thread.call(partial(self._snapshot_store.save_snapshot, seq, parts))
+            await self._snapshot_thread.call(partial(self._snapshot_store.save_snapshot, seq, parts, change_seq))
             self.follower.note_snapshot(seq, applied)
 
     async def checksum(self) -> tuple[int, str]:
         """Return a checksum of the state, at most a second old, and the entry that it belongs to."""
         async with self._checksum_lock:
-            computed_at, seq, checksum = self._checksum
-            if seq != self.follower.seq and time.monotonic() - computed_at >= _CHECKSUM_SECONDS:
+            computed_at, seq, change_seq, checksum = self._checksum
+            reached = self.follower.seq, self.follower.change_seq
+            if (seq, change_seq) != reached and time.monotonic() - computed_at >= _CHECKSUM_SECONDS:
                 seq, compute = self.follower.seq, self.recommender.checksum()
                 checksum = await asyncio.to_thread(compute)
-                self._checksum = (time.monotonic(), seq, checksum)
+                self._checksum = (time.monotonic(), *reached, checksum)
             return seq, checksum

@@ -23,6 +23,7 @@ from fairbandits.service.inputs import ServiceInputs
 from fairbandits.service.log.events import Decided, read_event, reward_key, rewards_by_arm
 from fairbandits.service.log.follower import Follower
 from fairbandits.service.log.insertion import last_seq
+from fairbandits.service.log.log_facts import PrunedContent
 from fairbandits.service.log.reading import find
 from fairbandits.service.log.store import open_store
 from fairbandits.service.log.tables import events
@@ -33,7 +34,13 @@ _ROWS = 5000
 # Prefixes of the columns of user features, and of attributes whose name another column has.
 _USER, _GROUP = "user_", "group_"
 _PROPENSITY, _SLATE_PROBABILITY = "propensity", "chance_of_slate"
-_FIXED = ("decision", "time", "user", "key_id", "arm", "place", "reward", _PROPENSITY, _SLATE_PROBABILITY)
+_FIXED = (
+    *("decision", "time", "user", "key_id", "policy", "arm", "place", "reward"),
+    *(_PROPENSITY, _SLATE_PROBABILITY),
+)
+
+# Decisions whose content was not deleted.
+_HELD = (events.c.kind == Decided.KIND) & events.c.body.is_not(None)
 
 Row = tuple[Decided, int, float]
 
@@ -43,9 +50,10 @@ def export(config: Config, path: str | os.PathLike[str]) -> int:
 
     There is one row for each decision, and for a slate one for each arm, numbered by `place` from 1, with the
     reward of the arm. `user` is the pseudonym of the user, empty if the request named none; `key_id` is the id of
-    the API key that asked for the decision, empty if there was none. The probability of a slate is that of all its
-    arms together. If the log has slates, or decisions without a probability, the column is called
-    `chance_of_slate`, so that it is not taken for a propensity.
+    the API key that asked for the decision, empty if there was none; `policy` is the id of the policy that
+    decided. The probability of a slate is that of all its arms together. If the log has slates, or decisions without a
+    probability, the column is called `chance_of_slate`, so that it is not taken for a propensity. Decisions whose
+    content was deleted are left out.
 
     Returns
     -------
@@ -64,10 +72,17 @@ def export(config: Config, path: str | os.PathLike[str]) -> int:
         return write_log(path, chunks, _roles(config, probability))
 
 
+def pruned_content(config: Config) -> PrunedContent:
+    """Return what is not in an export because its content was deleted."""
+    with open_store(config, must_exist=True) as store:
+        return store.read_pruned()
+
+
 def export_recommender(config: Config, path: str | os.PathLike[str]) -> Recommender:
     """Write the recommender of a service, with all that it has learned, to a file for `Recommender.load`."""
-    follower = Follower(lambda: {"recommender": ServedRecommender(config)}, config.store.snapshot_every)
     with open_store(config, must_exist=True) as store:
+        policy_config = store.read_change().served_config(config)
+        follower = Follower(lambda: {"recommender": ServedRecommender(policy_config)}, config.store.snapshot_every)
         if config.start is None and not store.last_seq():
             raise ValueError("the log is empty, so there is nothing to export")
         follower.start(store)
@@ -114,14 +129,14 @@ def _has_propensities(connection: Connection, last: int) -> bool:
 
 
 def _count_decisions(connection: Connection, last: int, *which: ColumnElement[bool]) -> int:
-    query = select(func.count()).where(events.c.kind == Decided.KIND, events.c.seq <= last, *which)
+    query = select(func.count()).where(_HELD, events.c.seq <= last, *which)
     return connection.execute(query).scalar() or 0
 
 
 def _chunks(connection: Connection, last: int) -> Iterator[list[Row]]:
     seq = 0
     while True:
-        query = select(events.c.seq, events.c.body).where(events.c.kind == Decided.KIND)
+        query = select(events.c.seq, events.c.body).where(_HELD)
         query = query.where(events.c.seq > seq, events.c.seq <= last).order_by(events.c.seq).limit(_ROWS)
         found = connection.execute(query).all()
         if not found:
@@ -147,6 +162,7 @@ def _columns(config: Config, rows: list[Row], probability: str) -> dict[str, Any
         "time": np.array([int(decided.time * 1e6) for decided in decisions], "datetime64[us]"),
         "user": _categorical([decided.user for decided in decisions]),
         "key_id": _categorical([decided.key_id for decided in decisions]),
+        "policy": _categorical([decided.policy for decided in decisions]),
         "arm": _categorical([decided.picked[place] for decided, place, _ in rows]),
         "place": np.array([place + 1 for _, place, _ in rows], np.int64),
         "reward": np.array([reward for _, _, reward in rows], float),

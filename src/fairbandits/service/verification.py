@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import cast
 
 from fairbandits.service.config import Config
+from fairbandits.service.lifecycle.replay import make_folds
 from fairbandits.service.log.errors import LogDamagedError
-from fairbandits.service.log.follower import Fold, Follower
+from fairbandits.service.log.follower import Follower
 from fairbandits.service.log.integrity import CheckedLog, check_log, check_snapshots
 from fairbandits.service.log.store import Store, open_store
 from fairbandits.service.state.monitor import Monitor
@@ -50,24 +50,21 @@ def verify(config: Config) -> Verification:
         with store.connection() as connection:
             log = check_log(connection)
             snapshots = check_snapshots(connection, log.last)
-        return Verification(log, snapshots, _verify_state(config, store, log))
+        served = store.read_change().served_config(config)
+        return Verification(log, snapshots, _verify_state(served, store, log))
 
 
 def _verify_state(config: Config, store: Store, log: CheckedLog) -> tuple[int, int] | None:
     """Replay the log up to the newest snapshot, and compare the two states."""
-
-    def make() -> Mapping[str, Fold]:
-        return {"recommender": ServedRecommender(config), "monitor": Monitor(config)}
-
     usable = []
     for seq, parts in store.read_snapshots():
-        follower = Follower(make, config.store.snapshot_every)
+        follower = Follower(lambda: make_folds(config), config.store.snapshot_every)
         if follower.restore(seq, parts):
             usable.append(follower)
     if not usable:
         return None
     # Without all content, only the states between two snapshots can be computed again.
-    start = usable[-1] if log.deleted else Follower(make, config.store.snapshot_every)
+    start = usable[-1] if log.deleted else Follower(lambda: make_folds(config), config.store.snapshot_every)
     newest, first = usable[0], start.seq
     if start is newest:
         return None
@@ -85,4 +82,6 @@ def _verify_state(config: Config, store: Store, log: CheckedLog) -> tuple[int, i
 
 def _state(follower: Follower) -> tuple[str, bytes]:
     recommender = cast(ServedRecommender, follower.folds["recommender"])
-    return recommender.checksum()(), follower.folds["monitor"].snapshot()()
+    monitor = cast(Monitor, follower.folds["monitor"]).frozen()
+    monitor.recent = {}  # the snapshot at the base of a pruned log has none
+    return recommender.checksum()(), monitor.snapshot()()

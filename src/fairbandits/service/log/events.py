@@ -86,10 +86,12 @@ class Decided(Event):
         The pseudonym of the user, if the request named one.
     key_id : str or None
         The id of the API key that asked for the decision, if there was one.
+    policy : str or None
+        The id of the policy that decided: a hash of its name and parameters.
     """
 
     KIND = "decided"
-    ADDED = ("user", "key_id")
+    ADDED = ("user", "key_id", "policy")
 
     id: str
     time: float
@@ -106,6 +108,7 @@ class Decided(Event):
     width: int
     user: str | None = None
     key_id: str | None = None
+    policy: str | None = None
 
     @property
     def key(self) -> str:
@@ -212,6 +215,87 @@ class ArmRetired(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class PolicyChanged(Event):
+    """Another policy took over, which has learned from the whole log.
+
+    Attributes
+    ----------
+    version : int
+        The number of times that the policy was changed, this time included.
+    time : float
+        The time, in seconds since 1970.
+    policy, previous : str
+        The policy, as in a configuration, and the one that it replaces.
+    """
+
+    KIND = "policy_changed"
+
+    version: int
+    time: float
+    policy: str
+    previous: str
+
+    @property
+    def key(self) -> str:
+        """The key."""
+        return f"p:{self.version}"
+
+
+@dataclass(frozen=True, slots=True)
+class UserForgotten(Event):
+    """The content of a user's entries was deleted, and what was learned from them. It does not name the user.
+
+    Attributes
+    ----------
+    id : str
+        A random id.
+    time : float
+        The time, in seconds since 1970.
+    decisions, rewards : int
+        The numbers of entries whose content was deleted.
+    """
+
+    KIND = "user_forgotten"
+
+    id: str
+    time: float
+    decisions: int
+    rewards: int
+
+    @property
+    def key(self) -> str:
+        """The key."""
+        return f"f:{self.id}"
+
+
+@dataclass(frozen=True, slots=True)
+class ContentPruned(Event):
+    """The content of old entries was deleted. What was learned from them is in the snapshot at entry `base`.
+
+    Attributes
+    ----------
+    base : int
+        The entry up to which content was deleted, but for decisions whose rewards came later.
+    time : float
+        The time, in seconds since 1970.
+    decisions, rewards : int
+        The numbers of all entries whose content was ever deleted because of their age.
+    """
+
+    KIND = "content_pruned"
+
+    base: int
+    time: float
+    decisions: int
+    rewards: int
+
+    @property
+    def key(self) -> str:
+        """The key."""
+        return f"x:{self.base}"
+
+
+@dataclass(frozen=True, slots=True)
 class Entry:
     """An event with its number in the log.
 
@@ -236,8 +320,12 @@ class Entry:
     n: int = field(default=0, compare=False)
 
 
+#: Events after which the state is another function of the entries before them.
+STATE_CHANGES = (PolicyChanged, UserForgotten)
+
 _KINDS: dict[str, type[Event]] = {
-    kind.KIND: kind for kind in (Decided, Rewarded, ArmAdded, ArmChanged, ArmRetired)
+    kind.KIND: kind
+    for kind in (Decided, Rewarded, ArmAdded, ArmChanged, ArmRetired, PolicyChanged, UserForgotten, ContentPruned)
 }
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Protocol
 
-from fairbandits.service.log.events import Entry
+from fairbandits.service.log.events import STATE_CHANGES, Entry
 from fairbandits.service.log.store import Store
 
 _log = logging.getLogger(__name__)
@@ -53,6 +54,10 @@ class Follower:
         The entry of the last snapshot.
     snapshot_due : asyncio.Event
         Set when entries are applied while a snapshot is due.
+    change_seq : int
+        The last entry that changed what earlier ones mean (`log_facts.StateChange`) and that the folds reflect.
+    rebuild_due : asyncio.Event
+        Set when a later one is applied. The folds must then be replaced by ones that reflect it.
     """
 
     def __init__(self, make: Callable[[], Mapping[str, Fold]], snapshot_every: int) -> None:
@@ -67,6 +72,9 @@ class Follower:
         self._chains: dict[str, int] = {}
         self._is_from_start = True
         self.snapshot_due = asyncio.Event()
+        self.change_seq = 0
+        self.rebuild_due = asyncio.Event()
+        self._recorded: list[Entry] | None = None
 
     def apply(self, entries: Iterable[Entry]) -> None:
         """Apply the next entries."""
@@ -76,6 +84,10 @@ class Follower:
                 fold.apply(entry)
             self.seq = entry.seq
             self.applied += 1
+            if isinstance(entry.event, STATE_CHANGES) and entry.seq > self.change_seq:
+                self.rebuild_due.set()
+            if self._recorded is not None:
+                self._recorded.append(entry)
         if self.is_snapshot_due:
             self.snapshot_due.set()
 
@@ -104,9 +116,7 @@ class Follower:
 
     def start(self, store: Store) -> None:
         """Restore the newest usable snapshot, and apply the rest of the log."""
-        for seq, parts in store.read_snapshots():
-            if self.restore(seq, parts):
-                break
+        self.restore_newest(store)
         last, deadline = store.last_seq(), time.monotonic() + _SETTLE_SECONDS
         while self.seq < last:
             if entries := store.read(self.seq):
@@ -118,6 +128,17 @@ class Follower:
                 return
             else:
                 time.sleep(_SETTLE_POLL_SECONDS)
+
+    def restore_newest(self, store: Store, upto: int | None = None) -> None:
+        """Restore the newest usable snapshot, of an entry up to a given one; raise ValueError if one is needed."""
+        for seq, parts in store.read_snapshots():
+            if (upto is None or seq <= upto) and self.restore(seq, parts):
+                return
+        if base := store.read_pruned().base:
+            raise ValueError(
+                f"the log was pruned up to entry {base}, and the snapshot there cannot be used; change the policy "
+                "or the groups with `fairbandits replace`, or restore a backup"
+            )
 
     def restore(self, seq: int, parts: Mapping[str, bytes]) -> bool:
         """Restore the snapshot at an entry; return False, and log the reason, if it cannot be used."""
@@ -133,6 +154,25 @@ class Follower:
         self.folds, self.seq, self.snapshot_seq = folds, seq, seq
         self._is_from_start = False
         return True
+
+    def begin_with(self, make: Callable[[], Mapping[str, Fold]], change_seq: int) -> None:
+        """Begin with other folds, which reflect a change of the state, before anything is applied."""
+        self._make, self.folds, self.change_seq = make, make(), change_seq
+
+    @contextmanager
+    def recording(self) -> Iterator[list[Entry]]:
+        """Provide a list to which every entry is added that is applied meanwhile."""
+        self._recorded = []
+        try:
+            yield self._recorded
+        finally:
+            self._recorded = None
+
+    def take_over(self, other: Follower) -> None:
+        """Replace the folds by those of another follower that has reached the same entry."""
+        if other.seq != self.seq:
+            raise ValueError(f"the other follower must be at entry {self.seq}, got {other.seq}")
+        self._make, self.folds, self.change_seq = other._make, other.folds, other.change_seq
 
     def snapshot(self) -> tuple[int, Callable[[], dict[str, bytes]]]:
         """Copy all folds; return their entry, and a function that serialises the copies in another thread."""

@@ -45,9 +45,16 @@ def read(
     keys = [decision_key(each.decision) for each in contents.values() if isinstance(each, Rewarded)]
     decisions = find(connection, keys)
     return [
-        own[seq] if seq in own else Entry(seq, contents[seq], decision_of(contents[seq], decisions), writer, n)
+        own[seq] if seq in own else Entry(seq, *_with_decision(contents[seq], decisions), writer, n)
         for seq, writer, n, *_ in rows
     ]
+
+
+def _with_decision(event: Any, decisions: Mapping[str, Any]) -> tuple[Any, Decided | None]:
+    """Return an event with its decision: neither, if the content of its decision was deleted."""
+    if isinstance(event, Rewarded) and decisions.get(decision_key(event.decision), event) is None:
+        return None, None
+    return event, decision_of(event, decisions)
 
 
 def _read_rows(

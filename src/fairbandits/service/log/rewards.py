@@ -26,13 +26,14 @@ def settle_reward(reward: Rewarded, window: float, found: Mapping[str, Any]) -> 
     decision = reward.decision
     decided: Decided | None = found.get(decision_key(decision))
     if decided is None:
-        return Refusal(RefusalReason.UNKNOWN_DECISION, f"there is no decision {decision}")
+        if decision_key(decision) not in found:
+            return Refusal(RefusalReason.UNKNOWN_DECISION, f"there is no decision {decision}")
+        return Refusal(RefusalReason.REWARD_TOO_LATE, f"the content of decision {decision} was deleted")
     earlier: Rewarded | None = found.get(reward_key(decision))
     if earlier is not None:
-        if earlier.reward == reward.reward:
-            return earlier
         detail = f"decision {decision} already has another reward, which stands"
-        return Refusal(RefusalReason.REWARD_DIFFERS, detail)
+        is_same = earlier.reward == reward.reward
+        return earlier if is_same else Refusal(RefusalReason.REWARD_DIFFERS, detail)
     if reward.time - decided.time > window:
         detail = f"decision {decision} is more than {window / _DAY:g} days old"
         return Refusal(RefusalReason.REWARD_TOO_LATE, detail)

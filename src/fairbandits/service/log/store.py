@@ -20,17 +20,23 @@ from fairbandits.service.log.digests import ChainHead, new_chain
 from fairbandits.service.log.errors import KeyTakenError, NoLogError, StoreDownError, StoreReplacedError
 from fairbandits.service.log.events import Entry
 from fairbandits.service.log.insertion import last_seq
+from fairbandits.service.log.log_facts import (
+    SCHEMA,
+    PrunedContent,
+    StateChange,
+    check_schema,
+    read_fact,
+    write_fact,
+)
 from fairbandits.service.log.order import raise_offset
 from fairbandits.service.log.reading import read
 from fairbandits.service.log.sqlite_files import SqliteFiles
-from fairbandits.service.log.tables import answers, events, facts, snapshots
+from fairbandits.service.log.tables import answers, events, snapshots
 
 _log = logging.getLogger(__name__)
 
 # The advisory lock of everything but appends in one PostgreSQL database. The number is arbitrary.
 _LOCK = 4_717_321_905
-# The name of the fact that is the log's schema, under which 0.1.0 stored it.
-_SCHEMA = "meaning"
 # Every execution writes to the disk.
 _PROBE_SQL = (
     "INSERT INTO facts (name, value) VALUES ('probe', CAST(random() AS text)) "
@@ -41,7 +47,6 @@ _SNAPSHOTS_KEPT = 2
 _TIMEOUT = 10
 # The state before the first entry: the file that the service started with, if there was one.
 _START = "start"
-_OTHER_SCHEMA = "with other features, columns or another reward range"
 _SNAPSHOT_SEQS = select(snapshots.c.seq).where(snapshots.c.seq > 0).distinct().order_by(snapshots.c.seq.desc())
 # A key that is taken, as SQLite and PostgreSQL report it, or two writers that wait for each other's keys.
 _KEY_TAKEN = {"SQLITE_CONSTRAINT_UNIQUE", "SQLITE_CONSTRAINT_PRIMARYKEY", "23505", "40P01"}
@@ -127,13 +132,11 @@ class Store:
             migrations.upgrade(connection)
             if not self.is_sqlite:
                 raise_offset(connection)
-            stored = connection.execute(select(facts.c.value).where(facts.c.name == _SCHEMA)).scalar()
+            stored = read_fact(connection, SCHEMA)
             if stored is None:
-                connection.execute(insert(facts).values(name=_SCHEMA, value=schema))
-            elif stored != schema:
-                are_saved = all('"recommender": ' in each for each in (stored, schema))
-                what = "that started from another recommender" if are_saved else _OTHER_SCHEMA
-                raise ValueError(f"{self.engine.url!r} holds a log {what}; configure another store")
+                write_fact(connection, SCHEMA, schema)
+            else:
+                check_schema(repr(self.engine.url), stored, schema)
 
     @property
     def busy_seconds(self) -> float:
@@ -255,20 +258,28 @@ class Store:
 
     # -- snapshots -------------------------------------------------------------------------------------
 
-    def save_snapshot(self, seq: int, parts: Mapping[str, bytes]) -> None:
-        """Save the state after an entry, and drop all but the newest snapshots."""
-        now = time.time()
-        rows = [
-            {"seq": seq, "part": part, "time": now, "sha256": hashlib.sha256(body).hexdigest(), "body": body}
-            for part, body in parts.items()
-        ]
+    def save_snapshot(self, seq: int, parts: Mapping[str, bytes], change_seq: int = 0) -> None:
+        """Save the state after an entry, and drop all but the newest snapshots and the base of a pruned log.
+
+        Parameters
+        ----------
+        seq : int
+            The entry.
+        parts : mapping of str to bytes
+            The state, by part.
+        change_seq : int
+            The last state change that it reflects. It is not saved if there was another one since.
+        """
         with self.transaction() as connection:
             saved = [*connection.execute(_SNAPSHOT_SEQS).scalars()]
-            if seq in saved:
-                return  # by another worker, and bitwise identical
-            connection.execute(insert(snapshots), rows)
+            # Another worker may have saved one, bitwise identical.
+            if seq in saved or StateChange.read(connection).seq != change_seq:
+                return
+            insert_snapshot(connection, seq, parts)
+            base = PrunedContent.read(connection).base
             for old in saved[_SNAPSHOTS_KEPT - 1 :]:
-                connection.execute(delete(snapshots).where(snapshots.c.seq == old))
+                if old > base:
+                    connection.execute(delete(snapshots).where(snapshots.c.seq == old))
 
     def last_snapshot_seq(self) -> int:
         """Return the entry of the newest snapshot, 0 if there is none."""
@@ -285,21 +296,24 @@ class Store:
                 else:
                     _log.warning("the snapshot at entry %d is damaged; reading more of the log instead", seq)
 
+    def read_pruned(self) -> PrunedContent:
+        """Return the content that was deleted because of its age."""
+        with self.connection() as connection:
+            return PrunedContent.read(connection)
+
+    def read_change(self) -> StateChange:
+        """Return the last change of the state."""
+        with self.connection() as connection:
+            return StateChange.read(connection)
+
     # -- the start -------------------------------------------------------------------------------------
 
     def save_start(self, content: bytes) -> bool:
         """Save the recommender that the log starts with; return False if another worker has."""
-        row = {
-            "seq": 0,
-            "part": _START,
-            "time": time.time(),
-            "sha256": hashlib.sha256(content).hexdigest(),
-            "body": content,
-        }
         with self.transaction() as connection:
             if connection.execute(select(snapshots.c.part).where(snapshots.c.seq == 0)).first() is not None:
                 return False
-            connection.execute(insert(snapshots), [row])
+            insert_snapshot(connection, 0, {_START: content})
             return True
 
     def read_start(self) -> bytes | None:
@@ -347,9 +361,21 @@ def make_engine(url: str, timeout: float | None = None) -> Engine:
     return engine
 
 
+def insert_snapshot(connection: Connection, seq: int, parts: Mapping[str, bytes]) -> None:
+    """Insert a snapshot, within a transaction."""
+    now = time.time()
+    rows = [
+        {"seq": seq, "part": part, "time": now, "sha256": hashlib.sha256(body).hexdigest(), "body": body}
+        for part, body in parts.items()
+    ]
+    connection.execute(insert(snapshots), rows)
+
+
 def _make_durable(connection: Any, _: Any) -> None:
     connection.execute("PRAGMA journal_mode=WAL")
     connection.execute("PRAGMA synchronous=FULL")
+    # What is deleted, such as the content of forgotten users, is overwritten with zeros.
+    connection.execute("PRAGMA secure_delete=ON")
 
 
 def _is_key_taken(error: DBAPIError) -> bool:

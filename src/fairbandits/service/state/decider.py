@@ -190,6 +190,7 @@ def _decide_alike(
             width=offer.rows.width,
             user=user.get("user"),
             key_id=user.get("key_id"),
+            policy=recommender.policy_id,
         )
         for user, (features, groups), choice in zip(users, known, choices, strict=True)
     ]

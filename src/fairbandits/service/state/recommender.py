@@ -44,6 +44,8 @@ class ServedRecommender:
         Its policy.
     catalogue : ServedCatalogue
         The arms.
+    policy_id : str
+        The id of the policy, which its decisions name.
     seq : int
         The last entry that was applied.
     decided, rewarded : int
@@ -54,6 +56,7 @@ class ServedRecommender:
         self.config = config
         self.recommender = config.make_recommender()
         self.policy = self.recommender.policy
+        self.policy_id = policy_id(self.policy)
         self.catalogue = ServedCatalogue(config.inputs, self.recommender)
         self.seq = 0
         self.decided = 0
@@ -130,6 +133,12 @@ class ServedRecommender:
             "shelf": self.catalogue.to_dict(),
         }
         return json.dumps(rest)
+
+
+def policy_id(policy: Policy) -> str:
+    """Return an id of a policy's class and parameters, whatever its random numbers are."""
+    params = {name: value for name, value in policy.get_params(deep=False).items() if name != "random_state"}
+    return hashlib.sha256(f"{type(policy).__name__}{sorted(params.items())}".encode()).hexdigest()[:8]
 
 
 def _row(context: Context, width: int) -> Row:

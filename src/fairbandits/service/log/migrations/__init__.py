@@ -29,6 +29,11 @@ def upgrade(connection: Connection) -> None:
     command.upgrade(config, "head")
 
 
+def is_newest(connection: Connection) -> bool:
+    """Return whether the tables exist, in the newest version."""
+    return _current(connection) == HEAD
+
+
 def are_there(connection: Connection) -> bool:
     """Return whether the tables exist, in any version."""
     return _current(connection) is not None

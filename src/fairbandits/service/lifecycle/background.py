@@ -1,0 +1,131 @@
+"""Tasks of a running service: following changes of the state, and pruning."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+
+from fairbandits.service.config import Config
+from fairbandits.service.lifecycle.replay import catch_up, make_folds, replay
+from fairbandits.service.lifecycle.retention import prune, prune_period
+from fairbandits.service.log.errors import StoreDownError
+from fairbandits.service.log.follower import Follower
+from fairbandits.service.log.store import Store
+from fairbandits.service.tracebacks import traceback_without_message
+
+_log = logging.getLogger(__name__)
+
+# Entries by which a new state may be behind when it takes over; they are applied at once.
+_CLOSE = 200
+# Seconds before a failed attempt is repeated.
+_RETRY_SECONDS = 1.0
+_POLL_SECONDS = 0.05
+# Of the time that a replay takes, the share in which it rests, so that decisions do not wait for it.
+_REST = 0.9
+
+
+class LifecycleTasks:
+    """The tasks of one worker.
+
+    Parameters
+    ----------
+    config : Config
+        The configuration.
+    follower : Follower
+        The state of the worker.
+    """
+
+    def __init__(self, config: Config, follower: Follower) -> None:
+        self._config = config
+        self._follower = follower
+        self._tasks: list[asyncio.Task[None]] = []
+
+    def start(self) -> None:
+        """Begin."""
+        self._tasks.append(asyncio.create_task(self._follow_changes()))
+        if self._config.retention.seconds is not None:
+            self._tasks.append(asyncio.create_task(self._prune_regularly(self._config.retention.seconds)))
+
+    def stop(self) -> None:
+        """End; what was begun in a thread is abandoned there."""
+        for task in self._tasks:
+            task.cancel()
+
+    # -- changes of the state --------------------------------------------------------------------------
+
+    async def _follow_changes(self) -> None:
+        """Load the new state whenever an entry says that there is one; the old one decides until then."""
+        while True:
+            await self._follower.rebuild_due.wait()
+            self._follower.rebuild_due.clear()
+            try:
+                await self._take_new_state()
+            except Exception as error:
+                # The old state goes on deciding. Snapshots of it are not saved any more.
+                _log.error("the changed state could not be loaded: %s", traceback_without_message(error))
+                await asyncio.sleep(_RETRY_SECONDS)
+                self._follower.rebuild_due.set()
+
+    async def _take_new_state(self) -> None:
+        store = Store(self._config.store.url)
+        try:
+            new = await asyncio.to_thread(self._load, store)
+            while new.seq > self._follower.seq:  # another worker is ahead, and has saved a snapshot
+                await asyncio.sleep(_POLL_SECONDS)
+            while self._follower.seq - new.seq > _CLOSE and await self._catches_up(store, new):
+                pass
+            with self._follower.recording() as recorded:
+                await asyncio.to_thread(catch_up, store, new, upto=self._follower.seq)
+                new.apply([entry for entry in recorded if entry.seq > new.seq])
+                self._follower.take_over(new)
+        finally:
+            await asyncio.to_thread(store.close)
+        _log.info("the changed state took over at entry %d", self._follower.seq)
+
+    async def _catches_up(self, store: Store, new: Follower) -> bool:
+        """Apply what has been applied to the old state meanwhile; return whether there was anything."""
+        before = new.seq
+        await asyncio.to_thread(catch_up, store, new, upto=self._follower.seq)
+        return new.seq > before
+
+    def _load(self, store: Store) -> Follower:
+        change = store.read_change()
+        config = change.served_config(self._config)
+        new = Follower(lambda: make_folds(config), config.store.snapshot_every)
+        new.change_seq = change.seq
+        replay(store, new, upto=self._follower.seq)
+        return new
+
+    # -- retention -------------------------------------------------------------------------------------
+
+    async def _prune_regularly(self, retention: float) -> None:
+        while True:
+            try:
+                await asyncio.to_thread(self._prune)
+            except StoreDownError as error:
+                _log.warning("the log could not be pruned now: %s", error)
+            except Exception as error:
+                _log.error("the log could not be pruned: %s", traceback_without_message(error))
+            await asyncio.sleep(prune_period(retention))
+
+    def _prune(self) -> None:
+        store = Store(self._config.store.url)
+        try:
+            pruned = prune(store, self._config, time.time(), step=_Resting())
+        finally:
+            store.close()
+        if pruned is not None:
+            _log.info("the content of %d decisions is pruned", pruned.decisions)
+
+
+class _Resting:
+    """Rests after every piece of a replay."""
+
+    def __init__(self) -> None:
+        self._since = time.monotonic()
+
+    def __call__(self, _: int) -> None:
+        worked = time.monotonic() - self._since
+        time.sleep(worked * _REST / (1.0 - _REST))
+        self._since = time.monotonic()

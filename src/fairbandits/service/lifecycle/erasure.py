@@ -1,0 +1,168 @@
+"""Forgetting a user: the content of the user's entries, and what was learned from it.
+
+A replay without these entries runs beside the services. Then one transaction deletes their content, the replies
+and the snapshots that they are in, saves the state of the replay, and appends an entry. Services that read this
+entry load the new state.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import secrets
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Connection, delete, select, update
+
+from fairbandits.service.config import Config
+from fairbandits.service.lifecycle.replay import Step, ignore_step, make_folds, replay
+from fairbandits.service.lifecycle.state_change import append_change
+from fairbandits.service.lifecycle.user_entries import UserEntries, batches, find_user_entries
+from fairbandits.service.log.events import UserForgotten, decision_key, reward_key
+from fairbandits.service.log.follower import Follower
+from fairbandits.service.log.log_facts import PrunedContent, StateChange
+from fairbandits.service.log.store import Store, open_store
+from fairbandits.service.log.tables import answers, events, snapshots
+
+_ID = re.compile(rb"[0-9a-f]{32}")
+_ROWS = 1000
+# Seconds to wait for transactions that began before the content was deleted.
+_SETTLE_SECONDS = 30.0
+_POLL_SECONDS = 0.01
+_BLOCK = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Forgotten:
+    """A user who was forgotten.
+
+    Attributes
+    ----------
+    decisions, rewards, replies : int
+        The numbers of decisions and rewards whose content was deleted, and of stored replies.
+    pruned : PrunedContent
+        The content that was deleted earlier because of its age. Nothing tells which of it was this user's, so what
+        was learned from it remains.
+    """
+
+    decisions: int
+    rewards: int
+    replies: int
+    pruned: PrunedContent
+
+
+def forget_user(config: Config, pseudonym: str, step: Step = ignore_step) -> Forgotten:
+    """Delete the content of a user's entries, and remove what was learned from them, in services that go on.
+
+    Parameters
+    ----------
+    config : Config
+        The configuration of the service.
+    pseudonym : str
+        The pseudonym of the user.
+    step : callable
+        Called with the numbers of entries that were replayed.
+    """
+    with open_store(config, must_exist=True) as store:
+        with store.connection() as connection:
+            change, pruned = StateChange.read(connection), PrunedContent.read(connection)
+            found = find_user_entries(connection, pseudonym)
+        if not found.seqs:
+            return Forgotten(0, 0, 0, pruned)
+        served = change.served_config(config)
+        follower = Follower(lambda: make_folds(served), config.store.snapshot_every)
+        # The base of a pruned log comes before the rewards of all decisions that still have content.
+        before = max(min(found.seqs) - 1, pruned.base)
+        replay(store, follower, snapshots_upto=before, without=found.seqs, step=step)
+        with store.transaction() as connection:
+            if StateChange.read(connection) != change or PrunedContent.read(connection) != pruned:
+                raise ValueError("the log was changed while it was replayed; run the command again")
+            _delete_content(connection, found)
+            replies = _delete_replies(connection, found.ids, min(found.seqs))
+            connection.execute(delete(snapshots).where(snapshots.c.seq > before))
+            event = UserForgotten(secrets.token_hex(8), time.time(), len(found.decisions), len(found.rewards))
+            seq = append_change(store, connection, event, follower, change)
+        _delete_late_rewards(store, found, seq)
+        _clean_up(store, pseudonym)
+        return Forgotten(len(found.decisions), len(found.rewards), replies, pruned)
+
+
+def export_user(config: Config, pseudonym: str) -> dict[str, Any]:
+    """Return all that the log holds about a user, as plain values."""
+    with open_store(config, must_exist=True) as store, store.connection() as connection:
+        found, pruned = find_user_entries(connection, pseudonym), PrunedContent.read(connection)
+    rewards = {rewarded.decision: rewarded for rewarded in found.rewards.values()}
+    decisions = [
+        {**json.loads(decided.to_json()), "rewarded": _plain(rewards.get(decided.id))}
+        for decided in found.decisions.values()
+    ]
+    return {"user": pseudonym, "decisions": decisions, "pruned_until": pruned.until or None}
+
+
+def _plain(rewarded: Any) -> dict[str, Any] | None:
+    return None if rewarded is None else {"time": rewarded.time, "reward": rewarded.reward}
+
+
+def _delete_content(connection: Connection, found: UserEntries) -> None:
+    keys = [key for each in found.ids for key in (decision_key(each), reward_key(each))]
+    for batch in batches(keys):
+        connection.execute(update(events).where(events.c.key.in_(batch)).values(body=None, salt=None))
+
+
+def _delete_replies(connection: Connection, ids: set[str], first: int) -> int:
+    """Delete the stored replies that name one of the decisions; return their number."""
+    since = connection.execute(select(events.c.time).where(events.c.seq == first)).scalar_one()
+    query = select(answers.c.key, answers.c.body).where(answers.c.time >= since)
+    rows = connection.execute(query.execution_options(yield_per=_ROWS))
+    keys = [key for key, body in rows if any(each.decode() in ids for each in _ID.findall(bytes(body)))]
+    for batch in batches(keys):
+        connection.execute(delete(answers).where(answers.c.key.in_(batch)))
+    return len(keys)
+
+
+def _delete_late_rewards(store: Store, found: UserEntries, seq: int) -> None:
+    """Delete the content of rewards that were on their way to PostgreSQL while their decisions were deleted."""
+    deadline = time.monotonic() + _SETTLE_SECONDS
+    while not store.read(seq - 1, seq) and time.monotonic() < deadline:
+        time.sleep(_POLL_SECONDS)
+    with store.transaction() as connection:
+        for batch in batches([reward_key(each) for each in found.ids]):
+            late = events.c.key.in_(batch) & events.c.body.is_not(None)
+            connection.execute(update(events).where(late).values(body=None, salt=None))
+
+
+def _clean_up(store: Store, pseudonym: str) -> None:
+    """Remove what the database keeps of deleted rows, as far as it can while services use it."""
+    with store.connection() as connection:
+        if not store.is_sqlite:
+            connection.exec_driver_sql("VACUUM events, answers, snapshots")
+            return
+        _truncate_wal(connection)
+        # Deleted content is overwritten with zeros, but not by earlier releases.
+        if _file_contains(Path(store.engine.url.database or ""), pseudonym.encode()):
+            connection.exec_driver_sql("VACUUM")
+            _truncate_wal(connection)
+
+
+def _truncate_wal(connection: Connection) -> None:
+    """Move the write-ahead log of SQLite into the file, and empty it."""
+    deadline = time.monotonic() + _SETTLE_SECONDS
+    while connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)").one()[0]:
+        if time.monotonic() > deadline:
+            raise ValueError(
+                "the write-ahead log of the store must be emptied, but somebody reads it; run the command again"
+            )
+        time.sleep(_POLL_SECONDS)
+
+
+def _file_contains(path: Path, content: bytes) -> bool:
+    with path.open("rb") as file:
+        kept = b""
+        while block := file.read(_BLOCK):
+            if content in kept + block:
+                return True
+            kept = block[-len(content) :]
+    return False

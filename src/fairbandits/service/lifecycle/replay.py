@@ -1,0 +1,81 @@
+"""Replaying the log beside the services that use it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
+
+from fairbandits.service.config import Config
+from fairbandits.service.log.events import Entry
+from fairbandits.service.log.follower import Fold, Follower
+from fairbandits.service.log.store import Store
+from fairbandits.service.state.monitor import Monitor
+from fairbandits.service.state.recommender import ServedRecommender
+
+# Entries that are read and applied at a time.
+_PIECE = 500
+
+#: Called after every piece with the number of its entries.
+Step = Callable[[int], None]
+
+
+def make_folds(config: Config) -> dict[str, Fold]:
+    """Create all state of a service, as it is before the first entry."""
+    return {"recommender": ServedRecommender(config), "monitor": Monitor(config)}
+
+
+def ignore_step(_: int) -> None:
+    """Ignore the progress."""
+
+
+def replay(
+    store: Store,
+    follower: Follower,
+    *,
+    snapshots_upto: int | None = None,
+    upto: int | None = None,
+    without: Collection[int] = (),
+    step: Step = ignore_step,
+) -> None:
+    """Restore the newest usable snapshot, and apply the settled entries after it.
+
+    Parameters
+    ----------
+    store : Store
+        The store of the log.
+    follower : Follower
+        The folds, as they are before the first entry.
+    snapshots_upto : int, optional
+        The last entry whose snapshot may be used.
+    upto : int, optional
+        The last entry to apply.
+    without : collection of int
+        Entries that are applied as if their content had been deleted.
+    step : callable
+        Called after every piece with the number of its entries.
+    """
+    follower.restore_newest(store, snapshots_upto)
+    catch_up(store, follower, upto=upto, without=without, step=step)
+
+
+def catch_up(
+    store: Store,
+    follower: Follower,
+    *,
+    upto: int | None = None,
+    without: Collection[int] = (),
+    step: Step = ignore_step,
+) -> None:
+    """Apply the settled entries after the last one that was applied; see `replay`."""
+    while entries := store.read(follower.seq, upto, _PIECE):
+        follower.apply(_without(entries, without))
+        step(len(entries))
+
+
+def _without(entries: Sequence[Entry], skipped: Collection[int]) -> Sequence[Entry]:
+    return [replace(each, event=None, decided=None) if each.seq in skipped else each for each in entries]
+
+
+def serialised(follower: Follower) -> Mapping[str, bytes]:
+    """Return the snapshot of a follower."""
+    return follower.snapshot()[1]()

@@ -1,0 +1,132 @@
+"""Restoring a backup into a store that no service uses."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from sqlalchemy import Connection, create_engine, delete, func, select
+from sqlalchemy.exc import OperationalError
+from sqlalchemy.pool import NullPool
+
+from fairbandits.service.config import Config
+from fairbandits.service.lifecycle.backup import BackupManifest, open_backup
+from fairbandits.service.lifecycle.table_copy import read_rows, summarise_table, write_rows
+from fairbandits.service.log import migrations
+from fairbandits.service.log.errors import StoreDownError
+from fairbandits.service.log.log_facts import SCHEMA, check_schema, read_fact
+from fairbandits.service.log.order import raise_offset
+from fairbandits.service.log.store import Store
+from fairbandits.service.log.tables import facts, metadata
+
+_IN_USE = "{url!r} must not be used while a backup is restored, got {who}; stop the service first"
+
+
+def restore(path: Path, config: Config, *, replace: bool = False) -> BackupManifest:
+    """Fill a store with the content of a backup: all of it, or nothing if anything is wrong.
+
+    Parameters
+    ----------
+    path : path
+        A file of `back_up`, which may come from the other kind of database.
+    config : Config
+        The configuration of the service, whose log must have the same schema.
+    replace : bool
+        Whether to replace what the store holds.
+
+    Raises
+    ------
+    ValueError
+        If the backup is damaged or of another service, or if the store is used, or is not empty.
+    """
+    with open_backup(path) as (opened, manifest), _migrated(path, opened) as source:
+        check_schema(str(path), read_fact(source, SCHEMA), config.log_schema())
+        store = Store(config.store.url)
+        try:
+            if store.is_sqlite:
+                Path(store.engine.url.database or "").parent.mkdir(parents=True, exist_ok=True)
+                _check_unused_file(store)
+            with store.transaction() as target:
+                migrations.upgrade(target)
+                if not store.is_sqlite:
+                    _lock_tables(target, store)
+                _check_empty(target, store, replace)
+                _copy_in(source, target)
+                if not store.is_sqlite:
+                    raise_offset(target)
+        except StoreDownError as error:
+            raise ValueError(f"the store cannot be used: {error}") from None
+        finally:
+            store.close()
+    return manifest
+
+
+@contextmanager
+def _migrated(path: Path, source: Connection) -> Iterator[Connection]:
+    """Provide the backup with the tables of this release: a migrated copy, if an earlier one wrote it."""
+    if migrations.is_newest(source):
+        yield source
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(folder) / "backup.db"
+        shutil.copyfile(path, copy)
+        with create_engine(f"sqlite:///{copy}", poolclass=NullPool).connect() as connection:
+            migrations.upgrade(connection)
+            connection.commit()
+            yield connection
+
+
+def _check_unused_file(store: Store) -> None:
+    """Raise ValueError if another connection has the SQLite file open."""
+    with store.connection() as connection:
+        try:
+            # The journal can only be changed by the one connection to a file.
+            connection.exec_driver_sql("PRAGMA busy_timeout=500")
+            connection.exec_driver_sql("PRAGMA journal_mode=DELETE")
+        except OperationalError:
+            raise ValueError(_IN_USE.format(url=store.engine.url, who="another process that uses it")) from None
+        connection.exec_driver_sql("PRAGMA journal_mode=WAL")
+
+
+def _lock_tables(target: Connection, store: Store) -> None:
+    """Keep others from the tables until the end of the transaction; raise ValueError if there are any."""
+    others = target.exec_driver_sql(
+        "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() "
+        "AND pid <> pg_backend_pid() AND backend_type = 'client backend'"
+    ).scalar()
+    if others:
+        raise ValueError(_IN_USE.format(url=store.engine.url, who=f"{others} other connection(s)"))
+    target.exec_driver_sql("SET LOCAL statement_timeout = 0")
+    target.exec_driver_sql(f"LOCK TABLE {', '.join(metadata.tables)} IN ACCESS EXCLUSIVE MODE")
+
+
+def _check_empty(target: Connection, store: Store, replace: bool) -> None:
+    # Facts alone are no loss: opening a store writes one.
+    held = {
+        name: target.execute(select(func.count()).select_from(table)).scalar() or 0
+        for name, table in metadata.tables.items()
+        if table is not facts
+    }
+    if not replace and any(held.values()):
+        what = ", ".join(f"{n:,} {name}" for name, n in held.items() if n)
+        raise ValueError(
+            f"{store.engine.url!r} must be empty, got {what}; configure another store, or replace its contents "
+            "with --replace"
+        )
+
+
+def _copy_in(source: Connection, target: Connection) -> None:
+    """Replace the rows of all tables, and compare what the target then holds with the source."""
+    for name, table in metadata.tables.items():
+        columns = [column.name for column in table.columns]
+        target.execute(delete(table))
+        write_rows(target, table, columns, read_rows(source, name, columns))
+        copied, given = summarise_table(target, name, columns), summarise_table(source, name, columns)
+        if copied != given:
+            raise ValueError(
+                f"{name} must be the same after it was copied, got {copied.rows:,} of {given.rows:,} rows or "
+                "other values; nothing was restored"
+            )

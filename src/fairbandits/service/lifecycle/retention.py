@@ -1,0 +1,195 @@
+"""Deleting old content behind a snapshot that replaces it.
+
+Entries up to a *base* are pruned. The state after the base is computed once more, from the base before it. A
+replay from there must lead to the newest snapshot of the services, bit for bit. The state is saved as a snapshot
+and read back. Only then content and salts are deleted; digests stay. From then on, replays start at the base,
+whose snapshot is kept.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import cast
+
+from sqlalchemy import ColumnElement, Connection, delete, func, select, update
+
+from fairbandits.service.config import Config
+from fairbandits.service.lifecycle.replay import Step, catch_up, ignore_step, make_folds, replay, serialised
+from fairbandits.service.log.appender import AppendEvents, append
+from fairbandits.service.log.events import ContentPruned, Decided, Rewarded
+from fairbandits.service.log.follower import Follower
+from fairbandits.service.log.log_facts import PrunedContent, StateChange, read_fact, write_fact
+from fairbandits.service.log.store import Store, insert_snapshot
+from fairbandits.service.log.tables import events, snapshots
+from fairbandits.service.state.monitor import Monitor
+from fairbandits.service.state.recommender import ServedRecommender
+
+_PIECE = 2000
+_LEASE, _LEASE_SECONDS = "pruning", 3600.0
+_MIN_PERIOD = 3600.0
+
+
+def prune_period(retention: float) -> float:
+    """Return the number of seconds between two prunings."""
+    return max(_MIN_PERIOD, retention / 20)
+
+
+def prune(store: Store, config: Config, now: float, step: Step = ignore_step) -> PrunedContent | None:
+    """Delete the content of entries that are older than the configuration allows.
+
+    A decision is kept as long as its reward. Several workers may call this; one of them does the work.
+
+    Parameters
+    ----------
+    store : Store
+        The store, which no other thread uses.
+    config : Config
+        The configuration.
+    now : float
+        The time, in seconds since 1970.
+    step : callable
+        Called with the numbers of entries that were replayed.
+
+    Returns
+    -------
+    PrunedContent or None
+        All that was ever pruned; None if there was nothing to do.
+
+    Raises
+    ------
+    ValueError
+        If the snapshot at the base does not lead to the state of the services. Nothing is deleted then.
+    """
+    retention = config.retention.seconds
+    if retention is None or not _take_lease(store):
+        return None
+    try:
+        return _prune(store, config, now, retention, step)
+    finally:
+        _end_lease(store)
+
+
+def _prune(store: Store, config: Config, now: float, retention: float, step: Step) -> PrunedContent | None:
+    until = now - retention
+    with store.connection() as connection:
+        change, pruned = StateChange.read(connection), PrunedContent.read(connection)
+        base = _last_before(connection, until, now, pruned.base)
+    if base <= pruned.base:
+        return None
+    parts = _verified_base(store, change.served_config(config), base, step)
+    with store.transaction() as connection:
+        if StateChange.read(connection) != change:
+            return None  # this base is of another policy, or has learned from a user who was forgotten
+        connection.execute(delete(snapshots).where(snapshots.c.seq == base))
+        insert_snapshot(connection, base, parts)
+        pruned = replace(pruned, base=base, until=until)
+        pruned.write(connection)
+    _check_saved(store, base, parts)
+    pruned = _delete_content(store, pruned)
+    return _finish(store, pruned, now - retention - config.reward.window, now)
+
+
+def _last_before(connection: Connection, until: float, now: float, start: int) -> int:
+    """Return the last of the entries after one that are all older than a time; a later time than now is none."""
+    is_newer = (events.c.time >= until) & (events.c.time <= now)
+    query = select(events.c.seq).where(events.c.seq > start, is_newer).order_by(events.c.seq).limit(1)
+    first = connection.execute(query).scalar()
+    older = select(func.max(events.c.seq))
+    return connection.execute(older if first is None else older.where(events.c.seq < first)).scalar() or 0
+
+
+def _verified_base(store: Store, config: Config, base: int, step: Step) -> Mapping[str, bytes]:
+    """Return the snapshot at an entry, from which a replay leads to the newest snapshot of the services."""
+    folded = _follower(config)
+    replay(store, folded, snapshots_upto=base, upto=base, step=step)
+    # Decisions that are shown on the page are content.
+    cast(Monitor, folded.folds["monitor"]).recent.clear()
+    parts = serialised(folded)
+    replayed, newest = _follower(config), _follower(config)
+    if not replayed.restore(base, parts) or _checksum(replayed) != _checksum(folded):
+        raise ValueError(f"the snapshot at entry {base} cannot be restored, so nothing was pruned")
+    for seq, saved in store.read_snapshots():
+        if seq > base and newest.restore(seq, saved):
+            catch_up(store, replayed, upto=seq, step=step)
+            if _checksum(replayed) != _checksum(newest):
+                raise ValueError(
+                    f"a replay from entry {base} must lead to the snapshot at entry {seq}, got another state; "
+                    "nothing was pruned; run `fairbandits verify`"
+                )
+            break
+    return parts
+
+
+def _follower(config: Config) -> Follower:
+    return Follower(lambda: make_folds(config), config.store.snapshot_every)
+
+
+def _checksum(follower: Follower) -> str:
+    return cast(ServedRecommender, follower.folds["recommender"]).checksum()()
+
+
+def _check_saved(store: Store, base: int, parts: Mapping[str, bytes]) -> None:
+    """Raise ValueError unless the snapshot can be read from the store as it was written."""
+    if (base, parts) not in [(seq, saved) for seq, saved in store.read_snapshots() if seq == base]:
+        raise ValueError(
+            f"the snapshot at entry {base} cannot be read, so nothing was pruned; is the disk damaged?"
+        )
+
+
+def _delete_content(store: Store, pruned: PrunedContent) -> PrunedContent:
+    """Delete content up to the base, a few entries in each transaction; return the new counts."""
+    later = events.alias()
+    has_later_reward = (
+        select(later.c.seq)
+        .where(later.c.key == "r:" + func.substr(events.c.key, 3), later.c.seq > pruned.base)
+        .correlate(events)
+        .exists()
+    )
+    at = pruned.start
+    while at < pruned.base:
+        with store.transaction() as connection:
+            piece = select(events.c.seq).where(events.c.seq > at, events.c.seq <= pruned.base)
+            last = connection.execute(piece.order_by(events.c.seq).offset(_PIECE - 1).limit(1)).scalar()
+            upto = pruned.base if last is None else last
+            old = (events.c.seq > at) & (events.c.seq <= upto) & events.c.body.is_not(None)
+            decisions = _delete_of(connection, old & (events.c.kind == Decided.KIND) & ~has_later_reward)
+            rewards = _delete_of(connection, old & (events.c.kind == Rewarded.KIND))
+            pruned = replace(pruned, decisions=pruned.decisions + decisions, rewards=pruned.rewards + rewards)
+            pruned.write(connection)
+        at = upto
+    return pruned
+
+
+def _delete_of(connection: Connection, which: ColumnElement[bool]) -> int:
+    return connection.execute(update(events).where(which).values(body=None, salt=None)).rowcount
+
+
+def _finish(store: Store, pruned: PrunedContent, settled: float, now: float) -> PrunedContent:
+    """Append the entry of the pruning, and drop the snapshots before the base."""
+    with store.transaction() as connection:
+        # Decisions before this time have their rewards before the base, so none is left.
+        start = _last_before(connection, settled, now, pruned.start)
+        pruned = replace(pruned, start=max(start, pruned.start))
+        pruned.write(connection)
+        connection.execute(delete(snapshots).where(snapshots.c.seq > 0, snapshots.c.seq < pruned.base))
+    event = ContentPruned(pruned.base, now, pruned.decisions, pruned.rewards)
+    append(store, [AppendEvents(events=[event], depends_on=[event.key])], pruned.base)
+    return pruned
+
+
+def _take_lease(store: Store) -> bool:
+    """Return whether no other worker is pruning."""
+    now = time.time()
+    with store.transaction() as connection:
+        value = read_fact(connection, _LEASE)
+        if value is not None and now < float(value) <= now + _LEASE_SECONDS:
+            return False
+        write_fact(connection, _LEASE, str(now + _LEASE_SECONDS))
+        return True
+
+
+def _end_lease(store: Store) -> None:
+    with store.transaction() as connection:
+        write_fact(connection, _LEASE, "0")
