@@ -12,6 +12,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, cast
 
@@ -69,9 +70,9 @@ class Process:
             self._process.communicate()
 
 
-def ours(folder: Path, arms: int, url: str) -> tuple[Process, str]:
+def ours(folder: Path, arms: int, url: str, scopes: Sequence[str] = ("decide", "reward")) -> tuple[Process, str]:
     """Start the service with the users of the demo and this many arms, in a new store; return a key as well."""
-    key, token = make_key("load", ["decide", "reward"], time.time())
+    key, token = make_key("load", scopes, time.time())
     with open_store(_config(arms, url)) as store:
         save_key(store, key)
     return Process([__file__, "ours", json.dumps({"arms": arms, "url": url})], folder), token

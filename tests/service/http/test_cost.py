@@ -154,6 +154,24 @@ def test_requests_within_the_limit_do_not_keep_other_keys_from_being_answered(se
     assert all(int(answer.headers["retry-after"]) >= 1 for answer in refused)
 
 
+def test_rewards_of_too_many_arms_are_refused(serving, students):
+    server = serving(limits={"cost": 500_000})
+    with server.client() as client:
+        body = hostile_batch(students, users=2, k=100)  # of 200 arms, 241 of which the limit pays for
+        decisions = [
+            each["decision"]
+            for _ in range(2)
+            for each in client.post("/v1/decisions/batch", json=body).json()["decisions"]
+        ]
+        rewards = [{"decision": each, "reward": 0.5} for each in decisions]
+        answer = client.post("/v1/rewards", json=rewards)
+        assert (answer.status_code, answer.json()["title"]) == (422, "Request too costly")
+        assert "at most 241 arms together (limits.cost), got 400; split it" in answer.json()["detail"]
+        assert client.post("/v1/rewards", json=rewards[:2]).status_code == 200
+        # Alone, it is accepted whatever its arms.
+        assert client.post("/v1/rewards", json=rewards[2]).status_code == 200
+
+
 def test_the_rate_is_charged_for_the_cost(serving, students):
     server = serving(limits={"rate": 1.0, "burst": 200.0})
     with server.client() as client:

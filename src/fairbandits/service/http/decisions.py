@@ -39,14 +39,17 @@ def request_cost(users: Sequence[Mapping[str, Any]], n_arms: int, width: int) ->
     width : int
         The number of columns of a context, which is stored with every chosen arm.
     """
-    cost = 0.0
+    cost, of_arm = 0.0, arm_cost(width)
     for user in users:
         offered = user.get("arms")
         k = user.get("k", 1)
-        cost += (n_arms if offered is None else len(offered)) * (1.0 + _ORDERED * k) + k * (
-            _CHOSEN + _COLUMN * width
-        )
+        cost += (n_arms if offered is None else len(offered)) * (1.0 + _ORDERED * k) + k * of_arm
     return int(cost)
+
+
+def arm_cost(width: int) -> int:
+    """Return the cost of choosing, storing or learning one arm, whose context has so many columns."""
+    return _CHOSEN + _COLUMN * width
 
 
 class WaitingWork:

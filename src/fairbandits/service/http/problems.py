@@ -30,6 +30,7 @@ _REFUSALS = {
     RefusalReason.REWARD_TOO_LATE: (410, "Reward too late"),
     RefusalReason.CONFLICT: (409, "Changed at the same time"),
     RefusalReason.IDEMPOTENCY_KEY_REUSED: (422, "Idempotency key used before"),
+    RefusalReason.TOO_COSTLY: (422, "Request too costly"),
 }
 
 

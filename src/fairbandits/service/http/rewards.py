@@ -11,14 +11,15 @@ from fastapi import APIRouter, Request, Response
 from pydantic_core import to_json
 
 from fairbandits.service.engine import Engine
+from fairbandits.service.http.decisions import arm_cost
 from fairbandits.service.http.messages import idempotency_key, parse, respond
 from fairbandits.service.http.openapi import json_body, json_responses
 from fairbandits.service.http.problems import refused
 from fairbandits.service.http.routing import access
 from fairbandits.service.http.schemas import Schemas
 from fairbandits.service.log.appender import AppendRequest, Settlement
-from fairbandits.service.log.events import Rewarded, decision_key, reward_key
-from fairbandits.service.log.requests import Outcome, Refusal
+from fairbandits.service.log.events import Decided, Rewarded, decision_key, reward_key
+from fairbandits.service.log.requests import Outcome, Refusal, RefusalReason
 from fairbandits.service.log.rewards import settle_reward
 
 # The place of the reward within a request, or within one item of a list.
@@ -37,14 +38,24 @@ class _RewardsRequest(AppendRequest):
         Whether they came as a list.
     window : float
         The number of seconds after a decision in which its reward is accepted.
+    max_arms : int
+        The number of arms that may be learned from one request: a slate has many.
     """
 
     rewards: Sequence[Mapping[str, Any]]
     is_list: bool
     window: float
+    max_arms: int
 
     def settle(self, found: Mapping[str, Any]) -> Settlement:
-        """Append the rewards that are new and valid."""
+        """Append the rewards that are new and valid, unless they are of too many arms."""
+        n_arms = sum(len(each.picked) for each in found.values() if isinstance(each, Decided))
+        if self.is_list and n_arms > self.max_arms:
+            detail = (
+                f"the rewards of one request must be of at most {self.max_arms:,} arms together (limits.cost), "
+                f"got {n_arms:,}; split it"
+            )
+            return Settlement((), Refusal(RefusalReason.TOO_COSTLY, detail))
         now = time.time()
         known, new, results = dict(found), [], []
         for each in self.rewards:
@@ -68,6 +79,7 @@ def routes(engine: Engine, schemas: Schemas) -> APIRouter:
     """Return the routes."""
     router = APIRouter(prefix="/v1/rewards", tags=["rewards"])
     window = engine.config.reward.window
+    max_arms = max(1, engine.config.limits.cost // arm_cost(len(engine.config.columns)))
 
     @router.post(
         "",
@@ -88,6 +100,7 @@ def routes(engine: Engine, schemas: Schemas) -> APIRouter:
             rewards=rewards,
             is_list=is_list,
             window=window,
+            max_arms=max_arms,
             depends_on=[key(each["decision"]) for each in rewards for key in (decision_key, reward_key)],
             idempotency=idempotency_key(request, body),
         )

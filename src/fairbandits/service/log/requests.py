@@ -20,6 +20,7 @@ class RefusalReason(StrEnum):
     REWARD_TOO_LATE = "reward too late"
     CONFLICT = "conflict"
     IDEMPOTENCY_KEY_REUSED = "idempotency key reused"
+    TOO_COSTLY = "too costly"
 
 
 @dataclass(frozen=True, slots=True)
