@@ -19,6 +19,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import uvloop
 
@@ -122,14 +123,21 @@ def in_store(arms: int, name: str, turns: int, seconds: float) -> dict[str, Meas
         folder.chmod(0o755)  # if root runs this, PostgreSQL runs as another user
         if name == "SQLite":
             return measure(folder, arms, f"sqlite:///{folder}/log.db", turns, seconds)
-        with warnings.catch_warnings(action="ignore"):  # about missing folders elsewhere
-            from pgserver import postgres_server  # noqa: PLC0415
-
-        server = postgres_server.get_server(folder / "data")
-        try:
+        with postgresql(folder) as server:
             return measure(folder, arms, server.get_uri(), turns, seconds)
-        finally:
-            server.cleanup()
+
+
+@contextmanager
+def postgresql(folder: Path) -> Iterator[Any]:
+    """Provide a PostgreSQL server in a folder, and stop it afterwards."""
+    with warnings.catch_warnings(action="ignore"):  # about missing folders elsewhere
+        from pgserver import postgres_server  # noqa: PLC0415
+
+    server = postgres_server.get_server(folder / "data")
+    try:
+        yield server
+    finally:
+        server.cleanup()
 
 
 def main() -> int:

@@ -11,7 +11,7 @@ from fairbandits.service.log.errors import LogDamagedError
 from fairbandits.service.log.events import ArmAdded, Rewarded
 from fairbandits.service.log.integrity import check_log, check_snapshots
 from fairbandits.service.log.store import Store
-from fairbandits.service.log.tables import events
+from fairbandits.service.log.tables import events, snapshots
 from tests.service.logs import decided
 
 COLUMNS = ("body", "salt", "digest", "chain", "key", "kind", "time", "seq", "writer", "n")

@@ -16,7 +16,8 @@ from fairbandits.service.log.reading import MAX_ROWS
 _STATUS = 200
 
 # The id of the transaction is assigned in here, after everything that the entries depend on was read. The
-# transaction never waits for the client, so a client that is stopped in the middle holds nobody up.
+# transaction never waits for the client, so a client that is stopped in the middle holds nobody up. Arrays are sent
+# in binary (%b): the driver would take longer to escape a body than the policy takes to decide.
 _INSERT = f"""
 WITH base AS (
   SELECT {BASE_SQL} AS seq
@@ -24,12 +25,12 @@ WITH base AS (
 ), reply AS (
   INSERT INTO answers (key, time, digest, status, body)
   SELECT each.key, %s, each.digest, {_STATUS}, each.body
-  FROM base, unnest(%s::text[], %s::text[], %b::bytea[]) AS each (key, digest, body)
+  FROM base, unnest(%b::text[], %b::text[], %b::bytea[]) AS each (key, digest, body)
 ), entry AS (
   INSERT INTO events (seq, time, kind, key, body, writer, n, salt, digest, chain)
   SELECT base.seq + each.place, %s, each.kind, each.key, each.body, %s, %s + each.place, each.salt, each.digest,
          sha256(int8send(base.seq + each.place) || each.link)
-  FROM base, unnest(%b::bigint[], %s::text[], %s::text[], %s::text[], %b::bytea[], %b::bytea[], %b::bytea[])
+  FROM base, unnest(%b::bigint[], %b::text[], %b::text[], %b::text[], %b::bytea[], %b::bytea[], %b::bytea[])
          AS each (place, kind, key, body, salt, digest, link)
 )
 SELECT seq FROM base
