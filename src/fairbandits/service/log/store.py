@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
+import math
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -97,6 +98,8 @@ class Store:
         The end of the chain of all that was appended through this store.
     last_own : int
         The last entry of this chain.
+    read_at : float
+        The time at which the entries of other writers were last read, by the monotonic clock.
     """
 
     def __init__(self, url: str, timeout: float | None = None) -> None:
@@ -107,6 +110,7 @@ class Store:
         self._connection: Connection | None = None
         self.head = new_chain()
         self.last_own = 0
+        self.read_at = -math.inf
         self._own: dict[int, Entry] = {}
 
     def exists(self) -> bool:
