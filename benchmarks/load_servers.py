@@ -69,12 +69,13 @@ class Process:
             self._process.communicate()
 
 
-def ours(folder: Path, arms: int, url: str) -> tuple[Process, str]:
+def ours(folder: Path, arms: int, url: str, **store_settings: Any) -> tuple[Process, str]:
     """Start the service with the users of the demo and this many arms, in a new store; return a key as well."""
     key, token = make_key("load", ["decide", "reward"], time.time())
-    with open_store(_config(arms, url)) as store:
+    settings = {"url": url, **store_settings}
+    with open_store(_config(arms, settings)) as store:
         save_key(store, key)
-    return Process([__file__, "ours", json.dumps({"arms": arms, "url": url})], folder), token
+    return Process([__file__, "ours", json.dumps({"arms": arms, "store": settings})], folder), token
 
 
 def empty(folder: Path) -> Process:
@@ -87,15 +88,15 @@ def canned(folder: Path) -> Process:
     return Process([__file__, "canned"], folder)
 
 
-def _config(arms: int, url: str) -> Config:
+def _config(arms: int, store: dict[str, Any]) -> Config:
     few = demo_config().arms
     many = [few[n % len(few)] | {"arm": f"{few[n % len(few)]['arm']}-{n}"} for n in range(arms)]
     limits = {"rate": 1e9, "burst": 1e9}
-    return demo_config(arms=many, limits=limits, store={"url": url}, server={"port": 0})
+    return demo_config(arms=many, limits=limits, store=store, server={"port": 0})
 
 
-def _serve_ours(arms: int, url: str) -> None:
-    config = _config(arms, url)
+def _serve_ours(arms: int, store: dict[str, Any]) -> None:
+    config = _config(arms, store)
     server.run(create_app(config), config, server.listen(config))
 
 

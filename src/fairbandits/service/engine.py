@@ -155,14 +155,14 @@ class Engine:
             store, call = self._snapshot_store, self._snapshot_thread.call
             self.follower.snapshot_seq = await call(store.last_snapshot_seq)
             if self.follower.is_snapshot_due:
-                await self._save_snapshot()
+                await self._save_snapshot(hurry=False)
                 await call(partial(store.drop_replies, time.time() - _REPLY_SECONDS))
 
-    async def _save_snapshot(self) -> None:
+    async def _save_snapshot(self, *, hurry: bool = True) -> None:
         with suppress(StoreDownError):  # logged by the writer; the log alone is enough to start from
             seq, serialise = self.follower.snapshot()
             parts = await asyncio.to_thread(serialise)
-            await self._snapshot_thread.call(partial(self._snapshot_store.save_snapshot, seq, parts))
+            await self._snapshot_thread.call(partial(self._snapshot_store.save_snapshot, seq, parts, hurry=hurry))
             self.follower.snapshot_seq = seq
 
     async def checksum(self) -> tuple[int, str]:

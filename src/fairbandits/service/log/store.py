@@ -10,12 +10,12 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, Engine, create_engine, delete, event, func, insert, make_url, select
+from sqlalchemy import Connection, Engine, create_engine, delete, event, insert, make_url, select
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.pool import NullPool
 
 from fairbandits.service.config import Config
-from fairbandits.service.log import deadlines, migrations
+from fairbandits.service.log import deadlines, migrations, snapshot_rows
 from fairbandits.service.log.errors import NoLogError, StoreDownError, StoreReplacedError
 from fairbandits.service.log.events import Decided, Entry, Rewarded, decision_key, read_event
 from fairbandits.service.log.sqlite_files import SqliteFiles
@@ -28,13 +28,11 @@ _LOCK = 4_717_321_905
 # Names of facts. That of the log's schema is the one under which 0.1.0 stored it.
 _SCHEMA, _PROBE = "meaning", "probe"
 _BATCH = 500
-_SNAPSHOTS_KEPT = 2
 # Seconds that a busy database may take to accept a connection or to grant the lock.
 _TIMEOUT = 10
 # The state before the first entry: the file that the service started with, if there was one.
 _START = "start"
 _OTHER_SCHEMA = "with other features, columns or another reward range"
-_SNAPSHOT_SEQS = select(snapshots.c.seq).where(snapshots.c.seq > 0).distinct().order_by(snapshots.c.seq.desc())
 _ENGINE: dict[str, Any] = {"isolation_level": "AUTOCOMMIT", "poolclass": NullPool, "hide_parameters": True}
 
 
@@ -201,33 +199,21 @@ class Store:
 
     # -- snapshots -------------------------------------------------------------------------------------
 
-    def save_snapshot(self, seq: int, parts: Mapping[str, bytes]) -> None:
-        """Save the state after an entry, and drop all but the newest snapshots."""
-        now = time.time()
-        rows = [
-            {"seq": seq, "part": part, "time": now, "sha256": hashlib.sha256(body).hexdigest(), "body": body}
-            for part, body in parts.items()
-        ]
-        with self.transaction() as connection:
-            saved = [*connection.execute(_SNAPSHOT_SEQS).scalars()]
-            if seq in saved:
-                return  # by another worker, and bitwise identical
-            connection.execute(insert(snapshots), rows)
-            for old in saved[_SNAPSHOTS_KEPT - 1 :]:
-                connection.execute(delete(snapshots).where(snapshots.c.seq == old))
+    def save_snapshot(self, seq: int, parts: Mapping[str, bytes], *, hurry: bool = True) -> None:
+        """Save the state after an entry, and drop all but the newest snapshots; with pauses, unless in a hurry."""
+        snapshot_rows.save(self, seq, parts, hurry=hurry)
 
     def last_snapshot_seq(self) -> int:
         """Return the entry of the newest snapshot, 0 if there is none."""
         with self.connection() as connection:
-            return connection.execute(select(func.max(snapshots.c.seq))).scalar() or 0
+            return snapshot_rows.last_seq(connection)
 
     def read_snapshots(self) -> Iterator[tuple[int, dict[str, bytes]]]:
         """Read the snapshots, newest first. Damaged ones are logged and skipped."""
         with self.connection() as connection:
-            for seq in connection.execute(_SNAPSHOT_SEQS).scalars().all():
-                rows = connection.execute(select(snapshots).where(snapshots.c.seq == seq)).all()
-                if all(hashlib.sha256(row.body).hexdigest() == row.sha256 for row in rows):
-                    yield seq, {row.part: row.body for row in rows}
+            for seq, parts in snapshot_rows.read(connection):
+                if parts is not None:
+                    yield seq, parts
                 else:
                     _log.warning("the snapshot at entry %d is damaged; reading more of the log instead", seq)
 
@@ -296,6 +282,8 @@ def make_engine(url: str, timeout: float | None = None) -> Engine:
 def _make_durable(connection: Any, _: Any) -> None:
     connection.execute("PRAGMA journal_mode=WAL")
     connection.execute("PRAGMA synchronous=FULL")
+    # Rarely by a connection that writes entries; the one that saves snapshots does it more often.
+    connection.execute("PRAGMA wal_autocheckpoint=4000")
 
 
 def last_seq(connection: Connection) -> int:
