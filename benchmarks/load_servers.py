@@ -86,12 +86,13 @@ def processor_seconds(root: int) -> float:
     return sum(used.get(process, 0.0) for process in family)
 
 
-def ours(folder: Path, arms: int, url: str, workers: int = 1) -> tuple[Process, str]:
+def ours(folder: Path, arms: int, url: str, workers: int = 1, **store_settings: Any) -> tuple[Process, str]:
     """Start the service with the users of the demo and this many arms, in a new store; return a key as well."""
     key, token = make_key("load", ["decide", "reward"], time.time())
-    with open_store(_config(arms, url)) as store:
+    settings = {"url": url, **store_settings}
+    with open_store(_config(arms, settings)) as store:
         save_key(store, key)
-    given = json.dumps({"arms": arms, "url": url, "workers": workers})
+    given = json.dumps({"arms": arms, "store": settings, "workers": workers})
     return Process([__file__, "ours", given], folder), token
 
 
@@ -105,23 +106,23 @@ def canned(folder: Path) -> Process:
     return Process([__file__, "canned"], folder)
 
 
-def _config(arms: int, url: str) -> Config:
+def _config(arms: int, store: dict[str, Any]) -> Config:
     few = demo_config().arms
     many = [few[n % len(few)] | {"arm": f"{few[n % len(few)]['arm']}-{n}"} for n in range(arms)]
     limits = {"rate": 1e9, "burst": 1e9}
-    return demo_config(arms=many, limits=limits, store={"url": url}, server={"port": 0})
+    return demo_config(arms=many, limits=limits, store=store, server={"port": 0})
 
 
-def _serve_ours(arms: int, url: str, workers: int) -> None:
-    listening = server.listen(_config(arms, url))
+def _serve_ours(arms: int, store: dict[str, Any], workers: int) -> None:
+    listening = server.listen(_config(arms, store))
     if workers == 1:
-        _work(arms, url, listening)
+        _work(arms, store, listening)
     else:
-        WorkerProcesses(workers, partial(_work, arms, url, listening)).run()
+        WorkerProcesses(workers, partial(_work, arms, store, listening)).run()
 
 
-def _work(arms: int, url: str, listening: socket.socket) -> None:
-    config = _config(arms, url)
+def _work(arms: int, store: dict[str, Any], listening: socket.socket) -> None:
+    config = _config(arms, store)
     server.run(create_app(config), config, listening)
 
 

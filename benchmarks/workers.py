@@ -14,13 +14,13 @@ import argparse
 import statistics
 import tempfile
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import uvloop
 
-from load import postgresql, running, student_bodies
+from load import new_store, running, student_bodies
 from load_client import Decisions, Mixed, Source, Turn, drive, post
 from load_servers import Process, ours, processor_seconds
 
@@ -53,15 +53,13 @@ class Cost:
         self.rate.append(turn.rate)
 
 
-def measure(folder: Path, server: Any, arms: int, turns: int, seconds: float) -> dict[tuple[str, int], Cost]:
+def measure(
+    folder: Path, new_url: Callable[[], str], arms: int, turns: int, seconds: float
+) -> dict[tuple[str, int], Cost]:
     """Measure all kinds of requests with one worker and with two."""
     bodies = student_bodies()
-    postmaster = int((server.pgdata / "postmaster.pid").read_text().split()[0])
-    started = {}
-    for workers in (1, 2):
-        name = f"arms{arms}_workers{workers}"
-        server.psql(f"CREATE DATABASE {name};")
-        started[workers] = ours(folder, arms, server.get_uri(name), workers)
+    postmaster = int((folder / "data" / "postmaster.pid").read_text().split()[0])
+    started = {workers: ours(folder, arms, new_url(), workers) for workers in (1, 2)}
     costs: dict[tuple[str, int], Cost] = {}
     with running(*(process for process, _ in started.values())):
         for turn in range(turns + 1):
@@ -105,11 +103,8 @@ def main() -> int:
     given = parser.parse_args()
     missed = False
     for arms in given.arms:
-        with tempfile.TemporaryDirectory() as place:
-            folder = Path(place)
-            folder.chmod(0o755)  # if root runs this, PostgreSQL runs as another user
-            with postgresql(folder) as server:
-                costs = measure(folder, server, arms, given.turns, given.seconds)
+        with tempfile.TemporaryDirectory() as place, new_store(Path(place), "PostgreSQL") as new_url:
+            costs = measure(Path(place), new_url, arms, given.turns, given.seconds)
         cpu, latency = ratio(costs, "decisions", "service"), ratio(costs, "one client", "latency")
         mixed = ratio(costs, "decisions and rewards", "service")
         print(f"\nPostgreSQL, {arms:,} arms, 134 features, {CONNECTIONS} connections\n{table(costs)}")

@@ -159,15 +159,15 @@ class Engine:
                 since = await call(partial(store.count, saved, seq))
                 self.follower.note_snapshot(saved, applied - since)
             if self.follower.is_snapshot_due:
-                await self._save_snapshot()
+                await self._save_snapshot(hurry=False)
                 await call(partial(store.drop_replies, time.time() - _REPLY_SECONDS))
 
-    async def _save_snapshot(self) -> None:
+    async def _save_snapshot(self, *, hurry: bool = True) -> None:
         with suppress(StoreDownError):  # logged by the writer; the log alone is enough to start from
             applied = self.follower.applied
             seq, serialise = self.follower.snapshot()
             parts = await asyncio.to_thread(serialise)
-            await self._snapshot_thread.call(partial(self._snapshot_store.save_snapshot, seq, parts))
+            await self._snapshot_thread.call(partial(self._snapshot_store.save_snapshot, seq, parts, hurry=hurry))
             self.follower.note_snapshot(seq, applied)
 
     async def checksum(self) -> tuple[int, str]:

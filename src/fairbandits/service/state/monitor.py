@@ -14,6 +14,7 @@ from fairbandits.audit.time_blocks import TimeBlocks
 from fairbandits.policies.persistence import PolicyState
 from fairbandits.service.config import Config
 from fairbandits.service.log.events import Decided, Entry, Rewarded, rewards_by_arm
+from fairbandits.service.state.clock_jumps import ClockJump, ClockJumps
 
 Floats = NDArray[np.float64]
 
@@ -89,6 +90,7 @@ class Monitor:
         # Recent decisions: as they came, or restored from a snapshot; and their rewards.
         self._recent: dict[str, Decided | dict[str, Any]] = {}
         self._recent_rewards: dict[str, float] = {}
+        self._jumps = ClockJumps()
 
     # -- following the log -----------------------------------------------------------------------------
 
@@ -114,15 +116,13 @@ class Monitor:
 
     def _add_reward(self, rewarded: Rewarded, decided: Decided) -> None:
         self.rewards += 1
-        self.last = max(self.last, rewarded.time)
         mean, rewards = rewards_by_arm(rewarded.reward, len(decided.picked))
         if decided.id in self._recent:
             self._recent_rewards[decided.id] = mean
         groups = self._group_indices(decided.groups)
-        if not groups:
-            return
+        block = self._block_index(round(rewarded.time * _MICROSECONDS)) if groups else 0
+        self.last = max(self.last, rewarded.time)
         low = self.reward_range[0]
-        block = self._block_index(round(rewarded.time * _MICROSECONDS))
         observed = [
             (self._claim_arm(arm), each - low)
             for arm, each in zip(decided.picked, rewards, strict=True)
@@ -157,9 +157,13 @@ class Monitor:
 
     def _block_index(self, tick: int) -> int:
         """Return the block of a time, after making the blocks cover it."""
+        jump = self._jumps.end(tick)
+        if jump is not None:
+            self.by_block, self.blocks, self.last = jump.undone(self.by_block), jump.blocks, jump.last
         index = self.blocks.number(tick)
         if index is None:
             blocks = self.blocks.covering(tick, tick)
+            self._jumps.note(tick, self.blocks, blocks, self.by_block, self.last)
             longer = np.zeros((blocks.n, len(self.groups), 3))
             np.add.at(longer, self.blocks.numbers_in(blocks), self.by_block)
             self.by_block, self.blocks = longer, blocks
@@ -191,12 +195,15 @@ class Monitor:
             setattr(frozen, attribute, getattr(self, attribute).copy())
         frozen.arms, frozen._arm_index = list(self.arms), {}
         frozen._recent, frozen._recent_rewards = dict(self._recent), dict(self._recent_rewards)
+        frozen._jumps = copy.copy(self._jumps)
         return frozen
 
     def snapshot(self) -> Callable[[], bytes]:
         """Copy the state; return a function that serialises the copy, to be called in another thread."""
         frozen = self.frozen()
         arrays = {name: getattr(frozen, attribute) for attribute, name in _ARRAYS.items()}
+        # Their sums do not change any more.
+        arrays |= {f"jump{index}": jump.sums for index, jump in enumerate(frozen._jumps.kept)}
         return lambda: PolicyState(frozen._header(), arrays).to_bytes()
 
     def _header(self) -> dict[str, Any]:
@@ -207,6 +214,7 @@ class Monitor:
             "blocks": [blocks.level, blocks.first, blocks.n],
             "arms": self.arms,
             "recent": list(self.recent.values()),
+            "jumps": [jump.to_list() for jump in self._jumps.kept],
         }
 
     def restore(self, content: bytes) -> None:
@@ -227,6 +235,8 @@ class Monitor:
         self._recent_rewards = {
             each["decision"]: each["reward"] for each in state.header["recent"] if each["reward"] is not None
         }
+        jumps = enumerate(state.header.get("jumps", []))  # none in snapshots of 0.1.0
+        self._jumps.kept = [ClockJump.from_list(plain, state.arrays[f"jump{index}"]) for index, plain in jumps]
 
 
 def _add(cell: Floats, weight: float, value: float) -> None:
