@@ -108,7 +108,7 @@ def read_beside_decisions(server: Process, key: str) -> None:
 def main() -> None:
     """Measure and print."""
     with tempfile.TemporaryDirectory() as folder:
-        server, key = ours(Path(folder), 100, f"sqlite:///{folder}/log.db", ["decide", "reward", "read"])
+        server, key = ours(Path(folder), 100, f"sqlite:///{folder}/log.db", scopes=["decide", "reward", "read"])
         try:
             attack(server, key, USERS)
             attack(server, key, MOST_USERS)

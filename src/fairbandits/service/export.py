@@ -51,9 +51,9 @@ def export(config: Config, path: str | os.PathLike[str]) -> int:
     There is one row for each decision, and for a slate one for each arm, numbered by `place` from 1, with the
     reward of the arm. `user` is the pseudonym of the user, empty if the request named none; `key_id` is the id of
     the API key that asked for the decision, empty if there was none; `policy` is the id of the policy that
-    decided. The probability of a slate is that of all its arms together. If the log has slates, or decisions without a
-    probability, the column is called `chance_of_slate`, so that it is not taken for a propensity. Decisions whose
-    content was deleted are left out.
+    decided. The probability of a slate is that of all its arms together. If the log has slates, or decisions
+    without a probability, the column is called `chance_of_slate`, so that it is not taken for a propensity.
+    Decisions whose content was deleted are left out.
 
     Returns
     -------

@@ -83,5 +83,5 @@ def _verify_state(config: Config, store: Store, log: CheckedLog) -> tuple[int, i
 def _state(follower: Follower) -> tuple[str, bytes]:
     recommender = cast(ServedRecommender, follower.folds["recommender"])
     monitor = cast(Monitor, follower.folds["monitor"]).frozen()
-    monitor.recent = {}  # the snapshot at the base of a pruned log has none
+    monitor.forget_recent()  # the snapshot at the base of a pruned log has none
     return recommender.checksum()(), monitor.snapshot()()

@@ -105,7 +105,7 @@ def _verified_base(store: Store, config: Config, base: int, step: Step) -> Mappi
     folded = _follower(config)
     replay(store, folded, snapshots_upto=base, upto=base, step=step)
     # Decisions that are shown on the page are content.
-    cast(Monitor, folded.folds["monitor"]).recent.clear()
+    cast(Monitor, folded.folds["monitor"]).forget_recent()
     parts = serialised(folded)
     replayed, newest = _follower(config), _follower(config)
     if not replayed.restore(base, parts) or _checksum(replayed) != _checksum(folded):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
+import math
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -15,7 +16,7 @@ from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from sqlalchemy.pool import NullPool
 
 from fairbandits.service.config import Config
-from fairbandits.service.log import deadlines, migrations
+from fairbandits.service.log import deadlines, migrations, snapshot_rows
 from fairbandits.service.log.digests import ChainHead, new_chain
 from fairbandits.service.log.errors import KeyTakenError, NoLogError, StoreDownError, StoreReplacedError
 from fairbandits.service.log.events import Entry
@@ -42,12 +43,10 @@ _PROBE_SQL = (
     "INSERT INTO facts (name, value) VALUES ('probe', CAST(random() AS text)) "
     "ON CONFLICT (name) DO UPDATE SET value = excluded.value"
 )
-_SNAPSHOTS_KEPT = 2
 # Seconds that a busy database may take to accept a connection or to grant the lock.
 _TIMEOUT = 10
 # The state before the first entry: the file that the service started with, if there was one.
 _START = "start"
-_SNAPSHOT_SEQS = select(snapshots.c.seq).where(snapshots.c.seq > 0).distinct().order_by(snapshots.c.seq.desc())
 # A key that is taken, as SQLite and PostgreSQL report it, or two writers that wait for each other's keys.
 _KEY_TAKEN = {"SQLITE_CONSTRAINT_UNIQUE", "SQLITE_CONSTRAINT_PRIMARYKEY", "23505", "40P01"}
 _ENGINE: dict[str, Any] = {"isolation_level": "AUTOCOMMIT", "poolclass": NullPool, "hide_parameters": True}
@@ -103,6 +102,8 @@ class Store:
         The end of the chain of all that was appended through this store.
     last_own : int
         The last entry of this chain.
+    read_at : float
+        The time at which the entries of other writers were last read, by the monotonic clock.
     """
 
     def __init__(self, url: str, timeout: float | None = None) -> None:
@@ -110,9 +111,11 @@ class Store:
         self.timeout = timeout
         self._busy_since: float | None = None
         self.is_sqlite = self.engine.dialect.name == "sqlite"
+        self.placeholder = "?" if self.is_sqlite else "%s"
         self._connection: Connection | None = None
         self.head = new_chain()
         self.last_own = 0
+        self.read_at = -math.inf
         self._own: dict[int, Entry] = {}
         self._files = SqliteFiles(self.engine.url.database or "") if self.is_sqlite else None
         self._is_new = True  # whether the connection was not used for a transaction yet
@@ -235,7 +238,7 @@ class Store:
     def probe(self) -> None:
         """Raise `StoreDownError` if the store cannot be written to."""
         # One statement without the lock, which a worker that is frozen may hold.
-        with self.connection() as connection:
+        with self.transaction() if self.is_sqlite else self.connection() as connection:
             connection.exec_driver_sql(_PROBE_SQL)
 
     # -- entries ---------------------------------------------------------------------------------------
@@ -258,41 +261,23 @@ class Store:
 
     # -- snapshots -------------------------------------------------------------------------------------
 
-    def save_snapshot(self, seq: int, parts: Mapping[str, bytes], change_seq: int = 0) -> None:
-        """Save the state after an entry, and drop all but the newest snapshots and the base of a pruned log.
-
-        Parameters
-        ----------
-        seq : int
-            The entry.
-        parts : mapping of str to bytes
-            The state, by part.
-        change_seq : int
-            The last state change that it reflects. It is not saved if there was another one since.
-        """
-        with self.transaction() as connection:
-            saved = [*connection.execute(_SNAPSHOT_SEQS).scalars()]
-            # Another worker may have saved one, bitwise identical.
-            if seq in saved or StateChange.read(connection).seq != change_seq:
-                return
-            insert_snapshot(connection, seq, parts)
-            base = PrunedContent.read(connection).base
-            for old in saved[_SNAPSHOTS_KEPT - 1 :]:
-                if old > base:
-                    connection.execute(delete(snapshots).where(snapshots.c.seq == old))
+    def save_snapshot(
+        self, seq: int, parts: Mapping[str, bytes], change_seq: int = 0, *, hurry: bool = True
+    ) -> None:
+        """Save the state after an entry, and drop older ones; see `snapshot_rows.save`."""
+        snapshot_rows.save(self, seq, parts, change_seq, hurry=hurry)
 
     def last_snapshot_seq(self) -> int:
         """Return the entry of the newest snapshot, 0 if there is none."""
         with self.connection() as connection:
-            return connection.execute(select(func.max(snapshots.c.seq))).scalar() or 0
+            return snapshot_rows.last_seq(connection)
 
     def read_snapshots(self) -> Iterator[tuple[int, dict[str, bytes]]]:
         """Read the snapshots, newest first. Damaged ones are logged and skipped."""
         with self.connection() as connection:
-            for seq in connection.execute(_SNAPSHOT_SEQS).scalars().all():
-                rows = connection.execute(select(snapshots).where(snapshots.c.seq == seq)).all()
-                if all(hashlib.sha256(row.body).hexdigest() == row.sha256 for row in rows):
-                    yield seq, {row.part: row.body for row in rows}
+            for seq, parts in snapshot_rows.read(connection):
+                if parts is not None:
+                    yield seq, parts
                 else:
                     _log.warning("the snapshot at entry %d is damaged; reading more of the log instead", seq)
 
@@ -376,6 +361,8 @@ def _make_durable(connection: Any, _: Any) -> None:
     connection.execute("PRAGMA synchronous=FULL")
     # What is deleted, such as the content of forgotten users, is overwritten with zeros.
     connection.execute("PRAGMA secure_delete=ON")
+    # Rarely by a connection that writes entries; the one that saves snapshots does it more often.
+    connection.execute("PRAGMA wal_autocheckpoint=4000")
 
 
 def _is_key_taken(error: DBAPIError) -> bool:
