@@ -1,7 +1,7 @@
 """Snapshots as rows of a table: large ones in pieces, so that entries are written between them.
 
 A part is stored under its name. What does not fit into that row comes before it, in rows named `PART#000000` and
-so on. The row of the name is written last and has the checksum of the whole: a snapshot without it is not finished.
+so on. The row of the name is written last and has the checksum of all: a snapshot without it is not finished.
 """
 
 from __future__ import annotations
