@@ -5,8 +5,8 @@
     python -m tests.torture --only 'file' --kind SQLite --workers 1
 
 Everything happens on this machine, through the loopback interface, bounded in time and number. The exit status is
-1 if a promise was broken. Left out, because they need a file system of their own: a full disk under PostgreSQL, and
-a read-only one under SQLite.
+1 if a promise was broken. Left out, because they need a file system of their own: a full disk under PostgreSQL,
+and a read-only one under SQLite.
 """
 
 from __future__ import annotations

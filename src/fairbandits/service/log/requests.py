@@ -63,3 +63,8 @@ class LogRequest:
     """
 
     idempotency: IdempotencyKey | None = None
+
+    @property
+    def size(self) -> int:
+        """The number of items, which limits how many requests share a transaction."""
+        return 1
