@@ -67,8 +67,10 @@ def attack(scenario: Scenario, target: Target, postgres: Any, seconds: float) ->
     """Run a scenario, and compare the log with what was acknowledged."""
     row = Row(scenario.name, target.kind, target.workers)
     before = target.acknowledged
+    target.wait_for_more(10)
+    for client in target.clients:
+        client.slowest = 0.0
     with target.watched() as watch:
-        target.wait_for_more(10)
         began = time.monotonic()
         with scenario.attack(target, postgres, seconds):
             if scenario.stops_writing:

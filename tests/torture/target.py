@@ -139,7 +139,7 @@ class Target:
     # -- the log ---------------------------------------------------------------------------------------
 
     def compare(self) -> tuple[int, int, bool]:
-        """Stop the clients; return how many effects were lost, were doubled, and whether the state is a replay's."""
+        """Stop the clients; return how many effects were lost and doubled, and whether the state is a replay's."""
         for client in self.clients:
             client.stop()
         self.replay.store.close()  # whose connection the scenario may have broken

@@ -3,7 +3,6 @@
 import asyncio
 import threading
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 
 import pytest
 from sqlalchemy import delete
@@ -218,13 +217,7 @@ def test_large_requests_do_not_share_a_transaction(writer):
 
 
 def large(number):
-    @dataclass(frozen=True, slots=True, kw_only=True)
-    class Large(AppendEvents):
-        @property
-        def size(self):
-            return 1000
-
-    return Large(events=[decided(number)], reply=b"%d" % number)
+    return AppendEvents(events=[decided(number)], reply=b"%d" % number, size=1000)
 
 
 def raising(error):

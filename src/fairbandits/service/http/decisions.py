@@ -42,7 +42,9 @@ def routes(engine: Engine, schemas: Schemas) -> APIRouter:
         body = await request.body()
         users = parse(schemas.decisions, body)["decisions"]
         key = idempotency_key(request, body_without_ids(body, users))
-        outcome = await engine.writer.write(DecisionRequest(users=users, is_batch=True, idempotency=key))
+        size = sum(user.get("k") or 1 for user in users)
+        asked = DecisionRequest(users=users, is_batch=True, idempotency=key, size=size)
+        outcome = await engine.writer.write(asked)
         pointer = f"#/decisions/{outcome.item}" if isinstance(outcome, Refusal) else "#"
         return respond(outcome, pointer)
 

@@ -49,11 +49,6 @@ class DecisionRequest(LogRequest):
     users: Sequence[Mapping[str, Any]]
     is_batch: bool = False
 
-    @property
-    def size(self) -> int:
-        """The number of arms that are chosen."""
-        return sum(user.get("k") or 1 for user in self.users)
-
 
 class Decider:
     """Makes the decisions of a batch of requests, all at once: that is much faster than one after the other.
