@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import tempfile
 import time
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -142,33 +143,35 @@ def _attack_all(
 ) -> list[Row]:
     """Run all scenarios of a database and a number of workers, with a new server after a broken promise."""
     rows: list[Row] = []
-    target: Target | None = None
-    for number, scenario in enumerate(SCENARIOS):
-        if kind not in scenario.kinds or workers not in scenario.workers or only not in scenario.name:
-            continue
-        if time.monotonic() > until:
-            rows.append(Row(scenario.name, kind, workers, error="out of time"))
-            print(rows[-1], flush=True)
-            break
-        if target is None:
-            place = folder / f"{kind}-{workers}-{number}"
-            place.mkdir()
-            url = f"sqlite:///{place}/log.db" if kind == "SQLite" else postgres.new_database()
-            target = Target(place, kind, url, workers, students)
-        try:
-            row = attack(scenario, target, postgres, seconds)
-        except Exception as error:
-            row = Row(
-                scenario.name, kind, workers, state="unknown", error=f"{type(error).__name__}: {error}"[:200]
-            )
-        rows.append(row)
-        print(row, flush=True)
-        if not row.is_good:
-            target.close()
-            target = None
-    if target is not None:
-        target.close()
+    with ExitStack() as stack:
+        target: Target | None = None
+        for number, scenario in enumerate(SCENARIOS):
+            if kind not in scenario.kinds or workers not in scenario.workers or only not in scenario.name:
+                continue
+            if time.monotonic() > until:
+                row = Row(scenario.name, kind, workers, error="out of time")
+            else:
+                if target is None:
+                    place = folder / f"{kind}-{workers}-{number}"
+                    place.mkdir()
+                    url = f"sqlite:///{place}/log.db" if kind == "SQLite" else postgres.new_database()
+                    target = stack.enter_context(closing(Target(place, kind, url, workers, students)))
+                row = _attack_or_fail(scenario, target, postgres, seconds)
+            rows.append(row)
+            print(row, flush=True)
+            if not row.is_good:
+                stack.close()
+                target = None
     return rows
+
+
+def _attack_or_fail(scenario: Scenario, target: Target, postgres: Any, seconds: float) -> Row:
+    """Run a scenario; an error of it is a broken promise."""
+    try:
+        return attack(scenario, target, postgres, seconds)
+    except Exception as error:
+        what = f"{type(error).__name__}: {error}"[:200]
+        return Row(scenario.name, target.kind, target.workers, state="unknown", error=what)
 
 
 if __name__ == "__main__":

@@ -75,7 +75,11 @@ class Target:
         self.clients = [Client(number, students, seed=number) for number in range(N_CLIENTS)]
         self.students = students
         self.replay = Replay(load_config(config))
-        self.start()
+        try:
+            self.start()
+        except BaseException:
+            self.close()
+            raise
 
     def start(self) -> None:
         """Start the server, and let the clients go on."""
@@ -184,7 +188,8 @@ class Target:
             client.is_going = False
         self.server.stop()
         for client in self.clients:
-            client.join()
+            if client.is_alive():
+                client.join()
         self.replay.close()
 
 
