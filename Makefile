@@ -16,7 +16,7 @@ UNCOMPILED := tests/models/kernels tests/contexts/test_catalogue.py tests/fairne
   tests/ope/test_estimator_sums.py tests/ope/checks/test_propensity_check.py tests/ope/test_sequential_headline.py \
   tests/statistics/test_empirical_likelihood.py tests/policies/test_batch_learning.py
 
-.PHONY: help test lint unit coverage oldest crash peers reproduce fairbench simulations bench load guard docs clean
+.PHONY: help test lint unit coverage oldest crash torture peers reproduce fairbench simulations bench load guard docs clean
 
 help:
 	@echo "make reproduce   the paper's tables, figures and report, published beside measured (into results/)"
@@ -26,6 +26,7 @@ help:
 	@echo "make coverage    line coverage of src, with a floor"
 	@echo "make oldest      the tests with the oldest supported version of every dependency"
 	@echo "make crash       servers, workers and learning processes, killed while they work: is anything lost?"
+	@echo "make torture     kills, database faults, floods and hostile requests: what is promised, in a table"
 	@echo "make peers       adapters in the environments of obp, Coba, MABWiser and MLflow; their example problems"
 	@echo "make simulations how often intervals and conclusions are right, quickly; benchmarks/ has the full ones"
 	@echo "make bench       how fast it is beside its peers, measured in one run"
@@ -74,6 +75,10 @@ oldest: $(OLDEST_READY)
 crash: $(READY)
 	@echo "Servers on SQLite and PostgreSQL, each killed twenty times while clients write; workers of clusters and learning processes, killed; threads that share a policy; what takes long: seven minutes."
 	$(BIN)/python -m pytest -m slow
+
+torture: $(READY)
+	@echo "Servers on SQLite and PostgreSQL with one and two workers, attacked in every way: at most 30 minutes."
+	$(BIN)/python -m tests.torture
 
 peers: $(READY)
 	@echo "Our policies in the peers' own runners, each in its own environment (kept in ~/.cache/fairbandits): about six minutes."

@@ -26,9 +26,9 @@ class Postgres:
         self.server.psql(f"CREATE DATABASE {name};")
         return self.server.get_uri(name).replace("postgres:@", "postgres@")
 
-    def stop(self):
-        """Stop the server, whatever is connected."""
-        self._ctl("-w", "-m", "fast", "stop")
+    def stop(self, mode="fast"):
+        """Stop the server, whatever is connected; at once, as in a crash, if the mode is "immediate"."""
+        self._ctl("-w", "-m", mode, "stop")
 
     def start(self):
         """Start the server again."""

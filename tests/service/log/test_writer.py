@@ -1,6 +1,7 @@
 """The writer: what happens to requests when the log cannot be written or applied."""
 
 import asyncio
+import threading
 from contextlib import asynccontextmanager
 
 import pytest
@@ -174,6 +175,49 @@ def test_too_many_waiting_requests_are_refused(writer, monkeypatch):
             assert await first == b"1"
 
     asyncio.run(write())
+
+
+def test_requests_are_prepared_beside_the_event_loop(writer):
+    may_go_on = threading.Event()
+
+    def prepare(requests):
+        assert may_go_on.wait(DEADLINE)
+        return requests
+
+    writer._prepare = prepare
+
+    async def write():
+        async with running(writer):
+            first = asyncio.create_task(writer.write(append(1)))
+            await asyncio.sleep(0.05)  # other tasks run meanwhile
+            assert not first.done()
+            may_go_on.set()
+            assert await first == b"1"
+
+    asyncio.run(write())
+
+
+def test_large_requests_do_not_share_a_transaction(writer):
+    batches = []
+
+    def prepare(requests):
+        batches.append([request.reply for request in requests])
+        return requests
+
+    writer._prepare = prepare
+
+    async def write():
+        tasks = [asyncio.create_task(writer.write(each)) for each in (append(1), large(2), append(3), large(4))]
+        await asyncio.sleep(0)  # all of them wait
+        async with running(writer):
+            await asyncio.gather(*tasks)
+
+    asyncio.run(write())
+    assert batches == [[b"1", b"2"], [b"3", b"4"]]
+
+
+def large(number):
+    return AppendEvents(events=[decided(number)], reply=b"%d" % number, size=1000)
 
 
 def raising(error):

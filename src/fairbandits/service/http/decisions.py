@@ -97,7 +97,10 @@ def routes(engine: Engine, schemas: Schemas) -> APIRouter:
         state = request.scope["state"]
         client = state["payer"]
         asked = DecisionRequest(
-            users=users, is_batch=is_batch, idempotency=idempotency_key(request, body_without_ids(body, users))
+            users=users,
+            is_batch=is_batch,
+            idempotency=idempotency_key(request, body_without_ids(body, users)),
+            size=sum(user.get("k") or 1 for user in users),
         )
         if "client" in state:
             for user in users:

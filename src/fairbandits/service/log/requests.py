@@ -61,6 +61,9 @@ class LogRequest:
     ----------
     idempotency : IdempotencyKey, optional
         A request that is repeated with the same key has one effect and one reply.
+    size : int
+        The number of items, which limits how many requests share a transaction.
     """
 
     idempotency: IdempotencyKey | None = None
+    size: int = 1

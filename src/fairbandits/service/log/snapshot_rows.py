@@ -1,8 +1,7 @@
 """Snapshots as rows of a table: large ones in pieces, so that entries are written between them.
 
 A part is stored under its name. What does not fit into that row comes before it, in rows named `PART#000000` and
-so on. The row of the name is written last and has the checksum of the whole: without it, a snapshot is not
-finished.
+so on. The row of the name is written last and has the checksum of all: a snapshot without it is not finished.
 """
 
 from __future__ import annotations
@@ -69,6 +68,9 @@ def save(store: Store, seq: int, parts: Mapping[str, bytes], change_seq: int = 0
         if is_current and connection.execute(there).scalar() == len(pieces):
             for part, body in parts.items():
                 _insert(store, connection, _last_row(seq, part, body))
+        elif not is_current:
+            # They may contain what was to be forgotten.
+            connection.execute(delete(snapshots).where(snapshots.c.seq == seq, _IS_PIECE))
     _drop_old(store)
 
 

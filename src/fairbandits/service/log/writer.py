@@ -22,7 +22,7 @@ from fairbandits.service.tracebacks import traceback_without_message
 
 _log = logging.getLogger(__name__)
 
-# Limits on the requests of one transaction, and on those that wait.
+# Limits on the items of one transaction, and on the requests that wait.
 _MAX_BATCH = 1000
 _MAX_WAITING = 20_000
 # The share of the store's time-out for which a request may wait for its turn while the store is down: with its own
@@ -123,8 +123,16 @@ class Writer:
                 continue
             self._wake.clear()
             while self._waiting:
-                batch, self._waiting = self._waiting[:_MAX_BATCH], self._waiting[_MAX_BATCH:]
-                await self._write_batch(self._still_wanted(batch))
+                await self._write_batch(self._still_wanted(self._next_batch()))
+
+    def _next_batch(self) -> list[_Waiting]:
+        """Take the requests that share the next transaction: at least one, and large ones not together."""
+        size = n = 0
+        while n < len(self._waiting) and size < _MAX_BATCH:
+            size += self._waiting[n].request.size
+            n += 1
+        batch, self._waiting = self._waiting[:n], self._waiting[n:]
+        return batch
 
     def _still_wanted(self, batch: list[_Waiting]) -> list[_Waiting]:
         """Refuse requests that wait for a store that is down; leave out those whose clients have gone."""
