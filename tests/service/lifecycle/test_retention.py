@@ -18,6 +18,7 @@ from fairbandits.service.log.reading import find
 from fairbandits.service.log.requests import RefusalReason
 from fairbandits.service.log.rewards import settle_reward
 from fairbandits.service.log.store import Store
+from fairbandits.service.verification import verify
 from tests.service.lifecycle.services import (
     checksum,
     drop_snapshots_after,
@@ -102,6 +103,10 @@ def test_content_is_deleted_and_the_policy_is_bitwise_the_same(store_url, clock)
         drop_snapshots_after(engine, pruned.base)
     with opened(store_url, **WEEK) as engine:
         assert policy_checksum(engine) == learned, "a replay from the base leads to the same state"
+        save_snapshot(engine)
+        found = verify(engine.config)
+        assert found.log.deleted == deleted
+        assert found.replayed == (pruned.base, engine.follower.seq)
         live(engine, clock, 3, seed=2)
         assert prune(engine.store, engine.config, clock.now).decisions > pruned.decisions
 
