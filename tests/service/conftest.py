@@ -95,8 +95,12 @@ def _environment():
 
 def write_config(folder, **changed):
     """Write the configuration of the demo, with changes, to a folder; return its path."""
-    path = Path(folder) / "config.toml"
     plain = demo_config(**changed).model_dump(mode="json", exclude_none=True)
+    return write_toml(Path(folder) / "config.toml", plain)
+
+
+def write_toml(path, plain):
+    """Write plain values as TOML; return the path."""
     path.write_text("\n".join(_toml(plain)))
     return path
 

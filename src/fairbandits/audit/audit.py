@@ -62,6 +62,8 @@ class Audit:
         A hash of the data (SHA-256).
     date : str or None
         The date of the audit, if it was given.
+    note : str or None
+        A sentence of the log about its rows, such as which decisions are not in it.
     """
 
     name: str
@@ -76,6 +78,7 @@ class Audit:
     checks: LogChecks
     fingerprint: str
     date: str | None = None
+    note: str | None = None
 
     @property
     def status(self) -> int:
@@ -277,6 +280,7 @@ def audit(
         checks=check_rows(opened, sums, units, comparisons),
         fingerprint=opened.fingerprint().sha256,
         date=day,
+        note=opened.note,
     )
 
 

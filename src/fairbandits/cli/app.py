@@ -32,11 +32,9 @@ from fairbandits.worlds import DataError
 app = typer.Typer(help="Contextual bandits that treat their users fairly.", add_completion=False)
 _COMMANDS = (
     *(reproduce, compare, fairbench, simulate, data, sample, fit, audit, evaluate, learn),
-    *(serve, export, verify),
+    *(serve, export, verify, backup, restore, replace, forget_user),
 )
 for command in _COMMANDS:
-    app.command()(command)
-for command in (backup, restore, replace, forget_user):
     app.command()(command)
 app.add_typer(keys, name="keys")
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from fairbandits.cli.console import echo
-from fairbandits.cli.forget_user import format_day, pseudonym_of
+from fairbandits.cli.forget_user import pseudonym_of
 from fairbandits.cli.options import ConfigArgument
 from fairbandits.cli.serve import require_service_extra
 from fairbandits.storage import private_file
@@ -31,7 +31,7 @@ def export(
     require_service_extra()
     from fairbandits.service.demo import load_config_or_demo  # noqa: PLC0415 - needs an extra
     from fairbandits.service.export import export as write  # noqa: PLC0415
-    from fairbandits.service.export import export_recommender, pruned_content  # noqa: PLC0415
+    from fairbandits.service.export import export_recommender, pruned_note  # noqa: PLC0415
 
     served = load_config_or_demo(config)
     if user is not None:
@@ -44,12 +44,8 @@ def export(
         return
     n_rows = write(served, out)
     echo(f"{out}: {n_rows:,} row(s)")
-    pruned = pruned_content(served)
-    if pruned.decisions:
-        echo(
-            f"The content of {pruned.decisions:,} decision(s) before {format_day(pruned.until)} was deleted "
-            "because of its age."
-        )
+    if note := pruned_note(served):
+        echo(note)
 
 
 def _export_user(out: Path, config: Config, user: str) -> None:

@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Annotated
-
-import typer
-
 from fairbandits.cli.console import echo
+from fairbandits.cli.options import ConfigArgument
 from fairbandits.cli.serve import require_service_extra
 
 
 def verify(
-    config: Annotated[
-        Path | None,
-        typer.Argument(help="Configuration, or saved recommender, of the service; the demo's without one."),
-    ] = None,
+    config: ConfigArgument = None,
 ) -> None:
     """Verify a service: the digest of every entry of its log, the snapshots, and the state that follows."""
     require_service_extra()

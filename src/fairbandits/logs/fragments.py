@@ -103,6 +103,8 @@ class LogSource:
         The roles that the source itself declares.
     spool : Spool or None
         The temporary folder of the rows, if they were copied from a stream or a database.
+    note : str or None
+        A sentence about the rows that the source itself declares.
     """
 
     name: str
@@ -111,6 +113,7 @@ class LogSource:
     fragments: Sequence[LogFragment]
     roles: Mapping[str, Any]
     spool: Any = None
+    note: str | None = None
 
 
 def read_batches(

@@ -48,6 +48,8 @@ class Log:
         Whether the rows were copied from a database, so that the files are none of the user's.
     spool : Spool or None
         The temporary folder of the rows, if they were copied from a stream or a database.
+    note : str or None
+        A sentence about the rows that the file declares, such as which decisions are not in it.
 
     Examples
     --------
@@ -69,6 +71,7 @@ class Log:
     dropped: Rows | None = None
     is_copy: bool = False
     spool: Any = None
+    note: str | None = None
 
     @classmethod
     def open(
@@ -121,7 +124,14 @@ class Log:
             raise LogError(f"{found.name}: has no rows; a log has one row per decision")
         kinds = settle_label_kinds(found.fragments, found.kinds, (all_roles.arm, *all_roles.groups))
         log = cls(
-            found.name, all_roles, guessed, found.fragments, kinds, is_copy=query is not None, spool=found.spool
+            found.name,
+            all_roles,
+            guessed,
+            found.fragments,
+            kinds,
+            is_copy=query is not None,
+            spool=found.spool,
+            note=found.note,
         )
         return log if duplicates == "keep" else replace(log, dropped=log._duplicates)
 

@@ -14,6 +14,8 @@ from fairbandits.logs.partitions import PartitionValues, partition_kinds, read_p
 
 #: The metadata key under which a file declares the roles of its columns.
 ROLES_KEY = b"fairbandits.roles"
+#: The metadata key of a sentence about its rows.
+NOTE_KEY = b"fairbandits.note"
 
 
 def open_typed(
@@ -51,7 +53,9 @@ def open_typed(
     # Some writers store the partition columns in the files too; the partition takes precedence.
     columns = [*(column for column in schemas[0].names if column not in partitions[0]), *partitions[0]]
     kinds |= partition_kinds(partitions)
-    return LogSource(name, kinds, columns, fragments, _declared_roles(schemas[0].metadata or {}, columns))
+    metadata = schemas[0].metadata or {}
+    note = metadata.get(NOTE_KEY, b"").decode(errors="replace") or None
+    return LogSource(name, kinds, columns, fragments, _declared_roles(metadata, columns), note=note)
 
 
 def _declared_roles(metadata: Mapping[bytes, bytes], columns: Sequence[str]) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from fairbandits.logs.dependencies import require_arrow
 from fairbandits.logs.errors import LogError
 from fairbandits.logs.formats import CSV, PARQUET, data_file
 from fairbandits.logs.roles import Roles
-from fairbandits.logs.typed_files import ROLES_KEY
+from fairbandits.logs.typed_files import NOTE_KEY, ROLES_KEY
 from fairbandits.simulate import Trace
 from fairbandits.storage import atomic_file
 
@@ -25,7 +25,10 @@ Columns = Mapping[str, Any]
 
 
 def write_log(
-    path: str | os.PathLike[str], log: Trace | Columns | Iterable[Columns], roles: Roles | None = None
+    path: str | os.PathLike[str],
+    log: Trace | Columns | Iterable[Columns],
+    roles: Roles | None = None,
+    note: str | None = None,
 ) -> int:
     """Write a log to a file; an existing file is replaced only once everything is written.
 
@@ -38,6 +41,8 @@ def write_log(
         that is NaN is written as missing.
     roles : Roles, optional
         The roles of the columns; not needed for a trace.
+    note : str, optional
+        A sentence about the rows, which a Parquet file stores and audits of it print.
 
     Returns
     -------
@@ -64,10 +69,10 @@ def write_log(
     if isinstance(log, Trace):
         roles, log = _roles_of(log), log.to_log()
     blocks = iter([log] if isinstance(log, Mapping) else log)
-    first = _as_table(next(blocks), roles)
+    first = _as_table(next(blocks), roles, note)
     n_rows = 0
     with atomic_file(target) as temporary, _writer(file_format, temporary, first.schema) as write:
-        for table in chain([first], (_as_table(columns, roles) for columns in blocks)):
+        for table in chain([first], (_as_table(columns, roles, note) for columns in blocks)):
             write(table)
             n_rows += len(table)
     return n_rows
@@ -97,11 +102,13 @@ def _writer(file_format: str, path: Path, schema: Any) -> Iterator[Any]:
             yield writer.write_table
 
 
-def _as_table(columns: Columns, roles: Roles | None) -> Any:
+def _as_table(columns: Columns, roles: Roles | None, note: str | None) -> Any:
     import pyarrow as pa  # noqa: PLC0415
 
     table = pa.table({name: _as_arrow(column) for name, column in columns.items()})
     metadata = {} if roles is None else {ROLES_KEY: json.dumps(roles.to_dict()).encode()}
+    if note is not None:
+        metadata[NOTE_KEY] = note.encode()
     return table.replace_schema_metadata(metadata)
 
 

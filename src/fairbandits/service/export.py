@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, cast
 
@@ -69,13 +70,20 @@ def export(config: Config, path: str | os.PathLike[str]) -> int:
             raise ValueError("the log has no decisions yet, so there is nothing to export")
         probability = _PROPENSITY if _has_propensities(connection, last) else _SLATE_PROBABILITY
         chunks = (_columns(config, rows, probability) for rows in _chunks(connection, last))
-        return write_log(path, chunks, _roles(config, probability))
+        return write_log(path, chunks, _roles(config, probability), _describe(PrunedContent.read(connection)))
 
 
-def pruned_content(config: Config) -> PrunedContent:
-    """Return what is not in an export because its content was deleted."""
+def pruned_note(config: Config) -> str | None:
+    """Return a sentence about the decisions that an export cannot contain any more, None if there are none."""
     with open_store(config, must_exist=True) as store:
-        return store.read_pruned()
+        return _describe(store.read_pruned())
+
+
+def _describe(pruned: PrunedContent) -> str | None:
+    if not pruned.decisions:
+        return None
+    day = datetime.fromtimestamp(pruned.until, UTC).strftime("%Y-%m-%d")
+    return f"The content of {pruned.decisions:,} decision(s) before {day} was deleted because of its age."
 
 
 def export_recommender(config: Config, path: str | os.PathLike[str]) -> Recommender:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import cast
+from typing import Any, cast
 
+from fairbandits.policies.persistence import PolicyState
 from fairbandits.service.config import Config
 from fairbandits.service.lifecycle.replay import make_folds
 from fairbandits.service.log.errors import LogDamagedError
@@ -80,8 +81,10 @@ def _verify_state(config: Config, store: Store, log: CheckedLog) -> tuple[int, i
     return first, newest.seq
 
 
-def _state(follower: Follower) -> tuple[str, bytes]:
+def _state(follower: Follower) -> tuple[Any, ...]:
     recommender = cast(ServedRecommender, follower.folds["recommender"])
     monitor = cast(Monitor, follower.folds["monitor"]).frozen()
     monitor.forget_recent()  # the snapshot at the base of a pruned log has none
-    return recommender.checksum()(), monitor.snapshot()()
+    # Not its bytes, in which metadata come in any order.
+    sums = PolicyState.from_bytes(monitor.snapshot()())
+    return recommender.checksum()(), sums.header, {name: array.tolist() for name, array in sums.arrays.items()}

@@ -61,7 +61,7 @@ def visit(engine, number, rng, reward=True, **changed):
     """Decide for a user, and reward the decision; return it."""
     features = {"age": 20 + float(rng.integers(5000)) / 100, "language": str(rng.choice(["en", "fr"]))}
     decided = decide(engine.recommender, features, GROUPS[number % len(GROUPS)])
-    decided = replace(decided, user=pseudonym(number), **changed)
+    decided = replace(decided, **{"user": pseudonym(number)} | changed)
     write(engine, decided)
     if reward:
         write(engine, Rewarded(decided.id, decided.time + 1.0, float(rng.random())))

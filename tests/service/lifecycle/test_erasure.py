@@ -24,6 +24,7 @@ from fairbandits.service.log.rewards import settle_reward
 from fairbandits.service.log.store import open_store
 from fairbandits.service.state.decider import decide
 from fairbandits.service.state.recommender import ServedRecommender
+from fairbandits.service.verification import verify
 from tests.service.lifecycle.services import checksum, fill, opened, pseudonym, save_snapshot, write
 from tests.service.small import small_config
 
@@ -97,6 +98,7 @@ def test_what_was_learned_is_removed(store_url):
             connection.execute(text("DELETE FROM snapshots"))
     with opened(store_url) as engine:
         assert checksum(engine) == again, "a replay of the whole log gives the same"
+    assert verify(config).log.deleted == 6
     assert forget_user(config, NAME).decisions == 0
 
 

@@ -12,6 +12,7 @@ from fairbandits.service.lifecycle.replacement import replace_policy
 from fairbandits.service.log.events import Rewarded
 from fairbandits.service.state.decider import DecisionRequest
 from fairbandits.service.state.recommender import ServedRecommender
+from fairbandits.service.verification import verify
 from tests.service.lifecycle.services import as_request, checksum, fill, opened, save_snapshot
 from tests.service.small import USER, small_config
 
@@ -42,6 +43,8 @@ def test_the_new_policy_has_learned_from_the_whole_log_and_survives_restarts(sto
             f"the log says that {NEW} decides, not the configured {config.policy}; "
             "`fairbandits replace` changes it"
         ]
+        save_snapshot(engine)
+    assert verify(config).replayed is not None
     back = replace_policy(config, back=True)
     assert (back.policy, back.previous) == (config.policy, NEW)
     with opened(store_url) as engine:

@@ -1,6 +1,7 @@
 """Retention: old content is deleted, and nothing else changes."""
 
 import time
+from datetime import UTC, datetime
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ from pyarrow import parquet
 from sqlalchemy import text
 
 from fairbandits.audit import audit
+from fairbandits.audit.report.omissions import omission_sentences
 from fairbandits.service.config import as_config
 from fairbandits.service.export import export
 from fairbandits.service.lifecycle.erasure import forget_user
@@ -18,6 +20,7 @@ from fairbandits.service.log.reading import find
 from fairbandits.service.log.requests import RefusalReason
 from fairbandits.service.log.rewards import settle_reward
 from fairbandits.service.log.store import Store
+from fairbandits.service.verification import verify
 from tests.service.lifecycle.services import (
     checksum,
     drop_snapshots_after,
@@ -102,6 +105,10 @@ def test_content_is_deleted_and_the_policy_is_bitwise_the_same(store_url, clock)
         drop_snapshots_after(engine, pruned.base)
     with opened(store_url, **WEEK) as engine:
         assert policy_checksum(engine) == learned, "a replay from the base leads to the same state"
+        save_snapshot(engine)
+        found = verify(engine.config)
+        assert found.log.deleted == deleted
+        assert found.replayed == (pruned.base, engine.follower.seq)
         live(engine, clock, 3, seed=2)
         assert prune(engine.store, engine.config, clock.now).decisions > pruned.decisions
 
@@ -129,7 +136,10 @@ def test_audits_of_what_remains_are_right(store_url, clock, tmp_path):
     kept = whole[whole["decision"].isin(rest["decision"])].reset_index(drop=True)
     assert len(whole) - len(rest) == pruned.decisions > 0
     assert kept.equals(rest)
-    assert audit(tmp_path / "rest.parquet").settings
+    day = datetime.fromtimestamp(pruned.until, UTC).strftime("%Y-%m-%d")
+    note = f"The content of {pruned.decisions} decision(s) before {day} was deleted because of its age."
+    assert omission_sentences(audit(tmp_path / "rest.parquet"))[0] == note
+    assert note not in omission_sentences(audit(tmp_path / "all.parquet"))
 
 
 def test_a_base_that_does_not_lead_to_the_present_state_stops_pruning(store_url, clock):

@@ -9,9 +9,9 @@ _SECTIONS = "the comparison with a reference group and the exposure to arms"
 
 
 def omission_sentences(audit: Audit) -> list[str]:
-    """Return who could not be assessed, and which sections are left out, with the reasons."""
+    """Return what the log leaves out, who could not be assessed, and which sections are left out, with reasons."""
     unassessed = (audit.sentences.unassessed(comparison) for comparison in audit.comparisons)
-    return [*filter(None, unassessed), *_sections(audit)]
+    return [*filter(None, [audit.note, *unassessed]), *_sections(audit)]
 
 
 def _sections(audit: Audit) -> list[str]:

@@ -17,6 +17,7 @@ from fairbandits.service.lifecycle.backup import BackupManifest, open_backup
 from fairbandits.service.lifecycle.table_copy import read_rows, summarise_table, write_rows
 from fairbandits.service.log import migrations
 from fairbandits.service.log.errors import StoreDownError
+from fairbandits.service.log.integrity import check_log, check_snapshots
 from fairbandits.service.log.log_facts import SCHEMA, check_schema, read_fact
 from fairbandits.service.log.order import raise_offset
 from fairbandits.service.log.store import Store
@@ -55,6 +56,7 @@ def restore(path: Path, config: Config, *, replace: bool = False) -> BackupManif
                     _lock_tables(target, store)
                 _check_empty(target, store, replace)
                 _copy_in(source, target)
+                check_snapshots(target, check_log(target).last)
                 if not store.is_sqlite:
                     raise_offset(target)
         except StoreDownError as error:

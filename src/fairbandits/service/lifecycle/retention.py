@@ -9,11 +9,12 @@ whose snapshot is kept.
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import cast
 
-from sqlalchemy import ColumnElement, Connection, delete, func, select, update
+from sqlalchemy import ColumnElement, Connection, delete, func, insert, select
 
 from fairbandits.service.config import Config
 from fairbandits.service.lifecycle.replay import Step, catch_up, ignore_step, make_folds, replay, serialised
@@ -29,6 +30,8 @@ from fairbandits.service.state.recommender import ServedRecommender
 _PIECE = 2000
 _LEASE, _LEASE_SECONDS = "pruning", 3600.0
 _MIN_PERIOD = 3600.0
+# All of an entry but its content.
+_LASTING = [column for column in events.columns if column.name not in ("body", "salt")]
 
 
 def prune_period(retention: float) -> float:
@@ -154,16 +157,28 @@ def _delete_content(store: Store, pruned: PrunedContent) -> PrunedContent:
             last = connection.execute(piece.order_by(events.c.seq).offset(_PIECE - 1).limit(1)).scalar()
             upto = pruned.base if last is None else last
             old = (events.c.seq > at) & (events.c.seq <= upto) & events.c.body.is_not(None)
-            decisions = _delete_of(connection, old & (events.c.kind == Decided.KIND) & ~has_later_reward)
-            rewards = _delete_of(connection, old & (events.c.kind == Rewarded.KIND))
-            pruned = replace(pruned, decisions=pruned.decisions + decisions, rewards=pruned.rewards + rewards)
+            is_decision = (events.c.kind == Decided.KIND) & ~has_later_reward
+            kinds = _rewrite(connection, old & (is_decision | (events.c.kind == Rewarded.KIND)))
+            pruned = replace(
+                pruned,
+                decisions=pruned.decisions + kinds[Decided.KIND],
+                rewards=pruned.rewards + kinds[Rewarded.KIND],
+            )
             pruned.write(connection)
         at = upto
     return pruned
 
 
-def _delete_of(connection: Connection, which: ColumnElement[bool]) -> int:
-    return connection.execute(update(events).where(which).values(body=None, salt=None)).rowcount
+def _rewrite(connection: Connection, which: ColumnElement[bool]) -> Counter[str]:
+    """Replace entries by ones without content; return how many there were of each kind.
+
+    An update would leave the free space within the pages of SQLite, where no later entry goes.
+    """
+    rows = connection.execute(select(*_LASTING).where(which).order_by(events.c.seq)).mappings().all()
+    if rows:
+        connection.execute(delete(events).where(which))
+        connection.execute(insert(events), [dict(row) for row in rows])
+    return Counter(row["kind"] for row in rows)
 
 
 def _finish(store: Store, pruned: PrunedContent, settled: float, now: float) -> PrunedContent:
