@@ -123,17 +123,16 @@ def check_promises(results: Mapping[str, Any]) -> Verdict:
 def _check_world(world: Mapping[str, Any], default: str, tolerance: float) -> WorldPromises:
     policies = world["policies"]
     return WorldPromises(
-        _check_gap(policies[default], world["oracle"]["gap_on_same_users"], tolerance),
+        _check_gap(policies[default]["pooled_gap"], world["oracle"]["smallest_gap"], tolerance),
         _check_worst_off(policies, default),
         _check_reward(policies, default, tolerance),
     )
 
 
-def _check_gap(policy: Mapping[str, Any], oracle_gap: float, tolerance: float) -> Promise:
-    gap = policy["reward_gap"]["mean"]
-    error = standard_error(policy["per_seed"]["reward_gap"]) or 0.0
-    floor, note = max((tolerance, "the tolerance"), (oracle_gap, "the oracle's gap"))
-    return Promise(gap, floor + SLACK + 2 * error, f"{note} {floor:.3f} + {SLACK:g} + 2 x {error:.4f}")
+def _check_gap(gap: Mapping[str, Any], smallest: float, tolerance: float) -> Promise:
+    error = gap["se"] or 0.0
+    floor, note = max((tolerance, "the tolerance"), (smallest, "the oracle's gap"))
+    return Promise(gap["value"], floor + SLACK + 2 * error, f"{note} {floor:.3f} + {SLACK:g} + 2 x {error:.4f}")
 
 
 def _check_worst_off(policies: Mapping[str, Any], default: str) -> Promise | None:

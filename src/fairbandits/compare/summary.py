@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from fairbandits.compare.measures import measure_run
-from fairbandits.compare.oracle import Optimum, frontier, gaps_on_same_users, optimum
+from fairbandits.compare.oracle import Optimum, frontier, gaps_on_same_users, optimum, pool, smallest_gap
 from fairbandits.compare.pareto import front_positions
 from fairbandits.compare.policy_specs import BASELINE
+from fairbandits.compare.pooled_gap import PooledGap, pooled_gap
 from fairbandits.compare.run_summary import RunSummary
 from fairbandits.compare.subgroups import Group, all_groups, assessed_groups
 from fairbandits.compare.suite import SuiteWorld
@@ -40,12 +41,15 @@ class PolicySummary(ShortRepr):
         A sentence if the worst-off group receives less than with LinUCB; otherwise empty.
     values : dict
         The value of each measure in every seed; NaN where it is undefined.
+    pooled_gap : PooledGap
+        The gap over all seeds together.
     """
 
     metrics: dict[str, Spread]
     front: str
     worst_off_note: str
     values: dict[str, list[float]]
+    pooled_gap: PooledGap
 
 
 @dataclass(frozen=True, repr=False)
@@ -72,6 +76,8 @@ class WorldSummary(ShortRepr):
     oracle_gap : float
         The mean over seeds of the gap of an oracle that does not know which users will come; see
         `fairbandits.compare.oracle.gaps_on_same_users`.
+    smallest_gap : float
+        The smallest gap over all seeds together that any policy could have.
     frontier : list of pairs
         Tolerances, and the utility loss of the oracle at each.
     data_source : str
@@ -89,6 +95,7 @@ class WorldSummary(ShortRepr):
     oracle: dict[Group, float] | None
     oracle_reward: float | None
     oracle_gap: float
+    smallest_gap: float
     frontier: list[tuple[float, float]]
     data_source: str
     not_applicable: Mapping[str, str] = field(default_factory=dict)
@@ -137,17 +144,22 @@ def summarise_world(
         ])
         for title, of_policy in runs.items()
     }  # fmt: skip
+    gaps = {
+        title: pooled_gap([run.part(world.measured) for run in of_policy], groups)
+        for title, of_policy in runs.items()
+    }
     oracle_means = _mean_by_group([oracle.groups for oracle in feasible]) if all_feasible else None
     return WorldSummary(
         world,
         float(np.mean([means.count.sum() for means in seeds])),
         groups,
         {group: rounds for group, rounds in reported.items() if group not in groups},
-        _policy_summaries(values, oracle_means, tolerance),
+        _policy_summaries(values, gaps, oracle_means, tolerance),
         _mean_by_group([means.group_means(means.best, groups) for means in seeds]),
         oracle_means,
         float(np.mean([oracle.reward for oracle in feasible])) if all_feasible else None,
         float(np.mean(gaps_on_same_users(seeds, tolerance, groups))),
+        smallest_gap(pool(seeds), groups),
         frontier(seeds, groups),
         any_policy[0].data_source,
         dict(not_applicable or {}),
@@ -173,7 +185,10 @@ def _spread(values: Sequence[float]) -> Spread:
 
 
 def _policy_summaries(
-    values: Mapping[str, Mapping[str, list[float]]], oracle: dict[Group, float] | None, tolerance: float
+    values: Mapping[str, Mapping[str, list[float]]],
+    gaps: Mapping[str, PooledGap],
+    oracle: dict[Group, float] | None,
+    tolerance: float,
 ) -> dict[str, PolicySummary]:
     metrics = {
         title: {metric: _spread(of_seeds) for metric, of_seeds in of_policy.items() if np.isfinite(of_seeds).any()}
@@ -188,6 +203,7 @@ def _policy_summaries(
             positions[title],
             worst_off_note(of_policy, baseline, oracle, tolerance),
             dict(values[title]),
+            gaps[title],
         )
         for title, of_policy in metrics.items()
     }

@@ -80,6 +80,7 @@ def to_dict(summary: WorldSummary) -> dict[str, Any]:
             "reward": None if summary.oracle_reward is None else _rounded(summary.oracle_reward),
             "groups": {group_label(group): _rounded(reward) for group, reward in (summary.oracle or {}).items()},
             "gap_on_same_users": _rounded(summary.oracle_gap),
+            "smallest_gap": _rounded(summary.smallest_gap),
             "frontier": [{"tolerance": gap, "utility_loss": loss} for gap, loss in summary.frontier],
         },
         "policies": {title: _policy_to_dict(policy) for title, policy in summary.policies.items()},
@@ -97,7 +98,14 @@ def _policy_to_dict(policy: PolicySummary) -> dict[str, Any]:
         for metric in _PER_SEED
         if metric in policy.metrics
     }
-    return {**metrics, "front": policy.front, "worst_off_note": policy.worst_off_note, "per_seed": per_seed}
+    gap, error = policy.pooled_gap
+    return {
+        **metrics,
+        "pooled_gap": {"value": _rounded(gap), "se": None if error is None else _rounded(error)},
+        "front": policy.front,
+        "worst_off_note": policy.worst_off_note,
+        "per_seed": per_seed,
+    }
 
 
 def _rounded_pair(bounds: tuple[float, float] | None) -> list[float] | None:

@@ -1,0 +1,46 @@
+"""The reward gap over all seeds together, in which the luck of small groups averages out."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from fairbandits.compare.oracle import pool
+from fairbandits.compare.subgroups import Group, SubgroupMeans, reward_gap
+
+
+class PooledGap(NamedTuple):
+    """The gap between the groups' mean rewards over the rounds of all seeds.
+
+    Attributes
+    ----------
+    value : float
+        The gap.
+    error : float or None
+        Its standard error: the jackknife's over seeds; None with fewer than two.
+    """
+
+    value: float
+    error: float | None
+
+
+def pooled_gap(seeds: Sequence[SubgroupMeans], groups: Collection[Group]) -> PooledGap:
+    """Compute the gap over all seeds together.
+
+    The mean of the seeds' gaps is something else: in a seed, a group of few rounds is far from the others by
+    chance, in one direction or the other, and a gap counts both alike. So a policy that treats everybody the same
+    has a mean gap well above 0, however many seeds there are.
+    """
+    value = _gap(seeds, groups)
+    n = len(seeds)
+    if n < 2:
+        return PooledGap(value, None)
+    without = np.array([_gap([*seeds[:k], *seeds[k + 1 :]], groups) for k in range(n)])
+    return PooledGap(value, float(np.sqrt((n - 1) * np.var(without))))
+
+
+def _gap(seeds: Sequence[SubgroupMeans], groups: Collection[Group]) -> float:
+    pooled = pool(seeds)
+    return float(reward_gap(pooled.group_means(pooled.mean, groups)))
