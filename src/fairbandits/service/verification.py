@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import cast
+from typing import Any, cast
 
+from fairbandits.policies.persistence import PolicyState
 from fairbandits.service.config import Config
 from fairbandits.service.log.errors import LogDamagedError
 from fairbandits.service.log.follower import Fold, Follower
@@ -83,6 +84,10 @@ def _verify_state(config: Config, store: Store, log: CheckedLog) -> tuple[int, i
     return first, newest.seq
 
 
-def _state(follower: Follower) -> tuple[str, bytes]:
+def _state(follower: Follower) -> tuple[Any, ...]:
+    """Return what must be equal in two followers at the same entry."""
     recommender = cast(ServedRecommender, follower.folds["recommender"])
-    return recommender.checksum()(), follower.folds["monitor"].snapshot()()
+    # Not the bytes: two files with the same content may have it in another order.
+    monitor = PolicyState.from_bytes(follower.folds["monitor"].snapshot()())
+    arrays = {name: (array.shape, array.tobytes()) for name, array in monitor.arrays.items()}
+    return recommender.checksum()(), monitor.header, arrays
