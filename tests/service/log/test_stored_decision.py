@@ -7,9 +7,8 @@ from hypothesis import strategies as st
 from fairbandits.service.log.stored_decision import StoredDecided
 from tests.service.logs import decided
 
-NAMES = st.text() | st.sampled_from(
-    ["groups", "picked", "explored", ',"groups":{', ',"picked":[', '"explored":true']
-)
+KEYS = ["groups", "picked", "explored", ',"groups":{', ',"picked":[', '"explored":true']
+NAMES = st.text() | st.sampled_from(KEYS)
 
 
 @given(
