@@ -29,6 +29,7 @@ from fairbandits.service.http.app import (
     DEMO_VARIABLE,
     METRICS_VARIABLE,
     SERVER_VARIABLE,
+    app_from_environment,
     create_app,
 )
 from fairbandits.service.http.loopback import is_loopback
@@ -36,11 +37,10 @@ from fairbandits.service.http.protocol import LimitedProtocol
 from fairbandits.service.log.errors import NoLogError
 from fairbandits.service.log.store import open_store
 from fairbandits.service.log_lines import configure_log_lines
-from fairbandits.service.workers import STOP_SECONDS, WorkerProcesses
+from fairbandits.service.workers import CANNOT_START, STOP_SECONDS, WorkerProcesses
 
 _log = logging.getLogger(__name__)
 
-_APP = "fairbandits.service.http.app:app_from_environment"
 _BACKLOG = 2048
 # Seconds for which a server that stops waits for open responses.
 _GRACE_SECONDS = 5
@@ -73,7 +73,9 @@ def serve(
     _warn_of_certainty(config)
     listening = listen(config)
     if workers == 1:
-        run(create_app(config, demo), config, listening)
+        app = create_app(config, demo)
+        app.state.engine.open()
+        run(app, config, listening)
         return
     # All are always set, so that the workers serve what was checked here, whatever the environment was before.
     os.environ[CONFIG_VARIABLE] = "" if path is None else str(path.resolve())
@@ -93,7 +95,13 @@ def run(app: FastAPI, config: Config, listening: socket.socket) -> None:
 def _serve_worker(options: dict[str, Any], listening: socket.socket) -> None:
     """Serve the configuration that the environment names, in a worker process."""
     with suppress(KeyboardInterrupt):
-        _PromptServer(uvicorn.Config(_APP, factory=True, **options)).run(sockets=[listening])
+        try:
+            app = app_from_environment()
+            app.state.engine.open()
+        except (ValueError, OSError) as error:
+            _log.error("error: %s", " ".join(str(error).split()))
+            raise SystemExit(CANNOT_START) from None
+        _PromptServer(uvicorn.Config(app, **options)).run(sockets=[listening])
 
 
 class _PromptServer(uvicorn.Server):
