@@ -34,6 +34,7 @@ class Client(threading.Thread):
         self.sent = 0
         self.repeated = 0
         self.slowest = 0.0  # seconds until a response
+        self.headers = {}  # sent with every request, such as a key
         self.is_going = True
 
     def follow(self, url):
@@ -59,7 +60,7 @@ class Client(threading.Thread):
             path, body, key = self.again or self._next()
             self.repeated += self.again is not None
             self.again = path, body, key
-            headers = {"Idempotency-Key": key, "Content-Type": "application/json"}
+            headers = {"Idempotency-Key": key, "Content-Type": "application/json", **self.headers}
             began = time.monotonic()
             try:
                 http.request("POST", path, json.dumps(body), headers)

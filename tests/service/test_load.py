@@ -14,7 +14,7 @@ def load(monkeypatch):
     import load
 
     yield load
-    for name in ("load", "load_client", "load_servers"):
+    for name in ("load", "load_client", "load_servers", "snapshots"):
         sys.modules.pop(name, None)
 
 
@@ -31,6 +31,14 @@ def test_all_kinds_of_requests_are_measured(load, tmp_path):
     table = load.table(measured)
     assert "of empty" in table
     assert len(table.splitlines()) == 6
+
+
+def test_the_cost_of_snapshots_is_measured(load, tmp_path):
+    import snapshots
+
+    with load.new_store(tmp_path, "SQLite") as new_url:
+        without, beside = snapshots.measure(tmp_path, 100, (new_url(), new_url()), turns=1, seconds=0.3)
+    assert min(*without, *beside) > 0
 
 
 def test_refused_requests_are_an_error(load, tmp_path):

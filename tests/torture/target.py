@@ -15,6 +15,7 @@ from fairbandits.service.config import load_config
 from tests.polling import wait_until
 from tests.service.clients import Client, Replay
 from tests.service.conftest import Server, new_secret, write_config
+from tests.service.key_issuer import KeyIssuer, bearer
 
 N_CLIENTS = 4
 #: Seconds in which readiness must follow a fault, and in which it must come back.
@@ -75,6 +76,9 @@ class Target:
         self.clients = [Client(number, students, seed=number) for number in range(N_CLIENTS)]
         self.students = students
         self.replay = Replay(load_config(config))
+        _, self.token = KeyIssuer(self.replay.config).make("decide", "reward", "read")
+        for client in self.clients:
+            client.headers = bearer(self.token)
         try:
             self.start()
         except BaseException:
@@ -104,10 +108,16 @@ class Target:
         wait_until(lambda: self.acknowledged >= goal, "nothing is acknowledged any more", seconds=seconds)
 
     def ask(
-        self, path: str, body: bytes | None = None, seconds: float = 30.0, **headers: str
+        self,
+        path: str,
+        body: bytes | None = None,
+        seconds: float = 30.0,
+        source: str = "127.0.0.1",
+        **headers: str,
     ) -> tuple[int, bytes]:
-        """Send a request over a connection of its own; return the status and the body."""
-        http = HTTPConnection(self.server.url.removeprefix("http://"), timeout=seconds)
+        """Send a request over a new connection, from any loopback address; return the status and the body."""
+        address = self.server.url.removeprefix("http://")
+        http = HTTPConnection(address, timeout=seconds, source_address=(source, 0))
         try:
             http.request("GET" if body is None else "POST", path, body, headers)
             answer = http.getresponse()
@@ -164,7 +174,7 @@ class Target:
         def states() -> bool:
             self.replay.follow()
             for _ in range(3 * self.workers):  # each request may reach another worker
-                status, body = self.ask("/ready")
+                status, body = self.ask("/ready", **bearer(self.token))
                 found = json.loads(body)
                 wanted = self.replay.recommender.seq, self.replay.checksum()
                 if status != 200 or (found["seq"], found["checksum"]) != wanted:

@@ -126,7 +126,7 @@ class Writer:
                 await self._write_batch(self._still_wanted(self._next_batch()))
 
     def _next_batch(self) -> list[_Waiting]:
-        """Take the requests that share the next transaction: at least one, and large ones not together."""
+        """Return the requests that share the next transaction: at least one, and large ones not together."""
         size = n = 0
         while n < len(self._waiting) and size < _MAX_BATCH:
             size += self._waiting[n].request.size

@@ -1,0 +1,100 @@
+"""Floods, and requests of high cost: context managers of a target, PostgreSQL and the seconds that they take."""
+
+from __future__ import annotations
+
+import json
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from http.client import HTTPException
+from typing import Any
+
+from tests.service.key_issuer import bearer
+from tests.torture.target import Target
+
+#: The address that floods come from: loopback as well, but not that of the clients.
+ATTACKER = "127.0.0.2"
+# More than a server accepts by default, from all addresses together.
+_CONNECTIONS = 1200
+
+
+@contextmanager
+def half_requests(target: Target, _: Any, seconds: float) -> Iterator[None]:
+    """Connections that send half a request, and more of them as they are closed."""
+    host, _, port = target.server.url.removeprefix("http://").rpartition(":")
+    until = time.monotonic() + seconds
+    with ExitStack() as stack:
+        for _number in range(_CONNECTIONS):
+            with suppress(OSError):
+                connection = socket.create_connection((host, int(port)), timeout=5, source_address=(ATTACKER, 0))
+                stack.enter_context(connection)
+                connection.sendall(b"POST /v1/decisions HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Le")
+        while time.monotonic() < until:
+            target.wait_for_more(5)
+        yield
+
+
+def _flood(target: Target, seconds: float, *requests: tuple[str, bytes | None, dict[str, str]]) -> None:
+    """Send requests from another address, by eight clients; decisions go on meanwhile."""
+    until, before = time.monotonic() + seconds, target.acknowledged
+
+    def send() -> None:
+        number = 0
+        while time.monotonic() < until:
+            path, body, headers = requests[number % len(requests)]
+            with suppress(OSError, HTTPException):  # refused, or cut off
+                target.ask(path, body, source=ATTACKER, **headers)
+            number += 1
+
+    threads = [threading.Thread(target=send) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert target.acknowledged > before, "decisions go on during a flood"
+
+
+@contextmanager
+def wrong_keys(target: Target, _: Any, seconds: float) -> Iterator[None]:
+    """Requests with keys that nobody has, and with texts that are no keys."""
+    wrong = [f"{target.token[:-8]}{number:08x}" for number in range(50)]
+    _flood(target, seconds, *(("/v1/arms", None, bearer(token)) for token in [*wrong, "no-key"]))
+    yield
+
+
+@contextmanager
+def logins(target: Target, _: Any, seconds: float) -> Iterator[None]:
+    """Logins with a key that may read: each opens a session in the store."""
+    form = {"Content-Type": "application/x-www-form-urlencoded"}
+    _flood(target, seconds, ("/login", f"key={target.token}".encode(), form))
+    yield
+
+
+@contextmanager
+def readers(target: Target, _: Any, seconds: float) -> Iterator[None]:
+    """Readers of the findings, who let them be computed again and again."""
+    key = bearer(target.token)
+    _flood(target, seconds, ("/v1/fairness", None, key), ("/metrics", None, key))
+    yield
+
+
+@contextmanager
+def large_costs(target: Target, *_: Any) -> Iterator[None]:
+    """Ten requests whose cost is that of many: a full batch of users, each of whom wants all arms as a slate."""
+    user = {"features": target.students.request(0)["features"], "k": 100}
+    body = json.dumps({"decisions": [user] * 200}).encode()
+
+    headers = {"Content-Type": "application/json"} | bearer(target.token)
+
+    def send() -> None:
+        with suppress(OSError, HTTPException):
+            target.ask("/v1/decisions/batch", body, 120.0, **headers)
+
+    threads = [threading.Thread(target=send) for _ in range(10)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    yield
