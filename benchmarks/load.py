@@ -15,9 +15,10 @@ import json
 import statistics
 import tempfile
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import count
 from pathlib import Path
 
 import uvloop
@@ -52,7 +53,7 @@ class Measurement:
         """Measure another turn."""
         before = server.cpu
         turn = uvloop.run(drive(server.host, server.port, source, connections, seconds))
-        refused = sum(count for status, count in turn.statuses.items() if status != b"200")
+        refused = sum(n for status, n in turn.statuses.items() if status != b"200")
         if refused or not turn.latencies:
             raise RuntimeError(f"{refused} of {len(turn.latencies)} requests were refused: {turn.statuses}")
         self.turns.append(turn)
@@ -115,21 +116,34 @@ def table(measured: dict[str, Measurement]) -> str:
     return "\n".join(rows)
 
 
+@contextmanager
+def new_store(folder: Path, name: str) -> Iterator[Callable[[], str]]:
+    """Provide a function that creates a database, SQLite or PostgreSQL, and returns its URL."""
+    folder.chmod(0o755)  # if root runs this, PostgreSQL runs as another user
+    names = (f"log{number}" for number in count())
+    if name == "SQLite":
+        yield lambda: f"sqlite:///{folder}/{next(names)}.db"
+        return
+    with warnings.catch_warnings(action="ignore"):  # about missing folders elsewhere
+        from pgserver import postgres_server  # noqa: PLC0415
+
+    server = postgres_server.get_server(folder / "data")
+
+    def create() -> str:
+        database = next(names)
+        server.psql(f"CREATE DATABASE {database};")
+        return str(server.get_uri(database))
+
+    try:
+        yield create
+    finally:
+        server.cleanup()
+
+
 def in_store(arms: int, name: str, turns: int, seconds: float) -> dict[str, Measurement]:
     """Measure with a new store, SQLite or PostgreSQL."""
-    with tempfile.TemporaryDirectory() as place:
-        folder = Path(place)
-        folder.chmod(0o755)  # if root runs this, PostgreSQL runs as another user
-        if name == "SQLite":
-            return measure(folder, arms, f"sqlite:///{folder}/log.db", turns, seconds)
-        with warnings.catch_warnings(action="ignore"):  # about missing folders elsewhere
-            from pgserver import postgres_server  # noqa: PLC0415
-
-        server = postgres_server.get_server(folder / "data")
-        try:
-            return measure(folder, arms, server.get_uri(), turns, seconds)
-        finally:
-            server.cleanup()
+    with tempfile.TemporaryDirectory() as place, new_store(Path(place), name) as new_url:
+        return measure(Path(place), arms, new_url(), turns, seconds)
 
 
 def main() -> int:

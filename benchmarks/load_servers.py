@@ -9,9 +9,12 @@ import asyncio
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -25,6 +28,7 @@ from fairbandits.service.config import Config
 from fairbandits.service.demo import demo_config
 from fairbandits.service.http.app import create_app
 from fairbandits.service.log.store import open_store
+from fairbandits.service.workers import WorkerProcesses
 
 _ANSWER = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n{}"
 _TICKS = os.sysconf("SC_CLK_TCK")
@@ -55,9 +59,8 @@ class Process:
 
     @property
     def cpu(self) -> float:
-        """The processor seconds that the server has used."""
-        fields = Path(f"/proc/{self._process.pid}/stat").read_text().rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / _TICKS
+        """The processor seconds that the server and its workers have used."""
+        return processor_seconds(self._process.pid)
 
     def stop(self) -> None:
         """Stop the server."""
@@ -69,12 +72,28 @@ class Process:
             self._process.communicate()
 
 
-def ours(folder: Path, arms: int, url: str) -> tuple[Process, str]:
+def processor_seconds(root: int) -> float:
+    """Return the processor seconds that a process and all that it started, and that still run, have used."""
+    parents, used = {}, {}
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):  # it has just ended
+            fields = path.read_text().rpartition(")")[2].split()
+            process = int(path.parent.name)
+            parents[process], used[process] = int(fields[1]), (int(fields[11]) + int(fields[12])) / _TICKS
+    family = {root}
+    while more := {process for process, parent in parents.items() if parent in family} - family:
+        family |= more
+    return sum(used.get(process, 0.0) for process in family)
+
+
+def ours(folder: Path, arms: int, url: str, workers: int = 1, **store_settings: Any) -> tuple[Process, str]:
     """Start the service with the users of the demo and this many arms, in a new store; return a key as well."""
     key, token = make_key("load", ["decide", "reward"], time.time())
-    with open_store(_config(arms, url)) as store:
+    settings = {"url": url, **store_settings}
+    with open_store(_config(arms, settings)) as store:
         save_key(store, key)
-    return Process([__file__, "ours", json.dumps({"arms": arms, "url": url})], folder), token
+    given = json.dumps({"arms": arms, "store": settings, "workers": workers})
+    return Process([__file__, "ours", given], folder), token
 
 
 def empty(folder: Path) -> Process:
@@ -87,16 +106,24 @@ def canned(folder: Path) -> Process:
     return Process([__file__, "canned"], folder)
 
 
-def _config(arms: int, url: str) -> Config:
+def _config(arms: int, store: dict[str, Any]) -> Config:
     few = demo_config().arms
     many = [few[n % len(few)] | {"arm": f"{few[n % len(few)]['arm']}-{n}"} for n in range(arms)]
     limits = {"rate": 1e9, "burst": 1e9}
-    return demo_config(arms=many, limits=limits, store={"url": url}, server={"port": 0})
+    return demo_config(arms=many, limits=limits, store=store, server={"port": 0})
 
 
-def _serve_ours(arms: int, url: str) -> None:
-    config = _config(arms, url)
-    server.run(create_app(config), config, server.listen(config))
+def _serve_ours(arms: int, store: dict[str, Any], workers: int) -> None:
+    listening = server.listen(_config(arms, store))
+    if workers == 1:
+        _work(arms, store, listening)
+    else:
+        WorkerProcesses(workers, partial(_work, arms, store, listening)).run()
+
+
+def _work(arms: int, store: dict[str, Any], listening: socket.socket) -> None:
+    config = _config(arms, store)
+    server.run(create_app(config), config, listening)
 
 
 def _serve_empty() -> None:

@@ -173,15 +173,16 @@ class Engine:
                 since = await call(partial(store.count, saved, seq))
                 self.follower.note_snapshot(saved, applied - since)
             if self.follower.is_snapshot_due:
-                await self._save_snapshot()
+                await self._save_snapshot(hurry=False)
                 await call(partial(store.drop_replies, time.time() - _REPLY_SECONDS))
 
-    async def _save_snapshot(self) -> None:
+    async def _save_snapshot(self, *, hurry: bool = True) -> None:
         with suppress(StoreDownError):  # logged by the writer; the log alone is enough to start from
             applied, change_seq = self.follower.applied, self.follower.change_seq
             seq, serialise = self.follower.snapshot()
             parts = await asyncio.to_thread(serialise)
-            await self._snapshot_thread.call(partial(self._snapshot_store.save_snapshot, seq, parts, change_seq))
+            save = partial(self._snapshot_store.save_snapshot, seq, parts, change_seq, hurry=hurry)
+            await self._snapshot_thread.call(save)
             self.follower.note_snapshot(seq, applied)
 
     async def checksum(self) -> tuple[int, str]:

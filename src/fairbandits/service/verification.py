@@ -84,7 +84,7 @@ def _verify_state(config: Config, store: Store, log: CheckedLog) -> tuple[int, i
 def _state(follower: Follower) -> tuple[Any, ...]:
     recommender = cast(ServedRecommender, follower.folds["recommender"])
     monitor = cast(Monitor, follower.folds["monitor"]).frozen()
-    monitor.recent = {}  # the snapshot at the base of a pruned log has none
+    monitor.forget_recent()  # the snapshot at the base of a pruned log has none
     # Not its bytes, in which metadata come in any order.
     sums = PolicyState.from_bytes(monitor.snapshot()())
     return recommender.checksum()(), sums.header, {name: array.tolist() for name, array in sums.arrays.items()}

@@ -229,6 +229,7 @@ def test_an_entry_of_an_unknown_kind(serving, students, tmp_path):
     replay.close()
     wait_until(lambda: httpx.get(f"{server.url}/ready", timeout=30).status_code == 503)
     assert decide(server.url, students).status_code == 500
+    assert refused_for_now(httpx.get(f"{server.url}/health", timeout=30))
     assert server.said().count("the log could not be followed: KeyError") == 1
 
 

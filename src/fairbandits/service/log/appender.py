@@ -23,6 +23,8 @@ from fairbandits.service.log.store import Store
 
 # Attempts to append a batch while other writers append some of its keys. Each finds what was there before it.
 _MAX_ATTEMPTS = 20
+# Seconds between two reads of what other writers have appended: many small reads would take more time than one.
+_READ_SECONDS = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,29 +140,40 @@ def append(store: Store, requests: Sequence[AppendRequest], known: int) -> Appen
     """
     for _ in range(_MAX_ATTEMPTS):
         with suppress(KeyTakenError):  # by another writer, whose events the next attempt finds
-            outcomes = _append_once(store, requests, known)
+            outcomes, is_next = _append_once(store, requests, known)
             break
     else:
         raise StoreDownError("the keys of the events are taken")
-    entries: list[Entry] = []
+    return Appended(_new_entries(store, known, is_next), outcomes)
+
+
+def _new_entries(store: Store, known: int, is_next: bool) -> list[Entry]:
+    """Return the settled entries after one; none if others are to be read, and some were read a moment ago."""
+    own = store.own_entries(known)
+    if is_next:
+        return [*own.values()]
+    if time.monotonic() - store.read_at < _READ_SECONDS:
+        return []
     with suppress(StoreDownError), store.connection() as connection:  # what was appended is acknowledged
-        entries = read(connection, known, own=store.own_entries(known))
-    return Appended(entries, outcomes)
+        store.read_at = time.monotonic()
+        return read(connection, known, own=own)
+    return []
 
 
-def _append_once(store: Store, requests: Sequence[AppendRequest], known: int) -> list[Outcome]:
+def _append_once(store: Store, requests: Sequence[AppendRequest], known: int) -> tuple[list[Outcome], bool]:
+    """Append events; return the outcomes, and whether all new entries are those that were appended here."""
     now = time.time()
     with store.appending() as connection:
         found = find(connection, [key for request in requests for key in request.depends_on])
         replies = _stored_replies(connection, [each.idempotency.key for each in requests if each.idempotency])
         plan = _settle(requests, found, replies)
         if not plan.events and not plan.replies:
-            return plan.outcomes
+            return plan.outcomes, False
         # A request need not depend on the decisions of its rewards, but applying them does.
         keys = [decision_key(event.decision) for event in plan.events if isinstance(event, Rewarded)]
         found |= find(connection, [key for key in keys if key not in found])
         inserted = insert_entries(connection, store.head, known, now, plan.new, plan.replies)
-    base, head = inserted
+    base, is_next, head = inserted
     n = head.n - len(plan.events)
     store.keep_own(
         head,
@@ -169,7 +182,7 @@ def _append_once(store: Store, requests: Sequence[AppendRequest], known: int) ->
             for place, event in enumerate(plan.events, 1)
         ],
     )
-    return plan.outcomes
+    return plan.outcomes, is_next
 
 
 def _settle(

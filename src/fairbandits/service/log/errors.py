@@ -11,6 +11,10 @@ class KeyTakenError(StoreDownError):
     """Another writer has appended an event or stored a reply of the same key; nothing was appended."""
 
 
+class StoreReplacedError(StoreDownError):
+    """Another database is where the open one was."""
+
+
 class LogLostError(RuntimeError):
     """The log ends before the last entry that was read: an older copy of the database was put in its place."""
 

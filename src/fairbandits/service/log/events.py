@@ -326,6 +326,6 @@ _KINDS: dict[str, type[Event]] = {
 }
 
 
-def read_event(kind: str, text: str | None) -> Any:
-    """Return the event that `to_json` wrote, None if its content was deleted."""
-    return None if text is None else _KINDS[kind](**from_json(text))
+def read_event(kind: str, text: str) -> Any:
+    """Return the event that `to_json` wrote."""
+    return _KINDS[kind](**from_json(text))

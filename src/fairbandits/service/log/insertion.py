@@ -9,14 +9,15 @@ from sqlalchemy import Connection
 
 from fairbandits.service.log.digests import ChainHead, SealedEvent, chain_value, seal
 from fairbandits.service.log.errors import LogLostError
-from fairbandits.service.log.order import BASE_SQL, MAX_ENTRIES
+from fairbandits.service.log.order import BASE_SQL, IS_NEXT_SQL, MAX_ENTRIES
 from fairbandits.service.log.reading import MAX_ROWS
 
 # Only replies of accepted requests are stored, so the column `status` has one value in every row.
 _STATUS = 200
 
 # The id of the transaction is assigned in here, after everything that the entries depend on was read. The
-# transaction never waits for the client, so a client that is stopped in the middle holds nobody up.
+# transaction never waits for the client, so a client that is stopped in the middle holds nobody up. Arrays are
+# sent in binary (%b): the driver would take longer to escape a body than the policy takes to decide.
 _INSERT = f"""
 WITH base AS (
   SELECT {BASE_SQL} AS seq
@@ -24,15 +25,15 @@ WITH base AS (
 ), reply AS (
   INSERT INTO answers (key, time, digest, status, body)
   SELECT each.key, %s, each.digest, {_STATUS}, each.body
-  FROM base, unnest(%s::text[], %s::text[], %b::bytea[]) AS each (key, digest, body)
+  FROM base, unnest(%b::text[], %b::text[], %b::bytea[]) AS each (key, digest, body)
 ), entry AS (
   INSERT INTO events (seq, time, kind, key, body, writer, n, salt, digest, chain)
   SELECT base.seq + each.place, %s, each.kind, each.key, each.body, %s, %s + each.place, each.salt, each.digest,
          sha256(int8send(base.seq + each.place) || each.link)
-  FROM base, unnest(%b::bigint[], %s::text[], %s::text[], %s::text[], %b::bytea[], %b::bytea[], %b::bytea[])
+  FROM base, unnest(%b::bigint[], %b::text[], %b::text[], %b::text[], %b::bytea[], %b::bytea[], %b::bytea[])
          AS each (place, kind, key, body, salt, digest, link)
 )
-SELECT seq FROM base
+SELECT seq, {IS_NEXT_SQL} AND NOT EXISTS (SELECT FROM events WHERE events.seq > %s) FROM base
 """  # noqa: S608 - made of constants
 
 
@@ -68,11 +69,14 @@ class Inserted(NamedTuple):
     ----------
     base : int
         The number before the first entry.
+    is_next : bool
+        Whether the entries are settled, and the only ones after the last one that the writer has read.
     head : ChainHead
         The new end of the writer's chain.
     """
 
     base: int
+    is_next: bool
     head: ChainHead
 
 
@@ -113,7 +117,7 @@ def insert_entries(
         sealed, head = seal(head, kind, key, now, body)
         rows.append(_Row(kind, key, body, sealed))
     insert = _insert_sqlite if connection.dialect.name == "sqlite" else _insert_postgresql
-    return Inserted(insert(connection, head.writer, known, now, rows, replies), head)
+    return Inserted(*insert(connection, head.writer, known, now, rows, replies), head)
 
 
 def _insert_sqlite(
@@ -123,7 +127,7 @@ def _insert_sqlite(
     now: float,
     rows: Sequence[_Row],
     replies: Sequence[StoredReply],
-) -> int:
+) -> tuple[int, bool]:
     base = last_seq(connection)
     if base < known:
         raise _lost(base, known)
@@ -133,7 +137,7 @@ def _insert_sqlite(
     ]
     _insert_rows(connection, "events", entries)
     _insert_rows(connection, "answers", [(key, now, digest, _STATUS, body) for key, digest, body in replies])
-    return base
+    return base, base == known
 
 
 def _insert_rows(connection: Connection, table: str, rows: Sequence[tuple[Any, ...]]) -> None:
@@ -152,7 +156,7 @@ def _insert_postgresql(
     now: float,
     rows: Sequence[_Row],
     replies: Sequence[StoredReply],
-) -> int:
+) -> tuple[int, bool]:
     # In the order of keys: two writers that insert the same keys in different orders would wait for each other.
     replies = sorted(replies)
     placed = sorted(enumerate(rows, 1), key=lambda each: each[1].key)
@@ -168,11 +172,12 @@ def _insert_postgresql(
         [place for place, _ in placed],
         *([row[field] for _, row in placed] for field in range(3)),
         *([row.sealed[field] for _, row in placed] for field in range(1, 4)),
+        known,
     )
-    base = connection.exec_driver_sql(_INSERT, values).scalar()
-    if base is None:
+    found = connection.exec_driver_sql(_INSERT, values).first()
+    if found is None:
         raise _lost(last_seq(connection), known)
-    return int(base)
+    return found[0], found[1]
 
 
 def _lost(last: int, known: int) -> LogLostError:

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, RowMapping, select
 
+from fairbandits.service.log import snapshot_rows
 from fairbandits.service.log.digests import ChainHead, chain_value, content_digest, new_chain, next_link
 from fairbandits.service.log.errors import LogDamagedError
 from fairbandits.service.log.insertion import last_seq
@@ -120,15 +121,14 @@ def _bytes(value: Any) -> bytes:
 
 def check_snapshots(connection: Connection, last: int) -> list[int]:
     """Check the checksums of the snapshots and of the start; return the entries of the snapshots, newest first."""
-    columns = (snapshots.c.seq, snapshots.c.part)
-    parts = connection.execute(select(*columns).order_by(snapshots.c.seq.desc())).all()
-    for seq, part in parts:
-        # One at a time, because they may be large.
-        query = select(snapshots).where(snapshots.c.seq == seq, snapshots.c.part == part)
-        row = connection.execute(query).one()
-        if hashlib.sha256(row.body).hexdigest() != row.sha256:
-            what = f"the snapshot at entry {seq}" if seq else "the recommender that the log starts with"
-            raise LogDamagedError(f"{what}: {part} does not match its checksum")
+    start = connection.execute(select(snapshots).where(snapshots.c.seq == 0)).first()
+    if start is not None and hashlib.sha256(start.body).hexdigest() != start.sha256:
+        raise LogDamagedError("the recommender that the log starts with does not match its checksum")
+    found = []
+    for seq, parts in snapshot_rows.read(connection):
+        if parts is None:
+            raise LogDamagedError(f"the snapshot at entry {seq} does not match its checksum")
         if seq > last:
             raise LogDamagedError(f"the log ends at entry {last}, before the snapshot at entry {seq}")
-    return [*dict.fromkeys(seq for seq, _ in parts if seq)]
+        found.append(seq)
+    return found

@@ -27,6 +27,9 @@ BASE_SQL = f"{_OFFSET_SQL} + (pg_current_xact_id()::text::bigint << {_PLACE_BITS
 #: SQL for the number below which all entries are settled. Snapshot and rows are those of one statement.
 SETTLED_SQL = f"{_OFFSET_SQL} + {_LOWEST_RUNNING}"
 
+#: SQL for whether all transactions of lower ids had ended when this statement began.
+IS_NEXT_SQL = "pg_snapshot_xmin(pg_current_snapshot()) = pg_current_xact_id()"
+
 
 def raise_offset(connection: Connection) -> None:
     """Let new entries come after all that exist, in a database whose transaction ids are lower.

@@ -11,6 +11,7 @@ from fairbandits.service.log.digests import content_digest
 from fairbandits.service.log.errors import LogDamagedError
 from fairbandits.service.log.events import Decided, Entry, Rewarded, decision_key, read_event
 from fairbandits.service.log.order import SETTLED_SQL
+from fairbandits.service.log.stored_decision import StoredDecided
 
 #: The number of rows that one statement may have placeholders for.
 MAX_ROWS = 500
@@ -93,9 +94,11 @@ def find(connection: Connection, keys: Iterable[str]) -> dict[str, Any]:
 
 def _content(key: str, kind: str, time: float, salt: bytes | None, digest: bytes, body: str | None) -> Any:
     """Return the event of an entry, None if its content was deleted."""
-    if body is not None and content_digest(salt or b"", kind, key, time, body.encode()) != digest:
+    if body is None:
+        return None
+    if content_digest(salt or b"", kind, key, time, body.encode()) != digest:
         raise LogDamagedError(f"the entry of key {key} is not as it was written; run `fairbandits verify`")
-    return read_event(kind, body)
+    return StoredDecided(key[2:], body) if kind == Decided.KIND else read_event(kind, body)
 
 
 def find_rows(connection: Connection, what: str, keys: Sequence[str]) -> Iterator[Any]:

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import hashlib
 import logging
+import math
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, Engine, create_engine, delete, event, func, insert, make_url, select
+from sqlalchemy import Connection, Engine, create_engine, delete, event, func, make_url, select
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from sqlalchemy.pool import NullPool
 
 from fairbandits.service.config import Config
-from fairbandits.service.log import deadlines, migrations
+from fairbandits.service.log import deadlines, migrations, snapshot_rows
 from fairbandits.service.log.digests import ChainHead, new_chain
-from fairbandits.service.log.errors import KeyTakenError, NoLogError, StoreDownError
+from fairbandits.service.log.errors import KeyTakenError, NoLogError, StoreDownError, StoreReplacedError
 from fairbandits.service.log.events import Entry
 from fairbandits.service.log.insertion import last_seq
 from fairbandits.service.log.log_facts import (
@@ -30,6 +31,7 @@ from fairbandits.service.log.log_facts import (
 )
 from fairbandits.service.log.order import raise_offset
 from fairbandits.service.log.reading import read
+from fairbandits.service.log.sqlite_files import SqliteFiles
 from fairbandits.service.log.tables import answers, events, snapshots
 
 _log = logging.getLogger(__name__)
@@ -41,12 +43,10 @@ _PROBE_SQL = (
     "INSERT INTO facts (name, value) VALUES ('probe', CAST(random() AS text)) "
     "ON CONFLICT (name) DO UPDATE SET value = excluded.value"
 )
-_SNAPSHOTS_KEPT = 2
 # Seconds that a busy database may take to accept a connection or to grant the lock.
 _TIMEOUT = 10
 # The state before the first entry: the file that the service started with, if there was one.
 _START = "start"
-_SNAPSHOT_SEQS = select(snapshots.c.seq).where(snapshots.c.seq > 0).distinct().order_by(snapshots.c.seq.desc())
 # A key that is taken, as SQLite and PostgreSQL report it, or two writers that wait for each other's keys.
 _KEY_TAKEN = {"SQLITE_CONSTRAINT_UNIQUE", "SQLITE_CONSTRAINT_PRIMARYKEY", "23505", "40P01"}
 _ENGINE: dict[str, Any] = {"isolation_level": "AUTOCOMMIT", "poolclass": NullPool, "hide_parameters": True}
@@ -102,6 +102,8 @@ class Store:
         The end of the chain of all that was appended through this store.
     last_own : int
         The last entry of this chain.
+    read_at : float
+        The time at which the entries of other writers were last read, by the monotonic clock.
     """
 
     def __init__(self, url: str, timeout: float | None = None) -> None:
@@ -109,10 +111,14 @@ class Store:
         self.timeout = timeout
         self._busy_since: float | None = None
         self.is_sqlite = self.engine.dialect.name == "sqlite"
+        self.placeholder = "?" if self.is_sqlite else "%s"
         self._connection: Connection | None = None
         self.head = new_chain()
         self.last_own = 0
+        self.read_at = -math.inf
         self._own: dict[int, Entry] = {}
+        self._files = SqliteFiles(self.engine.url.database or "") if self.is_sqlite else None
+        self._is_new = True  # whether the connection was not used for a transaction yet
 
     def exists(self) -> bool:
         """Return whether the store holds a log; nothing is created."""
@@ -123,8 +129,8 @@ class Store:
 
     def open(self, schema: str) -> None:
         """Create or migrate the tables; raise ValueError if the log has another schema (`Config.log_schema`)."""
-        if self.is_sqlite:
-            Path(self.engine.url.database or "").parent.mkdir(parents=True, exist_ok=True)
+        if self._files is not None:
+            self._files.create()
         with self.transaction() as connection:
             migrations.upgrade(connection)
             if not self.is_sqlite:
@@ -147,8 +153,12 @@ class Store:
         self._busy_since = time.monotonic()
         try:
             if self._connection is None:
-                self._connection = self.engine.connect()
+                if self._files is not None:
+                    self._files.check_database()
+                self._connection, self._is_new = self.engine.connect(), True
             yield self._connection
+        except StoreReplacedError:
+            raise  # the connection may be the last way to what was in the files
         except SQLAlchemyError as error:
             message = f"{type(error).__name__}: {error.__cause__ or error}"
             if isinstance(error, DBAPIError) and _is_key_taken(error):
@@ -171,12 +181,25 @@ class Store:
                 connection.exec_driver_sql("BEGIN")
                 connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_LOCK})")
             try:
+                self._remember_files()
                 yield connection
+                self._check_files()
             except BaseException:
                 with suppress(SQLAlchemyError):  # the connection is closed in any case, and the first error counts
                     connection.exec_driver_sql("ROLLBACK")
                 raise
             connection.exec_driver_sql("COMMIT")
+            self._check_files()
+
+    def _remember_files(self) -> None:
+        # Within the first transaction of a connection, which creates what is missing of them.
+        if self._files is not None and self._is_new:
+            self._files.remember()
+            self._is_new = False
+
+    def _check_files(self) -> None:
+        if self._files is not None:
+            self._files.check()
 
     @contextmanager
     def appending(self) -> Iterator[Connection]:
@@ -215,7 +238,7 @@ class Store:
     def probe(self) -> None:
         """Raise `StoreDownError` if the store cannot be written to."""
         # One statement without the lock, which a worker that is frozen may hold.
-        with self.connection() as connection:
+        with self.transaction() if self.is_sqlite else self.connection() as connection:
             connection.exec_driver_sql(_PROBE_SQL)
 
     # -- entries ---------------------------------------------------------------------------------------
@@ -238,41 +261,23 @@ class Store:
 
     # -- snapshots -------------------------------------------------------------------------------------
 
-    def save_snapshot(self, seq: int, parts: Mapping[str, bytes], change_seq: int = 0) -> None:
-        """Save the state after an entry, and drop all but the newest snapshots and the base of a pruned log.
-
-        Parameters
-        ----------
-        seq : int
-            The entry.
-        parts : mapping of str to bytes
-            The state, by part.
-        change_seq : int
-            The last state change that it reflects. It is not saved if there was another one since.
-        """
-        with self.transaction() as connection:
-            saved = [*connection.execute(_SNAPSHOT_SEQS).scalars()]
-            # Another worker may have saved one, bitwise identical.
-            if seq in saved or StateChange.read(connection).seq != change_seq:
-                return
-            insert_snapshot(connection, seq, parts)
-            base = PrunedContent.read(connection).base
-            for old in saved[_SNAPSHOTS_KEPT - 1 :]:
-                if old > base:
-                    connection.execute(delete(snapshots).where(snapshots.c.seq == old))
+    def save_snapshot(
+        self, seq: int, parts: Mapping[str, bytes], change_seq: int = 0, *, hurry: bool = True
+    ) -> None:
+        """Save the state after an entry; see `snapshot_rows.save`."""
+        snapshot_rows.save(self, seq, parts, change_seq, hurry=hurry)
 
     def last_snapshot_seq(self) -> int:
         """Return the entry of the newest snapshot, 0 if there is none."""
         with self.connection() as connection:
-            return connection.execute(select(func.max(snapshots.c.seq))).scalar() or 0
+            return snapshot_rows.last_seq(connection)
 
     def read_snapshots(self) -> Iterator[tuple[int, dict[str, bytes]]]:
         """Read the snapshots, newest first. Damaged ones are logged and skipped."""
         with self.connection() as connection:
-            for seq in connection.execute(_SNAPSHOT_SEQS).scalars().all():
-                rows = connection.execute(select(snapshots).where(snapshots.c.seq == seq)).all()
-                if all(hashlib.sha256(row.body).hexdigest() == row.sha256 for row in rows):
-                    yield seq, {row.part: row.body for row in rows}
+            for seq, parts in snapshot_rows.read(connection):
+                if parts is not None:
+                    yield seq, parts
                 else:
                     _log.warning("the snapshot at entry %d is damaged; reading more of the log instead", seq)
 
@@ -293,7 +298,7 @@ class Store:
         with self.transaction() as connection:
             if connection.execute(select(snapshots.c.part).where(snapshots.c.seq == 0)).first() is not None:
                 return False
-            insert_snapshot(connection, 0, {_START: content})
+            snapshot_rows.insert_whole(connection, 0, {_START: content})
             return True
 
     def read_start(self) -> bytes | None:
@@ -341,19 +346,11 @@ def make_engine(url: str, timeout: float | None = None) -> Engine:
     return engine
 
 
-def insert_snapshot(connection: Connection, seq: int, parts: Mapping[str, bytes]) -> None:
-    """Insert a snapshot, within a transaction."""
-    now = time.time()
-    rows = [
-        {"seq": seq, "part": part, "time": now, "sha256": hashlib.sha256(body).hexdigest(), "body": body}
-        for part, body in parts.items()
-    ]
-    connection.execute(insert(snapshots), rows)
-
-
 def _make_durable(connection: Any, _: Any) -> None:
     connection.execute("PRAGMA journal_mode=WAL")
     connection.execute("PRAGMA synchronous=FULL")
+    # Rarely by a connection that writes entries; the one that saves snapshots does it more often.
+    connection.execute("PRAGMA wal_autocheckpoint=4000")
     # What is deleted, such as the content of forgotten users, is overwritten with zeros.
     connection.execute("PRAGMA secure_delete=ON")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -62,6 +63,8 @@ class ServedCatalogue:
         self.retired: dict[str, int] = {}
         # Arms that are not encoded yet.
         self._waiting: dict[str, None] = {}
+        # Both a decision, in its thread, and a snapshot may be first to need them.
+        self._encoding = threading.Lock()
 
     def id_of(self, arm: str) -> ArmId:
         """Return the id that the recommender has for an arm: that of a saved one may be a number."""
@@ -102,9 +105,10 @@ class ServedCatalogue:
 
     def encode(self) -> None:
         """Encode the arms that have changed: not at once, because many may change between two users."""
-        for name in self._waiting:
-            self._recommender.catalogue.set(self.id_of(name), self._row(self.arms[name]))
-        self._waiting = {}
+        with self._encoding:
+            for name in self._waiting:
+                self._recommender.catalogue.set(self.id_of(name), self._row(self.arms[name]))
+            self._waiting = {}
 
     def _row(self, arm: ServedArm) -> dict[str, Any]:
         matches = arm.matches or {}

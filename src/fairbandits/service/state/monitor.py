@@ -14,6 +14,7 @@ from fairbandits.audit.time_blocks import TimeBlocks
 from fairbandits.policies.persistence import PolicyState
 from fairbandits.service.config import Config
 from fairbandits.service.log.events import Decided, Entry, Rewarded, rewards_by_arm
+from fairbandits.service.state.clock_jumps import ClockJump, ClockJumps
 
 Floats = NDArray[np.float64]
 
@@ -68,8 +69,6 @@ class Monitor:
         The arms that received rewards, including retired ones.
     by_arm : array of shape (arms or more, groups, 3)
         The same by arm. The arms of a slate share its decision evenly, so that counts and sums add up to `totals`.
-    recent : dict of str to dict
-        The recent decisions by id, oldest first.
     """
 
     def __init__(self, config: Config) -> None:
@@ -88,7 +87,10 @@ class Monitor:
         self.arms: list[str] = []
         self._arm_index: dict[str, int] = {}
         self.by_arm = np.zeros((0, n, 3))
-        self.recent: dict[str, dict[str, Any]] = {}
+        # Recent decisions: as they came, or restored from a snapshot; and their rewards.
+        self._recent: dict[str, Decided | dict[str, Any]] = {}
+        self._recent_rewards: dict[str, float] = {}
+        self._jumps = ClockJumps()
 
     # -- following the log -----------------------------------------------------------------------------
 
@@ -106,21 +108,21 @@ class Monitor:
         for index in self._group_indices(decided.groups):
             self.decided[index] += 1.0
             self.explored[index] += decided.explored
-        self.recent[decided.id] = _recent(decided)
-        if len(self.recent) > N_RECENT:
-            del self.recent[next(iter(self.recent))]
+        self._recent[decided.id] = decided
+        if len(self._recent) > N_RECENT:
+            oldest = next(iter(self._recent))
+            del self._recent[oldest]
+            self._recent_rewards.pop(oldest, None)
 
     def _add_reward(self, rewarded: Rewarded, decided: Decided) -> None:
         self.rewards += 1
-        self.last = max(self.last, rewarded.time)
         mean, rewards = rewards_by_arm(rewarded.reward, len(decided.picked))
-        if decided.id in self.recent:
-            self.recent[decided.id]["reward"] = mean
+        if decided.id in self._recent:
+            self._recent_rewards[decided.id] = mean
         groups = self._group_indices(decided.groups)
-        if not groups:
-            return
+        block = self._block_index(round(rewarded.time * _MICROSECONDS)) if groups else 0
+        self.last = max(self.last, rewarded.time)
         low = self.reward_range[0]
-        block = self._block_index(round(rewarded.time * _MICROSECONDS))
         observed = [
             (self._claim_arm(arm), each - low)
             for arm, each in zip(decided.picked, rewards, strict=True)
@@ -155,9 +157,13 @@ class Monitor:
 
     def _block_index(self, tick: int) -> int:
         """Return the block of a time, after making the blocks cover it."""
+        jump = self._jumps.end(tick)
+        if jump is not None:
+            self.by_block, self.blocks, self.last = jump.undone(self.by_block), jump.blocks, jump.last
         index = self.blocks.number(tick)
         if index is None:
             blocks = self.blocks.covering(tick, tick)
+            self._jumps.note(tick, self.blocks, blocks, self.by_block, self.last)
             longer = np.zeros((blocks.n, len(self.groups), 3))
             np.add.at(longer, self.blocks.numbers_in(blocks), self.by_block)
             self.by_block, self.blocks = longer, blocks
@@ -174,6 +180,16 @@ class Monitor:
                 self.by_arm = np.concatenate([self.by_arm, more])
         return index
 
+    @property
+    def recent(self) -> dict[str, dict[str, Any]]:
+        """The recent decisions by id, oldest first."""
+        # Not made before somebody wants to see them: most decisions are never among those that are shown.
+        return {key: _shown(each, self._recent_rewards.get(key)) for key, each in self._recent.items()}
+
+    def forget_recent(self) -> None:
+        """Forget the recent decisions, and keep the sums."""
+        self._recent, self._recent_rewards = {}, {}
+
     # -- snapshots -------------------------------------------------------------------------------------
 
     def frozen(self) -> Monitor:
@@ -182,13 +198,16 @@ class Monitor:
         for attribute in _ARRAYS:
             setattr(frozen, attribute, getattr(self, attribute).copy())
         frozen.arms, frozen._arm_index = list(self.arms), {}
-        frozen.recent = {key: dict(each) for key, each in self.recent.items()}
+        frozen._recent, frozen._recent_rewards = dict(self._recent), dict(self._recent_rewards)
+        frozen._jumps = copy.copy(self._jumps)
         return frozen
 
     def snapshot(self) -> Callable[[], bytes]:
         """Copy the state; return a function that serialises the copy, to be called in another thread."""
         frozen = self.frozen()
         arrays = {name: getattr(frozen, attribute) for attribute, name in _ARRAYS.items()}
+        # Their sums do not change any more.
+        arrays |= {f"jump{index}": jump.sums for index, jump in enumerate(frozen._jumps.kept)}
         return lambda: PolicyState(frozen._header(), arrays).to_bytes()
 
     def _header(self) -> dict[str, Any]:
@@ -199,6 +218,7 @@ class Monitor:
             "blocks": [blocks.level, blocks.first, blocks.n],
             "arms": self.arms,
             "recent": list(self.recent.values()),
+            "jumps": [jump.to_list() for jump in self._jumps.kept],
         }
 
     def restore(self, content: bytes) -> None:
@@ -215,7 +235,12 @@ class Monitor:
         self.arms = state.header["arms"]
         self._arm_index = {arm: index for index, arm in enumerate(self.arms)}
         self.blocks = TimeBlocks("date", *state.header["blocks"])
-        self.recent = {each["decision"]: each for each in state.header["recent"]}
+        self._recent = {each["decision"]: each for each in state.header["recent"]}
+        self._recent_rewards = {
+            each["decision"]: each["reward"] for each in state.header["recent"] if each["reward"] is not None
+        }
+        jumps = enumerate(state.header.get("jumps", []))  # none in snapshots of 0.1.0
+        self._jumps.kept = [ClockJump.from_list(plain, state.arrays[f"jump{index}"]) for index, plain in jumps]
 
 
 def _add(cell: Floats, weight: float, value: float) -> None:
@@ -224,8 +249,10 @@ def _add(cell: Floats, weight: float, value: float) -> None:
     cell[SQUARES] += weight * value * value
 
 
-def _recent(decided: Decided) -> dict[str, Any]:
+def _shown(decided: Decided | dict[str, Any], reward: float | None) -> dict[str, Any]:
     """Return the parts of a decision that may be shown: of the user, only the groups."""
+    if isinstance(decided, dict):
+        return decided | {"reward": reward}
     return {
         "decision": decided.id,
         "time": decided.time,
@@ -235,5 +262,5 @@ def _recent(decided: Decided) -> dict[str, Any]:
         "offered": decided.offered,
         "propensity": decided.propensity,
         "explored": decided.explored,
-        "reward": None,
+        "reward": reward,
     }

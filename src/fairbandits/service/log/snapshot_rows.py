@@ -1,0 +1,138 @@
+"""Snapshots as rows of a table: large ones in pieces, so that entries are written between them.
+
+A part is stored under its name. What does not fit into that row comes before it, in rows named `PART#000000` and
+so on. The row of the name is written last and has the checksum of the whole: without it, a snapshot is not
+finished.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import Connection, delete, func, insert, select
+
+from fairbandits.service.log.log_facts import PrunedContent, StateChange
+from fairbandits.service.log.tables import snapshots
+
+if TYPE_CHECKING:
+    from fairbandits.service.log.store import Store
+
+# Bytes of a row, which one transaction writes: a few milliseconds.
+_PIECE = 1 << 18
+# After each piece, the others may use the database for this many times as long as it took.
+_PAUSE = 2.0
+_KEPT = 2
+_MARK = "#"
+# Pages of the write-ahead log after which this connection transfers them, instead of one that writes entries.
+_CHECKPOINT_PAGES = 250
+
+_IS_PIECE = snapshots.c.part.contains(_MARK)
+_FINISHED = select(snapshots.c.seq).where(snapshots.c.seq > 0, ~_IS_PIECE)
+
+
+def save(store: Store, seq: int, parts: Mapping[str, bytes], change_seq: int, *, hurry: bool) -> None:
+    """Save a snapshot, and drop all but the newest ones and the base of a pruned log.
+
+    Parameters
+    ----------
+    store : Store
+        The store.
+    seq : int
+        The last entry that the snapshot contains.
+    parts : mapping of str to bytes
+        The parts.
+    change_seq : int
+        The last change of the state that it reflects. It is not saved if there was another one since.
+    hurry : bool
+        Whether to go on without pauses between the pieces.
+    """
+    with store.connection() as connection:
+        if seq in _finished(connection):
+            return  # by another worker, and bitwise identical
+        if store.is_sqlite:
+            connection.exec_driver_sql(f"PRAGMA wal_autocheckpoint={_CHECKPOINT_PAGES}")
+    pieces = [row for part, body in parts.items() for row in _pieces(seq, part, body)]
+    for row in pieces:
+        began = time.monotonic()
+        with store.transaction() as connection:
+            if StateChange.read(connection).seq != change_seq:
+                return  # nothing may be saved that a forgotten user had a part in
+            _insert(store, connection, row)
+        if not hurry:
+            time.sleep(_PAUSE * (time.monotonic() - began))
+    with store.transaction() as connection:
+        there = select(func.count()).where(snapshots.c.seq == seq, _IS_PIECE)
+        # Another worker, which has a newer one, may have taken the pieces for those of a process that was killed.
+        is_there = connection.execute(there).scalar() == len(pieces)
+        if is_there and StateChange.read(connection).seq == change_seq:
+            for part, body in parts.items():
+                _insert(store, connection, _last_row(seq, part, body))
+    _drop_old(store)
+
+
+def insert_whole(connection: Connection, seq: int, parts: Mapping[str, bytes]) -> None:
+    """Insert a snapshot in one piece, within a transaction that does more."""
+    rows = [
+        {"seq": seq, "part": part, "time": time.time(), "sha256": hashlib.sha256(body).hexdigest(), "body": body}
+        for part, body in parts.items()
+    ]
+    connection.execute(insert(snapshots), rows)
+
+
+def _insert(store: Store, connection: Connection, row: tuple[Any, ...]) -> None:
+    values = ",".join([store.placeholder] * len(row))
+    # Another worker may save the same snapshot.
+    connection.exec_driver_sql(f"INSERT INTO snapshots VALUES ({values}) ON CONFLICT DO NOTHING", row)  # noqa: S608
+
+
+def _pieces(seq: int, part: str, body: bytes) -> Iterator[tuple[Any, ...]]:
+    for index, at in enumerate(range(0, len(body) - _PIECE, _PIECE)):
+        piece = body[at : at + _PIECE]
+        yield (seq, f"{part}{_MARK}{index:06d}", time.time(), hashlib.sha256(piece).hexdigest(), piece)
+
+
+def _last_row(seq: int, part: str, body: bytes) -> tuple[Any, ...]:
+    rest = body[len(range(0, len(body) - _PIECE, _PIECE)) * _PIECE :]
+    return (seq, part, time.time(), hashlib.sha256(body).hexdigest(), rest)
+
+
+def _drop_old(store: Store) -> None:
+    """Drop all but the newest snapshots, and pieces of unfinished ones before them, a row at a time."""
+    with store.connection() as connection:
+        kept = _finished(connection)[:_KEPT]
+        if len(kept) < _KEPT:
+            return
+        # Replays of a pruned log start at its base.
+        old = (snapshots.c.seq > PrunedContent.read(connection).base) & (snapshots.c.seq < kept[-1])
+        # Rows of names come first, so that no snapshot is ever there in part.
+        rows = connection.execute(select(snapshots.c.seq, snapshots.c.part).where(old).order_by(_IS_PIECE)).all()
+    for seq, part in rows:
+        with store.transaction() as connection:
+            connection.execute(delete(snapshots).where(snapshots.c.seq == seq, snapshots.c.part == part))
+
+
+def _finished(connection: Connection) -> list[int]:
+    """Return the entries of all finished snapshots, newest first."""
+    return [*connection.execute(_FINISHED.distinct().order_by(snapshots.c.seq.desc())).scalars()]
+
+
+def last_seq(connection: Connection) -> int:
+    """Return the entry of the newest snapshot, 0 if there is none."""
+    return next(iter(_finished(connection)), 0)
+
+
+def read(connection: Connection) -> Iterator[tuple[int, dict[str, bytes] | None]]:
+    """Read the snapshots, newest first; None in place of one that is damaged."""
+    for seq in _finished(connection):
+        query = select(snapshots).where(snapshots.c.seq == seq).order_by(~_IS_PIECE, snapshots.c.part)
+        bodies: dict[str, bytes] = {}
+        checksums: dict[str, str] = {}
+        for row in connection.execute(query):
+            part = row.part.partition(_MARK)[0]
+            bodies[part] = bodies.get(part, b"") + bytes(row.body)
+            checksums[part] = row.sha256  # the row of the name is the last one
+        is_whole = all(hashlib.sha256(body).hexdigest() == checksums[part] for part, body in bodies.items())
+        yield seq, bodies if is_whole else None

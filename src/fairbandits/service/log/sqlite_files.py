@@ -1,0 +1,71 @@
+"""The files of an SQLite database, which somebody may replace or remove while they are open.
+
+SQLite goes on writing to the files that it has opened, whatever their names refer to by now. What is written then
+is lost with the process, so nothing may be acknowledged any more.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from fairbandits.service.log.errors import StoreReplacedError
+
+# The database, its write-ahead log and the index of that log.
+_SUFFIXES = ("", "-wal", "-shm")
+
+_FileId = tuple[int, int]
+
+
+class SqliteFiles:
+    """The files of a database, and which ones they were when it was opened.
+
+    Parameters
+    ----------
+    database : str
+        The path of the database.
+    """
+
+    def __init__(self, database: str) -> None:
+        # A relative path would follow a folder that is renamed.
+        self._path = Path(database).absolute()
+        self._opened: dict[Path, _FileId | None] = {}
+
+    def create(self) -> None:
+        """Create the database and its folder, if they are missing. SQLite gives the other files the same mode."""
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        os.close(os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+
+    def remember(self) -> None:
+        """Remember the files that a connection has opened."""
+        self.check_database()
+        self._opened = {path: _file_id(path) for path in map(self._named, _SUFFIXES)}
+
+    def check_database(self) -> None:
+        """Raise `StoreReplacedError` before a connection is opened to another database, or to a new one."""
+        if self._path in self._opened and _file_id(self._path) != self._opened[self._path]:
+            raise self._replaced(self._path)
+
+    def check(self) -> None:
+        """Raise `StoreReplacedError` unless the files are those that were opened."""
+        for path, opened in self._opened.items():
+            if _file_id(path) != opened:
+                raise self._replaced(path)
+
+    def _named(self, suffix: str) -> Path:
+        return self._path.with_name(self._path.name + suffix)
+
+    @staticmethod
+    def _replaced(path: Path) -> StoreReplacedError:
+        return StoreReplacedError(
+            f"{path} was replaced or removed while the service used it; put the file back, or restart the service "
+            "to go on with what is there now"
+        )
+
+
+def _file_id(path: Path) -> _FileId | None:
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino

@@ -1,0 +1,65 @@
+"""Snapshots in pieces: others write in between, and one that is not finished does not count."""
+
+import pytest
+from sqlalchemy import func, select, text
+
+from fairbandits.service.log import snapshot_rows
+from fairbandits.service.log.store import Store
+from fairbandits.service.log.tables import snapshots
+
+BODY = bytes(range(256)) * 20
+
+
+@pytest.fixture(autouse=True)
+def small_pieces(monkeypatch):
+    monkeypatch.setattr(snapshot_rows, "_PIECE", 1000)
+
+
+def n_rows(store):
+    with store.connection() as connection:
+        return connection.execute(select(func.count()).select_from(snapshots)).scalar()
+
+
+def test_a_large_part_is_stored_in_pieces(store):
+    parts = {"one": BODY, "two": b"", "three": BODY[:1000], "four": BODY[:1001]}
+    store.save_snapshot(10, parts, hurry=False)
+    assert n_rows(store) == 6 + 1 + 1 + 2
+    assert list(store.read_snapshots()) == [(10, parts)]
+
+
+def test_a_snapshot_that_is_not_finished_does_not_count_and_is_dropped(store, monkeypatch):
+    store.save_snapshot(10, {"one": BODY})
+    with monkeypatch.context() as patched:
+        patched.setattr(snapshot_rows, "_last_row", lambda *_: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            store.save_snapshot(20, {"one": BODY})
+    assert store.last_snapshot_seq() == 10
+    assert [seq for seq, _ in store.read_snapshots()] == [10]
+    for seq in (30, 40):
+        store.save_snapshot(seq, {"one": BODY})
+    assert [seq for seq, _ in store.read_snapshots()] == [40, 30]
+    assert n_rows(store) == 12
+
+
+def test_others_write_between_the_pieces(store, store_url, monkeypatch):
+    other = Store(store_url, 1.0)
+    insert, written = snapshot_rows._insert, []
+
+    def insert_and_let_others_write(*args):
+        insert(*args)
+        written.append(1)
+
+    monkeypatch.setattr(snapshot_rows, "_insert", insert_and_let_others_write)
+    monkeypatch.setattr(snapshot_rows.time, "sleep", lambda _: other.probe())
+    store.save_snapshot(10, {"one": BODY}, hurry=False)
+    assert len(written) == 6
+    assert list(store.read_snapshots()) == [(10, {"one": BODY})]
+    other.close()
+
+
+def test_a_damaged_piece_is_noticed(store, caplog):
+    store.save_snapshot(10, {"one": BODY})
+    with store.transaction() as connection:
+        connection.execute(text("DELETE FROM snapshots WHERE part = 'one#000002'"))
+    assert list(store.read_snapshots()) == []
+    assert caplog.messages == ["the snapshot at entry 10 is damaged; reading more of the log instead"]
