@@ -90,7 +90,7 @@ def ours(folder: Path, arms: int, url: str, workers: int = 1, **store_settings: 
     """Start the service with the users of the demo and this many arms, in a new store; return a key as well."""
     key, token = make_key("load", ["decide", "reward"], time.time())
     settings = {"url": url, **store_settings}
-    with open_store(_config(arms, settings)) as store:
+    with open_store(service_config(arms, settings)) as store:
         save_key(store, key)
     given = json.dumps({"arms": arms, "store": settings, "workers": workers})
     return Process([__file__, "ours", given], folder), token
@@ -106,7 +106,8 @@ def canned(folder: Path) -> Process:
     return Process([__file__, "canned"], folder)
 
 
-def _config(arms: int, store: dict[str, Any]) -> Config:
+def service_config(arms: int, store: dict[str, Any]) -> Config:
+    """Return the configuration of a service with the users of the demo and this many arms."""
     few = demo_config().arms
     many = [few[n % len(few)] | {"arm": f"{few[n % len(few)]['arm']}-{n}"} for n in range(arms)]
     limits = {"rate": 1e9, "burst": 1e9}
@@ -114,7 +115,7 @@ def _config(arms: int, store: dict[str, Any]) -> Config:
 
 
 def _serve_ours(arms: int, store: dict[str, Any], workers: int) -> None:
-    listening = server.listen(_config(arms, store))
+    listening = server.listen(service_config(arms, store))
     if workers == 1:
         _work(arms, store, listening)
     else:
@@ -122,7 +123,7 @@ def _serve_ours(arms: int, store: dict[str, Any], workers: int) -> None:
 
 
 def _work(arms: int, store: dict[str, Any], listening: socket.socket) -> None:
-    config = _config(arms, store)
+    config = service_config(arms, store)
     server.run(create_app(config), config, listening)
 
 

@@ -63,6 +63,7 @@ class Engine:
         # Snapshots take their time, during which requests are written.
         self._snapshot_store = Store(config.store.url, _SNAPSHOT_TIMEOUT)
         self._snapshot_thread = StoreThread(self._snapshot_store, "snapshots")
+        self._is_opened = False
         self._writing: asyncio.Task[None] | None = None
         self._snapshotting: asyncio.Task[None] | None = None
         self._lifecycle = LifecycleTasks(config, self.follower)
@@ -84,11 +85,23 @@ class Engine:
 
     async def start(self) -> None:
         """Open the log, apply all of it, and begin to write."""
-        await asyncio.to_thread(self._open)
+        if not self._is_opened:
+            await asyncio.to_thread(self.open)
         self._writing = asyncio.create_task(self.writer.run(_POLL_SECONDS))
         self._snapshotting = asyncio.create_task(self._save_snapshots())
         self._lifecycle.start()
         _log.info("following the log from entry %d", self.follower.seq)
+
+    def open(self) -> None:
+        """Open the log and apply all of it; raise ValueError if that is not possible.
+
+        `start` does it as well, but within a web server, which reports errors with a traceback.
+        """
+        try:
+            self._open()
+        except StoreDownError as error:
+            raise ValueError(f"the store cannot be used: {error}") from error
+        self._is_opened = True
 
     def _open(self) -> None:
         # Migrations, the newest snapshot and the rest of the log may take longer than a request may wait.

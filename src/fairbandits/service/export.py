@@ -20,7 +20,7 @@ from fairbandits.recommender import Recommender
 from fairbandits.service.config import Config
 from fairbandits.service.features import Feature, SavedFeature
 from fairbandits.service.inputs import ServiceInputs
-from fairbandits.service.log.events import Decided, read_event, reward_key, rewards_by_arm
+from fairbandits.service.log.events import Decided, reward_key, rewards_by_arm
 from fairbandits.service.log.follower import Follower
 from fairbandits.service.log.insertion import last_seq
 from fairbandits.service.log.log_facts import PrunedContent
@@ -136,12 +136,13 @@ def _count_decisions(connection: Connection, last: int, *which: ColumnElement[bo
 def _chunks(connection: Connection, last: int) -> Iterator[list[Row]]:
     seq = 0
     while True:
-        query = select(events.c.seq, events.c.body).where(_HELD)
+        query = select(events.c.seq, events.c.key).where(_HELD)
         query = query.where(events.c.seq > seq, events.c.seq <= last).order_by(events.c.seq).limit(_ROWS)
         found = connection.execute(query).all()
         if not found:
             return
-        decisions = [read_event(Decided.KIND, body) for _, body in found]
+        by_key = find(connection, [row.key for row in found])
+        decisions = [by_key[row.key] for row in found]
         rewards = find(connection, [reward_key(decided.id) for decided in decisions])
         yield [row for decided in decisions for row in _rows(decided, rewards)]
         seq = found[-1].seq

@@ -21,16 +21,15 @@ from fairbandits.service.auth.key_store import read_keys
 from fairbandits.service.auth.user_secret import read_user_secret
 from fairbandits.service.config import Config
 from fairbandits.service.demo import prepare_config_or_demo
-from fairbandits.service.http.app import CONFIG_VARIABLE, DEMO_VARIABLE, create_app
+from fairbandits.service.http.app import CONFIG_VARIABLE, DEMO_VARIABLE, app_from_environment, create_app
 from fairbandits.service.http.loopback import is_loopback
 from fairbandits.service.http.protocol import LimitedProtocol
 from fairbandits.service.log.errors import NoLogError
 from fairbandits.service.log.store import open_store
-from fairbandits.service.workers import STOP_SECONDS, WorkerProcesses
+from fairbandits.service.workers import CANNOT_START, STOP_SECONDS, WorkerProcesses
 
 _log = logging.getLogger(__name__)
 
-_APP = "fairbandits.service.http.app:app_from_environment"
 _BACKLOG = 2048
 # Seconds for which a server that stops waits for open responses.
 _GRACE_SECONDS = 5
@@ -61,7 +60,9 @@ def serve(
     _warn_of_certainty(config)
     listening = listen(config, host, port)
     if workers == 1:
-        run(create_app(config, demo), config, listening)
+        app = create_app(config, demo)
+        app.state.engine.open()
+        run(app, config, listening)
         return
     # Both are always set, so that the workers serve what was checked here, whatever the environment was before.
     os.environ[CONFIG_VARIABLE] = "" if path is None else str(path.resolve())
@@ -78,7 +79,13 @@ def run(app: FastAPI, config: Config, listening: socket.socket) -> None:
 def _serve_worker(options: dict[str, Any], listening: socket.socket) -> None:
     """Serve the configuration that the environment names, in a worker process."""
     with suppress(KeyboardInterrupt):
-        _PromptServer(uvicorn.Config(_APP, factory=True, **options)).run(sockets=[listening])
+        try:
+            app = app_from_environment()
+            app.state.engine.open()
+        except (ValueError, OSError) as error:
+            _log.error("error: %s", " ".join(str(error).split()))
+            raise SystemExit(CANNOT_START) from None
+        _PromptServer(uvicorn.Config(app, **options)).run(sockets=[listening])
 
 
 class _PromptServer(uvicorn.Server):

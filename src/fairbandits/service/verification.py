@@ -82,9 +82,11 @@ def _verify_state(config: Config, store: Store, log: CheckedLog) -> tuple[int, i
 
 
 def _state(follower: Follower) -> tuple[Any, ...]:
+    """Return what must be equal in two followers at the same entry."""
     recommender = cast(ServedRecommender, follower.folds["recommender"])
     monitor = cast(Monitor, follower.folds["monitor"]).frozen()
     monitor.forget_recent()  # the snapshot at the base of a pruned log has none
-    # Not its bytes, in which metadata come in any order.
+    # Not the bytes: two files with the same content may have it in another order.
     sums = PolicyState.from_bytes(monitor.snapshot()())
-    return recommender.checksum()(), sums.header, {name: array.tolist() for name, array in sums.arrays.items()}
+    arrays = {name: (array.shape, array.tobytes()) for name, array in sums.arrays.items()}
+    return recommender.checksum()(), sums.header, arrays

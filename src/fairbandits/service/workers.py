@@ -21,8 +21,8 @@ _BEAT_SECONDS = 1.0
 _FROZEN_SECONDS = 15.0
 # Seconds between two looks at the workers.
 _PAUSE_SECONDS = 0.5
-# The exit status with which uvicorn reports that an application could not start.
-_CANNOT_START = 3
+#: The exit status of a worker that cannot start, and so no other one can.
+CANNOT_START = 2
 
 # A forked child would share the connections and the threads' locks of its parent.
 _spawn = multiprocessing.get_context("spawn")
@@ -71,8 +71,8 @@ class WorkerProcesses:
             worker.end(0.0)
             if self._stopping:
                 return 0
-            if worker.process.exitcode == _CANNOT_START:
-                return _CANNOT_START
+            if worker.process.exitcode == CANNOT_START:
+                return CANNOT_START
             _log.error(
                 "worker %d ended (status %s); another one starts", worker.process.pid, worker.process.exitcode
             )

@@ -3,14 +3,20 @@
 import hashlib
 
 import pytest
+from alembic import command
 from alembic.autogenerate import compare_metadata
+from alembic.config import Config
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import text
 
 from fairbandits.service.log import migrations
+from fairbandits.service.log.appender import AppendEvents, append
+from fairbandits.service.log.events import Rewarded
+from fairbandits.service.log.integrity import check_log
 from fairbandits.service.log.store import Store
 from fairbandits.service.log.tables import metadata
+from tests.service.logs import decided
 
 
 def test_snapshots(store):
@@ -128,3 +134,45 @@ def test_a_database_that_accepts_connections_slowly(postgres):
     with postgres.paused(4.0):
         store.open("columns")
     store.close()
+
+
+def test_a_log_without_digests_is_migrated(store_url):
+    """As 0.1.0 and the first releases wrote it, in either database."""
+    store = Store(store_url)
+    written = [decided(number) for number in range(3)] + [Rewarded(decided(1).id, 5.0, 0.5)]
+    with store.transaction() as connection:
+        upgrade_to(connection, "0002")
+        for seq, event in enumerate(written, 1):
+            row = {"seq": seq, "time": 1.5, "kind": event.KIND, "key": event.key, "body": event.to_json()}
+            connection.execute(text("INSERT INTO events VALUES (:seq, :time, :kind, :key, :body)"), row)
+    store.open("columns")
+    assert [entry.event for entry in store.read(0)] == written
+    assert [(entry.seq, entry.writer, entry.n) for entry in store.read(0)] == [
+        (number, "migrated", number) for number in (1, 2, 3, 4)
+    ]
+    append(store, [AppendEvents(events=[decided(5)])], 4)
+    assert store.read(4)[0].event == decided(5)
+    with store.connection() as connection:
+        found = check_log(connection)
+        assert compare_metadata(MigrationContext.configure(connection), metadata) == []
+    assert (found.entries, found.writers) == (5, 2)
+    store.close()
+
+
+def test_migrations_can_be_undone(store):
+    with store.transaction() as connection:
+        config = alembic_config(connection)
+        command.downgrade(config, "0002")
+        command.upgrade(config, "head")
+        assert compare_metadata(MigrationContext.configure(connection), metadata) == []
+
+
+def alembic_config(connection):
+    config = Config()
+    config.set_main_option("script_location", migrations.__path__[0])
+    config.attributes["connection"] = connection
+    return config
+
+
+def upgrade_to(connection, version):
+    command.upgrade(alembic_config(connection), version)

@@ -24,7 +24,7 @@ from fairbandits.service.log.store import Store
 # Attempts to append a batch while other writers append some of its keys. Each finds what was there before it.
 _MAX_ATTEMPTS = 20
 # Seconds between two reads of what other writers have appended: many small reads would take more time than one.
-_READ_SECONDS = 0.05
+_READ_SECONDS = 0.1
 
 
 @dataclass(frozen=True, slots=True)
