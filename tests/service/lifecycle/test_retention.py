@@ -98,7 +98,9 @@ def test_content_is_deleted_and_the_policy_is_bitwise_the_same(store_url, clock)
         for key, when in held.items():
             assert max(when, rewarded.get(key, 0.0)) >= pruned.until, "a decision is kept as long as its reward"
         assert prune(engine.store, engine.config, clock.now) is None
-        assert [each for each, _ in engine.store.read_snapshots()] == [seq, pruned.base]
+        [_, (base, parts)] = engine.store.read_snapshots()
+        assert base == pruned.base
+        assert b'"decision"' not in parts["monitor"], "decisions on the page are content"
     with opened(store_url, **WEEK) as engine:
         assert engine.follower.seq > seq, "the pruning is an entry"
         assert policy_checksum(engine) == learned

@@ -21,7 +21,8 @@ from fairbandits.service.lifecycle.state_change import append_change
 from fairbandits.service.log.events import PolicyChanged
 from fairbandits.service.log.follower import Follower
 from fairbandits.service.log.log_facts import PrunedContent, StateChange
-from fairbandits.service.log.store import Store, insert_snapshot, open_store
+from fairbandits.service.log.snapshot_rows import insert_whole
+from fairbandits.service.log.store import Store, open_store
 from fairbandits.service.log.tables import snapshots
 from fairbandits.service.state.recommender import ServedRecommender, policy_id
 
@@ -91,7 +92,7 @@ def replace_policy(
             # Those of the policy before it could only be used if it came back.
             connection.execute(delete(snapshots).where(snapshots.c.seq > 0))
             if base:
-                insert_snapshot(connection, pruned.base, base)
+                insert_whole(connection, pruned.base, base)
             seq = append_change(store, connection, event, follower, StateChange(0, event.version, wanted, served))
     recommender = cast(ServedRecommender, follower.folds["recommender"])
     return Replacement(seq, wanted, served, recommender.policy_id, recommender.policy.rounds_learned, pruned)

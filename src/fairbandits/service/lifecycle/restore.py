@@ -90,7 +90,7 @@ def _check_unused_file(store: Store) -> None:
             connection.exec_driver_sql("PRAGMA journal_mode=DELETE")
         except OperationalError:
             raise ValueError(_IN_USE.format(url=store.engine.url, who="another process that uses it")) from None
-        connection.exec_driver_sql("PRAGMA journal_mode=WAL")
+    store.close()  # the next connection opens another journal
 
 
 def _lock_tables(target: Connection, store: Store) -> None:

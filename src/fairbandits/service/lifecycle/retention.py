@@ -22,7 +22,8 @@ from fairbandits.service.log.appender import AppendEvents, append
 from fairbandits.service.log.events import ContentPruned, Decided, Rewarded
 from fairbandits.service.log.follower import Follower
 from fairbandits.service.log.log_facts import PrunedContent, StateChange, read_fact, write_fact
-from fairbandits.service.log.store import Store, insert_snapshot
+from fairbandits.service.log.snapshot_rows import insert_whole
+from fairbandits.service.log.store import Store
 from fairbandits.service.log.tables import events, snapshots
 from fairbandits.service.state.monitor import Monitor
 from fairbandits.service.state.recommender import ServedRecommender
@@ -86,7 +87,7 @@ def _prune(store: Store, config: Config, now: float, retention: float, step: Ste
         if StateChange.read(connection) != change:
             return None  # this base is of another policy, or has learned from a user who was forgotten
         connection.execute(delete(snapshots).where(snapshots.c.seq == base))
-        insert_snapshot(connection, base, parts)
+        insert_whole(connection, base, parts)
         pruned = replace(pruned, base=base, until=until)
         pruned.write(connection)
     _check_saved(store, base, parts)

@@ -12,7 +12,8 @@ from fairbandits.service.log.events import Event
 from fairbandits.service.log.follower import Follower
 from fairbandits.service.log.insertion import NewEvent, insert_entries
 from fairbandits.service.log.log_facts import StateChange
-from fairbandits.service.log.store import Store, insert_snapshot
+from fairbandits.service.log.snapshot_rows import insert_whole
+from fairbandits.service.log.store import Store
 
 
 def append_change(
@@ -43,5 +44,5 @@ def append_change(
     store.keep_own(inserted.head, [])
     replace(change, seq=inserted.base + 1).write(connection)
     if follower.seq:
-        insert_snapshot(connection, follower.seq, serialised(follower))
+        insert_whole(connection, follower.seq, serialised(follower))
     return inserted.base + 1

@@ -11,7 +11,7 @@ import time
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Connection, delete, func, select
+from sqlalchemy import Connection, delete, func, insert, select
 
 from fairbandits.service.log.log_facts import PrunedContent, StateChange
 from fairbandits.service.log.tables import snapshots
@@ -44,7 +44,7 @@ def save(store: Store, seq: int, parts: Mapping[str, bytes], change_seq: int = 0
     parts : mapping of str to bytes
         The parts.
     change_seq : int
-        The last state change that it reflects. It is not saved if there was another one since.
+        The last change of the state that it reflects. It is not saved if there was another one since.
     hurry : bool
         Whether to go on without pauses between the pieces.
     """
@@ -58,6 +58,8 @@ def save(store: Store, seq: int, parts: Mapping[str, bytes], change_seq: int = 0
     for row in pieces:
         began = time.monotonic()
         with store.transaction() as connection:
+            if StateChange.read(connection).seq != change_seq:
+                return  # nothing may be saved that a forgotten user had a part in
             _insert(store, connection, row)
         if not hurry:
             time.sleep(_PAUSE * (time.monotonic() - began))
@@ -72,6 +74,15 @@ def save(store: Store, seq: int, parts: Mapping[str, bytes], change_seq: int = 0
             # They may contain what was to be forgotten.
             connection.execute(delete(snapshots).where(snapshots.c.seq == seq, _IS_PIECE))
     _drop_old(store)
+
+
+def insert_whole(connection: Connection, seq: int, parts: Mapping[str, bytes]) -> None:
+    """Insert a snapshot in one piece, within a transaction that does more."""
+    rows = [
+        {"seq": seq, "part": part, "time": time.time(), "sha256": hashlib.sha256(body).hexdigest(), "body": body}
+        for part, body in parts.items()
+    ]
+    connection.execute(insert(snapshots), rows)
 
 
 def _insert(store: Store, connection: Connection, row: tuple[Any, ...]) -> None:
@@ -97,8 +108,8 @@ def _drop_old(store: Store) -> None:
         kept = _finished(connection)[:_KEPT]
         if len(kept) < _KEPT:
             return
-        base = PrunedContent.read(connection).base
-        old = (snapshots.c.seq > base) & (snapshots.c.seq < kept[-1])
+        # Replays of a pruned log start at its base.
+        old = (snapshots.c.seq > PrunedContent.read(connection).base) & (snapshots.c.seq < kept[-1])
         # Rows of names come first, so that no snapshot is ever there in part.
         rows = connection.execute(select(snapshots.c.seq, snapshots.c.part).where(old).order_by(_IS_PIECE)).all()
     for seq, part in rows:

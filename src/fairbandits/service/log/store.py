@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, Engine, create_engine, delete, event, func, insert, make_url, select
+from sqlalchemy import Connection, Engine, create_engine, delete, event, func, make_url, select
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from sqlalchemy.pool import NullPool
 
@@ -264,7 +264,7 @@ class Store:
     def save_snapshot(
         self, seq: int, parts: Mapping[str, bytes], change_seq: int = 0, *, hurry: bool = True
     ) -> None:
-        """Save the state after an entry, and drop older ones; see `snapshot_rows.save`."""
+        """Save the state after an entry; see `snapshot_rows.save`."""
         snapshot_rows.save(self, seq, parts, change_seq, hurry=hurry)
 
     def last_snapshot_seq(self) -> int:
@@ -298,7 +298,7 @@ class Store:
         with self.transaction() as connection:
             if connection.execute(select(snapshots.c.part).where(snapshots.c.seq == 0)).first() is not None:
                 return False
-            insert_snapshot(connection, 0, {_START: content})
+            snapshot_rows.insert_whole(connection, 0, {_START: content})
             return True
 
     def read_start(self) -> bytes | None:
@@ -346,23 +346,13 @@ def make_engine(url: str, timeout: float | None = None) -> Engine:
     return engine
 
 
-def insert_snapshot(connection: Connection, seq: int, parts: Mapping[str, bytes]) -> None:
-    """Insert a snapshot, within a transaction."""
-    now = time.time()
-    rows = [
-        {"seq": seq, "part": part, "time": now, "sha256": hashlib.sha256(body).hexdigest(), "body": body}
-        for part, body in parts.items()
-    ]
-    connection.execute(insert(snapshots), rows)
-
-
 def _make_durable(connection: Any, _: Any) -> None:
     connection.execute("PRAGMA journal_mode=WAL")
     connection.execute("PRAGMA synchronous=FULL")
-    # What is deleted, such as the content of forgotten users, is overwritten with zeros.
-    connection.execute("PRAGMA secure_delete=ON")
     # Rarely by a connection that writes entries; the one that saves snapshots does it more often.
     connection.execute("PRAGMA wal_autocheckpoint=4000")
+    # What is deleted, such as the content of forgotten users, is overwritten with zeros.
+    connection.execute("PRAGMA secure_delete=ON")
 
 
 def _is_key_taken(error: DBAPIError) -> bool:

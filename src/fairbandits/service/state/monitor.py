@@ -186,6 +186,10 @@ class Monitor:
         # Not made before somebody wants to see them: most decisions are never among those that are shown.
         return {key: _shown(each, self._recent_rewards.get(key)) for key, each in self._recent.items()}
 
+    def forget_recent(self) -> None:
+        """Forget the recent decisions, and keep the sums."""
+        self._recent, self._recent_rewards = {}, {}
+
     # -- snapshots -------------------------------------------------------------------------------------
 
     def forget_recent(self) -> None:
