@@ -192,11 +192,6 @@ class Monitor:
 
     # -- snapshots -------------------------------------------------------------------------------------
 
-    def forget_recent(self) -> None:
-        """Forget the recent decisions, which contain what users have said about themselves."""
-        self._recent.clear()
-        self._recent_rewards.clear()
-
     def frozen(self) -> Monitor:
         """Return a copy that another thread can read while this monitor changes."""
         frozen = copy.copy(self)
