@@ -5,7 +5,8 @@
 
 Two services take turns, one with one worker and one with two, each with a log of its own in the same PostgreSQL.
 The median of the turns counts. Every worker applies all entries, so its time is that of the requests which it
-answers and of following the others. Turns end with a pause in which all entries are applied.
+answers and of following the others. Both services are saturated, with as many connections for each worker, so that
+batches are about as large. Turns end with a pause in which all entries are applied.
 """
 
 from __future__ import annotations
@@ -66,8 +67,8 @@ def measure(
             for workers, (process, key) in started.items():
                 asked = [post("/v1/decisions", body, key) for body in bodies]
                 kinds: dict[str, tuple[Source, int]] = {
-                    "decisions": (Decisions(asked), CONNECTIONS),
-                    "decisions and rewards": (Mixed(asked, key), CONNECTIONS),
+                    "decisions": (Decisions(asked), CONNECTIONS * workers),
+                    "decisions and rewards": (Mixed(asked, key), CONNECTIONS * workers),
                     "one client": (Decisions(asked), 1),
                 }
                 for kind, (source, connections) in kinds.items():
@@ -107,7 +108,9 @@ def main() -> int:
             costs = measure(Path(place), new_url, arms, given.turns, given.seconds)
         cpu, latency = ratio(costs, "decisions", "service"), ratio(costs, "one client", "latency")
         mixed = ratio(costs, "decisions and rewards", "service")
-        print(f"\nPostgreSQL, {arms:,} arms, 134 features, {CONNECTIONS} connections\n{table(costs)}")
+        print(
+            f"\nPostgreSQL, {arms:,} arms, 134 features, {CONNECTIONS} connections for each worker\n{table(costs)}"
+        )
         print(
             f"two workers relative to one: CPU {cpu:.2f} per decision (goal: at most {MOST_CPU}), {mixed:.2f} "
             f"with rewards; latency of one client {latency:.2f} (goal: at most {MOST_LATENCY})",

@@ -32,7 +32,7 @@ IS_NEXT_SQL = "pg_snapshot_xmin(pg_current_snapshot()) = pg_current_xact_id()"
 
 
 def raise_offset(connection: Connection) -> None:
-    """Make new entries come after all that exist, in a database whose transaction ids are lower.
+    """Raise the offset if new entries would come before existing ones, because transaction ids are too low.
 
     The log may have been copied from another cluster, whose ids were higher.
     """
