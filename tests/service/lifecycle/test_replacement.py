@@ -3,6 +3,7 @@
 import asyncio
 import json
 import time
+from contextlib import closing
 
 import pytest
 
@@ -10,6 +11,7 @@ from fairbandits.service.engine import Engine
 from fairbandits.service.export import export_recommender
 from fairbandits.service.lifecycle.replacement import replace_policy
 from fairbandits.service.log.events import Rewarded
+from fairbandits.service.log.store import Store
 from fairbandits.service.state.decider import DecisionRequest
 from fairbandits.service.state.recommender import ServedRecommender
 from fairbandits.service.verification import verify
@@ -65,6 +67,9 @@ def test_a_running_worker_takes_the_new_policy_over(store_url):
                 await decide_and_reward(engine, 1)
             assert engine.follower.change_seq == replacing.result().seq
             await decide_and_reward(engine, 20)
+            last = await asyncio.to_thread(last_seq, store_url)
+            while engine.follower.seq < last:  # PostgreSQL acknowledges entries before they are applied
+                await asyncio.sleep(0.01)
             seq, found = engine.follower.seq, checksum(engine)
         finally:
             await engine.stop()
@@ -74,6 +79,11 @@ def test_a_running_worker_takes_the_new_policy_over(store_url):
     with opened(store_url) as engine:
         assert engine.follower.seq == seq
         assert checksum(engine) == found == replayed(engine, policy=NEW)
+
+
+def last_seq(url):
+    with closing(Store(url)) as store:
+        return store.last_seq()
 
 
 async def decide_and_reward(engine, n):

@@ -1,7 +1,7 @@
 """Snapshots as rows of a table: large ones in pieces, so that entries are written between them.
 
-A part is stored under its name. What does not fit into that row comes before it, in rows named `PART#000000` and
-so on. The row of the name is written last and has the checksum of all: a snapshot without it is not finished.
+A part is stored under its name. What does not fit into that row comes before it, in rows named `PART#HASH#000000`
+and so on. The row of the name is written last and has the checksum of all: a snapshot without it is not finished.
 """
 
 from __future__ import annotations
@@ -64,7 +64,9 @@ def save(store: Store, seq: int, parts: Mapping[str, bytes], change_seq: int = 0
         if not hurry:
             time.sleep(_PAUSE * (time.monotonic() - began))
     with store.transaction() as connection:
-        there = select(func.count()).where(snapshots.c.seq == seq, _IS_PIECE)
+        there = select(func.count()).where(
+            snapshots.c.seq == seq, snapshots.c.part.in_([row[1] for row in pieces])
+        )
         is_current = StateChange.read(connection).seq == change_seq
         # Another worker, which has a newer one, may have taken the pieces for those of a process that was killed.
         if is_current and connection.execute(there).scalar() == len(pieces):
@@ -92,9 +94,18 @@ def _insert(store: Store, connection: Connection, row: tuple[Any, ...]) -> None:
 
 
 def _pieces(seq: int, part: str, body: bytes) -> Iterator[tuple[Any, ...]]:
+    prefix = _piece_prefix(part, hashlib.sha256(body).hexdigest())
     for index, at in enumerate(range(0, len(body) - _PIECE, _PIECE)):
         piece = body[at : at + _PIECE]
-        yield (seq, f"{part}{_MARK}{index:06d}", time.time(), hashlib.sha256(piece).hexdigest(), piece)
+        yield (seq, f"{prefix}{index:06d}", time.time(), hashlib.sha256(piece).hexdigest(), piece)
+
+
+def _piece_prefix(part: str, sha256: str) -> str:
+    """Return how the names of the pieces of a part begin.
+
+    Two workers may save the same state as different bytes, of which the pieces must not be mixed.
+    """
+    return f"{part}{_MARK}{sha256[:8]}{_MARK}"
 
 
 def _last_row(seq: int, part: str, body: bytes) -> tuple[Any, ...]:
@@ -130,12 +141,13 @@ def last_seq(connection: Connection) -> int:
 def read(connection: Connection) -> Iterator[tuple[int, dict[str, bytes] | None]]:
     """Read the snapshots, newest first; None in place of one that is damaged."""
     for seq in _finished(connection):
-        query = select(snapshots).where(snapshots.c.seq == seq).order_by(~_IS_PIECE, snapshots.c.part)
+        rows = connection.execute(select(snapshots).where(snapshots.c.seq == seq).order_by(snapshots.c.part)).all()
         bodies: dict[str, bytes] = {}
-        checksums: dict[str, str] = {}
-        for row in connection.execute(query):
-            part = row.part.partition(_MARK)[0]
-            bodies[part] = bodies.get(part, b"") + bytes(row.body)
-            checksums[part] = row.sha256  # the row of the name is the last one
-        is_whole = all(hashlib.sha256(body).hexdigest() == checksums[part] for part, body in bodies.items())
+        is_whole = True
+        for named in rows:
+            if _MARK not in named.part:
+                prefix = _piece_prefix(named.part, named.sha256)
+                pieces = [bytes(row.body) for row in rows if row.part.startswith(prefix)]
+                bodies[named.part] = b"".join([*pieces, bytes(named.body)])
+                is_whole &= hashlib.sha256(bodies[named.part]).hexdigest() == named.sha256
         yield seq, bodies if is_whole else None
