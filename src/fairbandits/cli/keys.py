@@ -63,6 +63,7 @@ def show(config: _Config = None) -> None:
         )
         return
     listed = new_table("id", "name", "scopes", "created", "last used", "expires", "revoked")
+    listed.columns[0].no_wrap = True  # it is copied
     for key in found:
         dates = (key.created, key.used, key.expires, key.revoked)
         listed.add_row(key.id, _one_line(key.name), ", ".join(sorted(key.scopes)), *map(_day, dates))

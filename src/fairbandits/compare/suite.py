@@ -61,7 +61,9 @@ class SuiteWorld:
     def origin(self) -> str:
         """The world that this one is a variant of: its own class, or that of the world which it modifies."""
         modified = self.params.get("world")
-        return next(iter(modified)) if isinstance(modified, Mapping) else str(self.world)
+        if isinstance(modified, Mapping):
+            return str(next(iter(modified)))
+        return self.world if isinstance(self.world, str) else self.world.__name__
 
     def world_class(self) -> type | FixedWorld:
         """Return the class of the world, or the world that is the same for every seed."""

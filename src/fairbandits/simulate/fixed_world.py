@@ -8,12 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from fairbandits.views.short_repr import ShortRepr
 from fairbandits.worlds import World
 from fairbandits.worlds.world import dense
 
 
-class FixedWorld(ShortRepr):
+class FixedWorld:
     """A world object, for runs whose seed is that of the policy alone.
 
     Parameters
@@ -27,6 +26,8 @@ class FixedWorld(ShortRepr):
     >>> one, same, other = (FixedWorld(LinearWorld(rounds=5, random_state=seed)) for seed in (0, 0, 1))
     >>> one.digest == same.digest, one.digest == other.digest
     (True, False)
+    >>> one
+    FixedWorld(LinearWorld)
     """
 
     def __init__(self, world: World) -> None:
@@ -34,6 +35,9 @@ class FixedWorld(ShortRepr):
             kind = world.__name__ if isinstance(world, type) else type(world).__name__
             raise ValueError(f"world must be an object with the methods __len__() and visits(), got {kind}")
         self.world = world
+
+    def __repr__(self) -> str:
+        return f"FixedWorld({type(self.world).__name__})"
 
     @property
     def __name__(self) -> str:

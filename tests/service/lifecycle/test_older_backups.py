@@ -27,15 +27,16 @@ def test_a_backup_of_an_earlier_release_is_migrated(store_url, tmp_path):
 
 def as_version_2(path):
     """Turn a backup into one with the tables of version 0002, and its manifest."""
-    added = ("writer", "n", "salt", "digest", "chain")
+    added = {"events": ("writer", "n", "salt", "digest", "chain"), "keys": ("used", "old_digest", "old_until")}
     with closing(sqlite3.connect(path)) as connection:
-        for column in added:
-            connection.execute(f"ALTER TABLE events DROP COLUMN {column}")
+        for name, columns in added.items():
+            for column in columns:
+                connection.execute(f"ALTER TABLE {name} DROP COLUMN {column}")
         connection.execute("DELETE FROM facts WHERE name = 'offset'")
         connection.execute("UPDATE alembic_version SET version_num = '0002'")
         plain = json.loads(connection.execute("SELECT manifest FROM backup").fetchone()[0])
         for name, table in plain["tables"].items():
-            table["columns"] = [column for column in table["columns"] if column not in added]
+            table["columns"] = [column for column in table["columns"] if column not in added.get(name, ())]
             rows = connection.execute(f"SELECT {', '.join(table['columns'])} FROM {name}").fetchall()  # noqa: S608
             total = sum(int.from_bytes(hashlib.sha256(repr(row).encode()).digest()) for row in rows)
             table |= {"rows": len(rows), "checksum": f"{total % (1 << 256):064x}"}

@@ -17,6 +17,8 @@ from fairbandits.service.log.store import Store
 from tests.polling import wait_until
 from tests.service.clients import Client, Replay
 
+pytestmark = pytest.mark.slow
+
 #: Seconds in which every request must be answered, and in which a server must stop.
 ANSWERED, STOPPED = 5.0, 10.0
 
