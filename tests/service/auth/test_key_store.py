@@ -52,7 +52,8 @@ def test_a_store_without_the_table_of_keys_is_migrated(folder):
 # -- the commands ----------------------------------------------------------------------------------------
 
 
-def test_keys_are_created_listed_and_revoked_by_command(folder, capsys):
+def test_keys_are_created_listed_and_revoked_by_command(folder, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "120")  # cells of a narrower table would be folded
     assert main(["keys", "create", "--scope", "decide, reward", "--name", "shop"]) == 0
     printed = capsys.readouterr()
     token = printed.out.strip()
