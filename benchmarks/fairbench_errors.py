@@ -76,6 +76,11 @@ def seed_errors(first: Floats, second: Floats, measure: str, draws: int, rng: np
     return [float(count) / draws for count in counts]
 
 
+def print_rates(title: str, rates: Sequence[float]) -> None:
+    """Print a row of a table."""
+    print(f"| {title} | " + " | ".join(f"{100 * rate:.1f}%" for rate in rates) + " |", flush=True)
+
+
 def print_seed_errors(seeds: int, draws: int, jobs: int) -> float:
     """Print the table of seeds; return the highest rate of wrong verdicts."""
     with TemporaryDirectory() as folder:
@@ -93,8 +98,7 @@ def print_seed_errors(seeds: int, draws: int, jobs: int) -> float:
                 values = [np.array(summary.policies[each].values[measure]) for each in (title, other)]
                 found = seed_errors(values[0], values[1], measure, draws, rng)
                 highest = max(highest, found[2])
-                cells = " | ".join(f"{100 * rate:.1f}%" for rate in found)
-                print(f"| {name} | `{title}` | {measure} | {cells} |", flush=True)
+                print_rates(f"{name} | `{title}` | {measure}", found)
     return highest
 
 
@@ -137,7 +141,7 @@ def print_rank_errors(draws: int) -> float:
     for n_families in (N_WORLDS, 10):
         found = rank_errors(n_families, draws, rng)
         kind = "all different" if n_families == N_WORLDS else f"variants of {n_families}"
-        print(f"| {N_WORLDS}, {kind} | " + " | ".join(f"{100 * rate:.1f}%" for rate in found) + " |", flush=True)
+        print_rates(f"{N_WORLDS}, {kind}", found)
         highest = max(found) if n_families == N_WORLDS else highest
     return highest
 
@@ -169,7 +173,7 @@ def print_gap_errors(draws: int) -> float:
     wrong = 0.0
     for gap in (0.0, TOLERANCE, TOLERANCE + SLACK, 0.03, 0.05, 0.08):
         found = gap_errors(gap, draws, rng)
-        print(f"| {gap:g} | " + " | ".join(f"{100 * rate:.1f}%" for rate in found) + " |", flush=True)
+        print_rates(f"{gap:g}", found)
         wrong = found[0] if gap <= TOLERANCE else wrong
     return wrong
 

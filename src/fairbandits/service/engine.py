@@ -12,11 +12,10 @@ from typing import cast
 
 from fairbandits.service.config import Config
 from fairbandits.service.lifecycle.background import LifecycleTasks
-from fairbandits.service.lifecycle.replay import make_folds
+from fairbandits.service.lifecycle.replay import make_folds, new_follower
 from fairbandits.service.log.appender import AppendEvents, append
 from fairbandits.service.log.errors import StoreDownError
 from fairbandits.service.log.events import ArmAdded
-from fairbandits.service.log.follower import Follower
 from fairbandits.service.log.store import Store
 from fairbandits.service.log.store_thread import StoreThread
 from fairbandits.service.log.writer import Writer
@@ -58,7 +57,7 @@ class Engine:
     def __init__(self, config: Config) -> None:
         self.config = config
         self.store = Store(config.store.url, config.store.timeout_seconds)
-        self.follower = Follower(lambda: make_folds(config), config.store.snapshot_every)
+        self.follower = new_follower(config)
         self.writer = Writer(self.store, self.follower, Decider(self.follower).prepare)
         # Snapshots take their time, during which requests are written.
         self._snapshot_store = Store(config.store.url, _SNAPSHOT_TIMEOUT)

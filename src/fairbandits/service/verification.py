@@ -7,16 +7,13 @@ from typing import Any, cast
 
 from fairbandits.policies.persistence import PolicyState
 from fairbandits.service.config import Config
-from fairbandits.service.lifecycle.replay import make_folds
+from fairbandits.service.lifecycle.replay import catch_up, new_follower
 from fairbandits.service.log.errors import LogDamagedError
 from fairbandits.service.log.follower import Follower
 from fairbandits.service.log.integrity import CheckedLog, check_log, check_snapshots
 from fairbandits.service.log.store import Store, open_store
 from fairbandits.service.state.monitor import Monitor
 from fairbandits.service.state.recommender import ServedRecommender
-
-# Entries that are replayed at once.
-_ENTRIES = 10_000
 
 
 @dataclass(frozen=True)
@@ -59,21 +56,19 @@ def _verify_state(config: Config, store: Store, log: CheckedLog) -> tuple[int, i
     """Replay the log up to the newest snapshot, and compare the two states."""
     usable = []
     for seq, parts in store.read_snapshots():
-        follower = Follower(lambda: make_folds(config), config.store.snapshot_every)
+        follower = new_follower(config)
         if follower.restore(seq, parts):
             usable.append(follower)
     if not usable:
         return None
     # Without all content, only the states between two snapshots can be computed again.
-    start = usable[-1] if log.deleted else Follower(lambda: make_folds(config), config.store.snapshot_every)
+    start = usable[-1] if log.deleted else new_follower(config)
     newest, first = usable[0], start.seq
     if start is newest:
         return None
-    while start.seq < newest.seq:
-        entries = store.read(start.seq, newest.seq, _ENTRIES)
-        if not entries:
-            raise LogDamagedError(f"the log has no entry {newest.seq}, at which there is a snapshot")
-        start.apply(entries)
+    catch_up(store, start, upto=newest.seq)
+    if start.seq < newest.seq:
+        raise LogDamagedError(f"the log has no entry {newest.seq}, at which there is a snapshot")
     if _state(start) != _state(newest):
         raise LogDamagedError(
             f"the snapshot at entry {newest.seq} is not the state that follows from the entries after {first}"

@@ -7,7 +7,7 @@ import logging
 import time
 
 from fairbandits.service.config import Config
-from fairbandits.service.lifecycle.replay import catch_up, make_folds, replay
+from fairbandits.service.lifecycle.replay import catch_up, new_follower, replay
 from fairbandits.service.lifecycle.retention import prune, prune_period
 from fairbandits.service.log.errors import StoreDownError
 from fairbandits.service.log.follower import Follower
@@ -92,7 +92,7 @@ class LifecycleTasks:
     def _load(self, store: Store) -> Follower:
         change = store.read_change()
         config = change.served_config(self._config)
-        new = Follower(lambda: make_folds(config), config.store.snapshot_every)
+        new = new_follower(config)
         new.change_seq = change.seq
         replay(store, new, upto=self._follower.seq)
         return new

@@ -18,11 +18,10 @@ from typing import Any
 from sqlalchemy import Connection, delete, select, update
 
 from fairbandits.service.config import Config
-from fairbandits.service.lifecycle.replay import Step, ignore_step, make_folds, replay
+from fairbandits.service.lifecycle.replay import Step, ignore_step, new_follower, replay
 from fairbandits.service.lifecycle.state_change import append_change
 from fairbandits.service.lifecycle.user_entries import UserEntries, batches, find_user_entries
 from fairbandits.service.log.events import UserForgotten, decision_key, reward_key
-from fairbandits.service.log.follower import Follower
 from fairbandits.service.log.log_facts import PrunedContent, StateChange
 from fairbandits.service.log.store import Store, open_store
 from fairbandits.service.log.tables import answers, events, snapshots
@@ -73,7 +72,7 @@ def forget_user(config: Config, pseudonym: str, step: Step = ignore_step) -> For
         if not found.seqs:
             return Forgotten(0, 0, 0, pruned)
         served = change.served_config(config)
-        follower = Follower(lambda: make_folds(served), config.store.snapshot_every)
+        follower = new_follower(served)
         # The base of a pruned log comes before the rewards of all decisions that still have content.
         before = max(min(found.seqs) - 1, pruned.base)
         replay(store, follower, snapshots_upto=before, without=found.seqs, step=step)

@@ -16,7 +16,7 @@ from typing import cast
 from sqlalchemy import delete
 
 from fairbandits.service.config import Config
-from fairbandits.service.lifecycle.replay import Step, catch_up, ignore_step, make_folds, serialised
+from fairbandits.service.lifecycle.replay import Step, catch_up, ignore_step, new_follower, serialised
 from fairbandits.service.lifecycle.state_change import append_change
 from fairbandits.service.log.events import PolicyChanged
 from fairbandits.service.log.follower import Follower
@@ -110,7 +110,7 @@ def _wanted(config: Config, policy: str | None, change: StateChange, *, back: bo
 
 def _replayed(store: Store, config: Config, base: int, step: Step) -> tuple[Follower, Mapping[str, bytes]]:
     """Replay the log with a policy; return the new state, and its snapshot at the base of a pruned log."""
-    follower = Follower(lambda: make_folds(config), config.store.snapshot_every)
+    follower = new_follower(config)
     parts: Mapping[str, bytes] = {}
     if base:
         catch_up(store, follower, upto=base, step=step)

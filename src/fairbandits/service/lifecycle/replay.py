@@ -24,6 +24,11 @@ def make_folds(config: Config) -> dict[str, Fold]:
     return {"recommender": ServedRecommender(config), "monitor": Monitor(config)}
 
 
+def new_follower(config: Config) -> Follower:
+    """Return a follower with all state of a service, as it is before the first entry."""
+    return Follower(lambda: make_folds(config), config.store.snapshot_every)
+
+
 def ignore_step(_: int) -> None:
     """Ignore the progress."""
 

@@ -17,7 +17,7 @@ from typing import cast
 from sqlalchemy import ColumnElement, Connection, delete, func, insert, select
 
 from fairbandits.service.config import Config
-from fairbandits.service.lifecycle.replay import Step, catch_up, ignore_step, make_folds, replay, serialised
+from fairbandits.service.lifecycle.replay import Step, catch_up, ignore_step, new_follower, replay, serialised
 from fairbandits.service.log.appender import AppendEvents, append
 from fairbandits.service.log.events import ContentPruned, Decided, Rewarded
 from fairbandits.service.log.follower import Follower
@@ -106,12 +106,12 @@ def _last_before(connection: Connection, until: float, now: float, start: int) -
 
 def _verified_base(store: Store, config: Config, base: int, step: Step) -> Mapping[str, bytes]:
     """Return the snapshot at an entry, from which a replay leads to the newest snapshot of the services."""
-    folded = _follower(config)
+    folded = new_follower(config)
     replay(store, folded, snapshots_upto=base, upto=base, step=step)
     # Decisions that are shown on the page are content.
     cast(Monitor, folded.folds["monitor"]).forget_recent()
     parts = serialised(folded)
-    replayed, newest = _follower(config), _follower(config)
+    replayed, newest = new_follower(config), new_follower(config)
     if not replayed.restore(base, parts) or _checksum(replayed) != _checksum(folded):
         raise ValueError(f"the snapshot at entry {base} cannot be restored, so nothing was pruned")
     for seq, saved in store.read_snapshots():
@@ -124,10 +124,6 @@ def _verified_base(store: Store, config: Config, base: int, step: Step) -> Mappi
                 )
             break
     return parts
-
-
-def _follower(config: Config) -> Follower:
-    return Follower(lambda: make_folds(config), config.store.snapshot_every)
 
 
 def _checksum(follower: Follower) -> str:

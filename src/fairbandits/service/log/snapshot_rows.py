@@ -59,7 +59,8 @@ def save(store: Store, seq: int, parts: Mapping[str, bytes], change_seq: int = 0
         began = time.monotonic()
         with store.transaction() as connection:
             if StateChange.read(connection).seq != change_seq:
-                return  # nothing may be saved that a forgotten user had a part in
+                # Nothing may be saved that a forgotten user had a part in; the change has deleted earlier pieces.
+                return
             _insert(store, connection, row)
         if not hurry:
             time.sleep(_PAUSE * (time.monotonic() - began))
@@ -67,14 +68,11 @@ def save(store: Store, seq: int, parts: Mapping[str, bytes], change_seq: int = 0
         there = select(func.count()).where(
             snapshots.c.seq == seq, snapshots.c.part.in_([row[1] for row in pieces])
         )
-        is_current = StateChange.read(connection).seq == change_seq
         # Another worker, which has a newer one, may have taken the pieces for those of a process that was killed.
-        if is_current and connection.execute(there).scalar() == len(pieces):
+        is_there = connection.execute(there).scalar() == len(pieces)
+        if is_there and StateChange.read(connection).seq == change_seq:
             for part, body in parts.items():
                 _insert(store, connection, _last_row(seq, part, body))
-        elif not is_current:
-            # They may contain what was to be forgotten.
-            connection.execute(delete(snapshots).where(snapshots.c.seq == seq, _IS_PIECE))
     _drop_old(store)
 
 
