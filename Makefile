@@ -5,10 +5,16 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
+# Bytecode is kept even where the environment says otherwise: hundreds of processes of the tests import the package.
+export PYTHONDONTWRITEBYTECODE :=
+
 # Any Python that requires-python allows and the oldest versions have wheels for: 3.11 or 3.12.
 PYTHON_OLDEST ?= $(PYTHON)
 OLDEST := .venv-oldest
 OLDEST_READY := $(OLDEST)/.ready
+
+# Holds the wheel that `make dist` built, and the packages that it needs: no extras.
+DIST_VENV := build/dist-venv
 
 # Tests that call all kernels and are quick without compilation, where hashes warn of their overflow.
 UNCOMPILED := tests/models/kernels tests/contexts/test_catalogue.py tests/fairness/test_group_rewards.py \
@@ -16,7 +22,7 @@ UNCOMPILED := tests/models/kernels tests/contexts/test_catalogue.py tests/fairne
   tests/ope/test_estimator_sums.py tests/ope/checks/test_propensity_check.py tests/ope/test_sequential_headline.py \
   tests/statistics/test_empirical_likelihood.py tests/policies/test_batch_learning.py
 
-.PHONY: help test lint unit coverage oldest crash torture peers reproduce fairbench simulations bench load guard docs clean
+.PHONY: help test lint unit coverage oldest crash torture peers reproduce fairbench simulations bench load guard docs dist clean
 
 help:
 	@echo "make reproduce   the paper's tables, figures and report, published beside measured (into results/)"
@@ -32,7 +38,8 @@ help:
 	@echo "make bench       how fast it is beside its peers, measured in one run"
 	@echo "make load        how many decisions a second the service makes, beside an empty endpoint"
 	@echo "make guard       whether the working tree is slower than the previous commit on main"
-	@echo "make docs        the documentation (into docs/_build/html)"
+	@echo "make docs        the documentation site, with executed notebooks and checked links (into docs/_build/html)"
+	@echo "make dist        wheel and source archive (into dist/), tried in an empty environment"
 	@echo "make clean       remove all that was made"
 
 $(READY): pyproject.toml
@@ -40,7 +47,9 @@ $(READY): pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
 	@touch $@
 
-test: lint unit
+# At the same time, because mypy uses one core only.
+test: $(READY)
+	$(MAKE) --jobs=2 lint unit
 
 lint: $(READY)
 	$(BIN)/ruff check .
@@ -54,7 +63,7 @@ unit: $(READY)
 coverage: $(READY)
 	@echo "Line coverage of src, in a run of all tests and in a small one without compilation: about twelve minutes on two cores."
 	$(BIN)/python -m coverage erase
-	$(BIN)/python -m pytest -m "not slow and not peers and not benchmarks" --numprocesses 2 --dist loadfile --cov --cov-report=
+	$(BIN)/python -m pytest -m "not slow and not peers and not benchmarks" --numprocesses 3 --dist loadfile --cov --cov-report=
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest --numprocesses 2 --cov --cov-append --cov-report= \
 	  -W "ignore:overflow:RuntimeWarning" $(UNCOMPILED)
 	$(BIN)/python -m coverage report --fail-under=95
@@ -73,8 +82,8 @@ oldest: $(OLDEST_READY)
 	  $(OLDEST)/bin/python -m pytest -m "not slow and not peers and not benchmarks" -W default --numprocesses 2 --dist loadfile
 
 crash: $(READY)
-	@echo "Servers on SQLite and PostgreSQL, each killed twenty times while clients write; workers of clusters and learning processes, killed; threads that share a policy; what takes long: seven minutes."
-	$(BIN)/python -m pytest -m slow
+	@echo "Servers on SQLite and PostgreSQL, each killed twenty times while clients write; workers of clusters and learning processes, killed; threads that share a policy; what takes long."
+	$(BIN)/python -m pytest -m slow --numprocesses 2 --dist loadfile
 
 torture: $(READY)
 	@echo "Servers on SQLite and PostgreSQL with one and two workers, attacked in every way: at most 30 minutes."
@@ -94,7 +103,7 @@ fairbench: $(READY)
 	$(BIN)/fairbandits fairbench
 	$(BIN)/python benchmarks/fairbench_check.py results/fairbench/results.json
 
-# The full simulations, 1,000 logs per cell, take hours; docs/audit.md, evaluate.md and learn.md have their results.
+# The full simulations, 1,000 logs per cell, take hours; docs/how_to/audit.md, evaluate.md and learn.md have their results.
 simulations: $(READY)
 	@echo "Intervals and conclusions of audits, evaluations, certified learning and tuning on simulated logs: about ten minutes."
 	$(BIN)/python benchmarks/audit_coverage.py --quick --logs 100
@@ -110,6 +119,8 @@ bench: $(READY)
 	@echo "Ours and all peers, each in its own environment (kept in ~/.cache/fairbandits): about twelve minutes."
 	$(BIN)/python benchmarks/compare.py
 	$(BIN)/python benchmarks/growth.py
+	$(BIN)/python benchmarks/batch_learning.py
+	-$(BIN)/python benchmarks/threads_pay.py
 	$(BIN)/python benchmarks/reproduce.py
 	$(BIN)/python benchmarks/audit.py
 	$(BIN)/python benchmarks/report.py
@@ -122,8 +133,21 @@ guard: $(READY)
 	@echo "The working tree and the commit before it on main, measured alternately: about three minutes."
 	$(BIN)/python benchmarks/guard.py
 
+# Notebooks and the gallery run anew every time, so that no output is older than the code.
 docs: $(READY)
+	@echo "The site, with all notebooks and examples executed, and its internal links checked: about three minutes on two cores."
+	rm -rf docs/_build docs/gallery
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
+	$(BIN)/python tools/check_links.py docs/_build/html
+
+# The wheel is built from the source archive, so a file that the archive lacks is missed here.
+dist: $(READY)
+	@echo "Wheel and source archive, then the wheel in an empty environment: 45 seconds of processor time."
+	rm -rf dist $(DIST_VENV)
+	$(BIN)/python -m build
+	$(PYTHON) -m venv $(DIST_VENV)
+	$(DIST_VENV)/bin/python -m pip install --quiet --disable-pip-version-check dist/*.whl
+	$(DIST_VENV)/bin/python -I tools/smoke_test.py
 
 clean:
-	rm -rf $(VENV) $(OLDEST) build dist docs/_build docs/api results .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage .coverage.*
+	rm -rf $(VENV) $(OLDEST) build dist docs/_build docs/gallery results .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage .coverage.*

@@ -2,7 +2,7 @@
 
     python benchmarks/fairbench_check.py results/fairbench/results.json
 
-The exit status is 0 if all promises are kept, otherwise 1. docs/fairbench.md lists them.
+The exit status is 0 if all promises are kept, otherwise 1. docs/reference/fairbench.md lists them.
 """
 
 from __future__ import annotations

@@ -35,11 +35,9 @@ MOST_BYTES = 3 * 2**30  # the limit for the learned arms of one point
 
 def points() -> Iterator[dict[str, Any]]:
     """Iterate over all points."""
-    for model in ("disjoint", "shared"):
+    for model in ("disjoint", "shared", "hybrid"):
         for arms in (10, 100, 1_000, 10_000, 100_000):
             yield _point("arms", model, arms=arms)
-    for arms in (10, 100, 1_000, 10_000):
-        yield _point("arms", "hybrid", arms=arms)
     for model in ("disjoint", "shared", "hybrid"):
         for width in (16, 64, 256, 1_024, 2_048):
             yield _point("width", model, width=width, nonzeros=min(width, NONZEROS))
@@ -89,7 +87,7 @@ def measure(point: dict[str, Any]) -> dict[str, Any]:
             "all_learned": False,
         }
     # Arms without observations cost less, so every arm learns one, as far as memory allows.
-    learned = min(point["arms"], MOST_BYTES // bytes_of_arm(point["model"], point["width"]))
+    learned = min(point["arms"], MOST_BYTES // bytes_of_arm(point["width"]))
     for arm in range(1 if point["model"] == "shared" else learned):
         policy.learn(policy.choose(catalogue.offer(users[0], arms=[arm]), group="male"), 0.5)
     n = max(2, int(SECONDS / _seconds_per_round(policy, catalogue, users, 3)))
@@ -104,9 +102,9 @@ def measure(point: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def bytes_of_arm(model: str, width: int) -> int:
-    """Return the approximate memory of an arm with one observation: matrices, or a low-rank state."""
-    return 8 * width * (width + 1) if model == "hybrid" else 64 * width
+def bytes_of_arm(width: int) -> int:
+    """Return the approximate memory of an arm with one observation, a low-rank state."""
+    return 64 * width
 
 
 def measure_rows(point: dict[str, Any]) -> dict[str, Any]:

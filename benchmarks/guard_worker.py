@@ -16,6 +16,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 import fairbandits
 from measure import train
 from peers import ours
@@ -23,6 +25,7 @@ from timing import Work, batch_of, learning_of, rounds_of, seconds_per_call
 from workloads import ALPHA, RIDGE, Workload
 
 W1_POOL, W2_POOL, W3_USERS = 64, 32, 10_000
+W2_OBSERVATIONS = 32
 STRETCHES = 5
 
 
@@ -36,6 +39,7 @@ class Figures:
             "W1 choose": (lambda: rounds_of(*self.trained("w1"), W1_POOL, learn=False), 1),
             "W1 learn": (lambda: learning_of(*self.trained("w1"), W1_POOL), 1),
             "W2 round": (lambda: rounds_of(*self.trained("w2"), W2_POOL), 1),
+            "W2 grown": (lambda: rounds_of(*self.grown("w2"), W2_POOL), 1),
             "W3 users": (lambda: batch_of(*self.trained("w1"), W3_USERS), W3_USERS),
         }
 
@@ -45,6 +49,16 @@ class Figures:
         workload = Workload(self.folder / f"{name}.npz")
         peer = ours.make(workload.n_arms, workload.width, workload.own, ALPHA, RIDGE)
         train(peer, workload)
+        return peer, workload
+
+    @cache  # noqa: B019 - one object per process
+    def grown(self, name: str) -> tuple[ours.Ours, Workload]:
+        """Return a policy of which every arm has so many observations that it has matrices, and the workload."""
+        peer, workload = self.trained(name)
+        contexts = np.stack([round_.contexts for round_ in workload.rounds(W2_OBSERVATIONS)])
+        for arm in range(workload.n_arms):
+            decisions = peer.policy.choose_many(contexts[:, [arm]], arms=[arm])
+            peer.policy.learn_many(decisions, [0.5] * len(decisions))
         return peer, workload
 
     def rate(self, figure: str, seconds: float) -> float:

@@ -26,7 +26,9 @@ print(SharedModel(3, 1.0).score(rows, np.zeros(3, np.int64))[1].sum())
 
 def run(source, cache, code=SCORE, **environment):
     """Run code with a copy of the package and a folder for its compiled kernels."""
-    env = os.environ | {"PYTHONPATH": str(source), "NUMBA_CACHE_DIR": str(cache)} | environment
+    # Without bytecode, which Python would take for that of a changed file of the same size and time.
+    own = {"PYTHONPATH": str(source), "NUMBA_CACHE_DIR": str(cache), "PYTHONDONTWRITEBYTECODE": "1"}
+    env = os.environ | own | environment
     return subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=300, env=env
     )

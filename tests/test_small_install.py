@@ -15,7 +15,13 @@ from fairbandits.extras import install_hint
 pytestmark = pytest.mark.slow
 
 NEEDS_SERVICE = ("serve", "export out.csv", "keys list")
-NEEDS_LOGS = ("fit log.csv", "audit log.csv", "evaluate log.csv --policy Uniform", "sample log.csv")
+NEEDS_LOGS = (
+    "fit log.csv",
+    "audit log.csv",
+    "evaluate log.csv --policy Uniform",
+    "sample log.csv",
+    "recommend policy.safetensors --users users.csv",
+)
 
 
 def needed(name, extras=()):

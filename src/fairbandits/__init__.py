@@ -12,6 +12,7 @@ from fairbandits.models import (
     fair_linucb_regret_bound,
     linucb_regret_bound,
 )
+from fairbandits.models.device import Device
 from fairbandits.parameters import number, one_of, parameter
 from fairbandits.policies import (
     DUCB,
@@ -59,6 +60,7 @@ __all__ = [
     "CounterfactualLinUCB",
     "Decision",
     "Decisions",
+    "Device",
     "EpsilonGreedy",
     "EqualRegretLinUCB",
     "EvenLinUCB",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Any
 
@@ -63,6 +63,23 @@ class ArmIndex:
             self.rows[arm] = row
             self._update_last(arm, row)
         return row
+
+    def claim_many(self, arms: Iterable[ArmId]) -> list[ArmId]:
+        """Claim numbers for the arms that have none, in their order; return these arms."""
+        new = [arm for arm in arms if arm not in self.rows]
+        if new:
+            from_free = [self._free.pop() for _ in range(min(len(self._free), len(new)))]
+            first = len(self.rows) + len(from_free)
+            fresh = range(first, first + len(new) - len(from_free))
+            self.rows.update(zip(new, [*from_free, *fresh], strict=True))
+            self._last = None
+        return new
+
+    def unclaim_many(self, arms: Sequence[ArmId], n_rows: int) -> None:
+        """Undo the last `claim_many`, before which n_rows were in use, given what it returned."""
+        rows = [self.rows.pop(arm) for arm in arms]
+        self._free += [row for row in reversed(rows) if row < n_rows]
+        self._last = None
 
     def unclaim(self, arm: ArmId) -> None:
         """Undo the last claim, of an arm that had no number before."""

@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 Label = str | int
+Value = TypeVar("Value", bound=Hashable)
+
+
+def codes_of(values: Sequence[Value]) -> tuple[NDArray[np.int64], list[Value]]:
+    """Return values as codes, and the distinct values in the order of their appearance.
+
+    Examples
+    --------
+    >>> codes_of(["b", "a", "b"])
+    (array([0, 1, 0]), ['b', 'a'])
+    """
+    code = {value: number for number, value in enumerate(dict.fromkeys(values))}
+    return np.fromiter(map(code.__getitem__, values), np.int64, len(values)), list(code)
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,9 +6,11 @@ from __future__ import annotations
 def install_hint(extra: str) -> str:
     """Return how to install an extra, for the end of an error.
 
+    pip keeps the installed version, wherever it came from, and adds what the extra needs.
+
     Examples
     --------
     >>> install_hint("plot")
-    "install fairbandits with its extra: pip install '.[plot]' in the folder of its source"
+    "install fairbandits with its extra: pip install 'fairbandits[plot]'"
     """
-    return f"install fairbandits with its extra: pip install '.[{extra}]' in the folder of its source"
+    return f"install fairbandits with its extra: pip install 'fairbandits[{extra}]'"

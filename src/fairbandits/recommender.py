@@ -16,16 +16,17 @@ from fairbandits.contexts.tables import as_row, column_label
 from fairbandits.fairness import GroupRewards
 from fairbandits.fairness.notebook import group_parts
 from fairbandits.locks import SharedLock
+from fairbandits.models.device import Device
 from fairbandits.models.reward_model import with_prefix
 from fairbandits.policies import Decision, Policy, PolicyFileError, Slate
 from fairbandits.policies.logged_decisions import check_alignment
 from fairbandits.policies.persistence import RECOMMENDER, PolicyState, read, write
-from fairbandits.policies.records import Reward
+from fairbandits.policies.records import RankedArms, Reward
 from fairbandits.views import html
 from fairbandits.views.text import counted
 
 #: Names of the column of ids, where items have no index.
-_ID_COLUMNS = ("item", "arm", "id", "item_id")
+ID_COLUMNS = ("item", "arm", "id", "item_id")
 _ITEMS = "items."
 
 User = Any
@@ -107,7 +108,7 @@ class Recommender:
         of_users, of_items = FrameTable(users, "users"), FrameTable(items, "items")
         self.group_columns = as_names("groups", groups)
         of_users.require(self.group_columns, "groups")
-        ids, self.item_id = of_items.ids(item_id, _ID_COLUMNS)
+        ids, self.item_id = of_items.ids(item_id, ID_COLUMNS)
         encoder = fit_context_encoder(
             of_users,
             of_items,
@@ -190,7 +191,9 @@ class Recommender:
             own = None if eligible is None else eligible_ids(eligible, self.catalogue)
             return self.policy.choose(self.catalogue.offer([row], own), group, k=k)
 
-    def choose_many(self, users: Any, *, eligible: Any = None, k: int | None = None) -> Any:
+    def choose_many(
+        self, users: Any, *, eligible: Any = None, k: int | None = None, device: str | Device = "cpu"
+    ) -> Any:
         """Choose an item, or k items in an order, for each of many users, with what is known now.
 
         Parameters
@@ -201,10 +204,12 @@ class Recommender:
             The items that all users may get; or those of each user, None for all.
         k : int, optional
             The number of items of each user's slate.
+        device : {"cpu", "auto"}, name of a device, or Device
+            Where scores are computed: "cuda" for a GPU; see `Policy.choose_many`.
 
         Returns
         -------
-        Decisions, or a list of Slates if k is given
+        Decisions, or a sequence of Slates if k is given
             In the order of the users; an empty list if there are none.
         """
         many = _as_many(users)
@@ -213,7 +218,27 @@ class Recommender:
         groups = self._groups_of(many)
         with self._lock:
             own = eligible_per_user(eligible, self.catalogue, len(many))
-            return self.policy.choose_many(self.catalogue.offer(many), groups, eligible=own, k=k)
+            return self.policy.choose_many(self.catalogue.offer(many), groups, eligible=own, k=k, device=device)
+
+    def rank(self, users: Any, *, k: int, random_state: Any = None, device: str | Device = "cpu") -> RankedArms:
+        """Rank the k items that `choose_many` would pick for each of many users, without deciding.
+
+        Parameters
+        ----------
+        users : data frame, or sequence of mappings
+            One row per user, at least one.
+        k : int
+            The number of items of each user.
+        random_state : int or NumPy generator, optional
+            For ties and random draws, instead of the policy's own generator.
+        device : {"cpu", "auto"}, name of a device, or Device
+            Where scores are computed; see `Policy.choose_many`.
+        """
+        many = _as_many(users)
+        groups = self._groups_of(many)
+        with self._lock:
+            offer = self.catalogue.offer(many)
+            return self.policy.rank(offer, groups, k=k, random_state=random_state, device=device)
 
     def offer(
         self,
@@ -246,8 +271,10 @@ class Recommender:
             return [self.group_of(user) for user in users]
         users.require(self.group_columns, "groups")
         columns = [users.labels(name) for name in self.group_columns]
-        rows = zip(*columns, strict=True) if columns else [()] * len(users)
-        return [dict(zip(self.group_columns, row, strict=True)) for row in rows]
+        rows = list(zip(*columns, strict=True)) if columns else [()] * len(users)
+        # One object for all users of the same groups, so that `as_groups` reads it once.
+        groups = {row: dict(zip(self.group_columns, row, strict=True)) for row in set(rows)}
+        return [groups[row] for row in rows]
 
     def learn(self, decision: Decision | Slate, reward: Reward, *, again: bool = False) -> None:
         """Learn the reward of a decision: at once, or later, in any order; see `Policy.learn`."""
@@ -280,7 +307,7 @@ class Recommender:
         What was learned of an item stays when it changes.
         """
         table = FrameTable(items, "items")
-        ids, _ = table.ids(self.item_id, _ID_COLUMNS)
+        ids, _ = table.ids(self.item_id, ID_COLUMNS)
         with self._lock:
             self.catalogue.set_table(ids, table)
 

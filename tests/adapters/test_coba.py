@@ -111,7 +111,7 @@ def test_what_does_not_fit_is_refused(monkeypatch):
     with pytest.raises(ValueError, match="EqualRegretLinUCB keeps records of its decisions"):
         PolicyLearner(EqualRegretLinUCB()).learn((1.0,), "a", 1.0, 0.5)
     monkeypatch.setitem(sys.modules, "coba.encodings", None)
-    with pytest.raises(ImportError, match=r"need coba; .* pip install '\.\[coba\]'"):
+    with pytest.raises(ImportError, match=r"need coba; .* pip install 'fairbandits\[coba\]'"):
         PolicyLearner(LinUCB())
 
 

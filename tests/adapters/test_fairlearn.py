@@ -40,5 +40,6 @@ def test_the_metric_frame_of_intersections():
 
 def test_without_fairlearn_the_error_names_the_extra_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "fairlearn.metrics", None)
-    with pytest.raises(ImportError, match=r"metric_frame needs fairlearn; .* pip install '\.\[fairlearn\]'"):
+    expected = r"metric_frame needs fairlearn; .* pip install 'fairbandits\[fairlearn\]'"
+    with pytest.raises(ImportError, match=expected):
         metric_frame(logs.make(10))

@@ -80,5 +80,5 @@ def test_invalid_actions_are_refused(action):
 
 def test_without_gymnasium_the_error_names_the_extra_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "gymnasium", None)
-    with pytest.raises(ImportError, match=r"as_gymnasium needs Gymnasium; .* pip install '\.\[gym\]'"):
+    with pytest.raises(ImportError, match=r"as_gymnasium needs Gymnasium; .* pip install 'fairbandits\[gym\]'"):
         as_gymnasium(LinearWorld(rounds=5))

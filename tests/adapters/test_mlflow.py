@@ -95,7 +95,7 @@ def test_a_policy_that_does_not_fit(policy):
 @pytest.mark.parametrize("function", ["save_policy", "log_policy"])
 def test_without_mlflow_the_error_names_the_extra_to_install(monkeypatch, function, policy):
     monkeypatch.setitem(sys.modules, "mlflow", None)
-    with pytest.raises(ImportError, match=rf"{function} needs MLflow; .* pip install '\.\[mlflow\]'"):
+    with pytest.raises(ImportError, match=rf"{function} needs MLflow; .* pip install 'fairbandits\[mlflow\]'"):
         getattr(mlflow, function)(policy, "here")
     with pytest.raises(ImportError, match="load_policy needs MLflow"):
         mlflow.load_policy("here")

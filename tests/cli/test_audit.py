@@ -2,8 +2,6 @@
 
 import json
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -11,12 +9,12 @@ import pytest
 
 from fairbandits.cli import main
 from tests.audit import logs
+from tests.commands import run_command
 from tests.helpers import without_notice
 
 
 def run(*arguments, cwd):
-    command = [sys.executable, "-m", "fairbandits", "audit", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, check=False, cwd=cwd, timeout=120)
+    return run_command("audit", *arguments, folder=cwd)
 
 
 @pytest.fixture(scope="module")

@@ -228,11 +228,12 @@ def test_data_verifies_the_real_files(capsys):
     assert capsys.readouterr().out.count("sha256 as published") >= 2
 
 
-def test_an_interrupt_prints_one_line(capsys, monkeypatch):
+@pytest.mark.parametrize("step", ["reproduce.reproduce_paper", "app.import_module"])
+def test_an_interrupt_prints_one_line(capsys, monkeypatch, step):
     def interrupt(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("fairbandits.cli.reproduce.reproduce_paper", interrupt)
+    monkeypatch.setattr(f"fairbandits.cli.{step}", interrupt)
     assert main(["reproduce"]) == 130
     assert capsys.readouterr().err.strip().splitlines()[-1].startswith("error: interrupted")
 
@@ -258,6 +259,13 @@ def test_the_package_can_be_run_as_a_module():
     )
     assert done.returncode == 0
     assert "reproduce" in done.stdout
+
+
+def test_a_command_does_not_import_the_others():
+    code = "import sys; from fairbandits.cli import main; main(['data', '--help']); print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "fairbandits.cli.data" in done.stdout
+    assert "fairbandits.ope" not in done.stdout
 
 
 def test_sizes_keep_the_proportions_of_the_paper():

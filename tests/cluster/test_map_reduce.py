@@ -23,13 +23,6 @@ from tests.polling import wait_until
 
 
 @pytest.fixture(scope="module")
-def two_workers():
-    how = {"host": "127.0.0.1", "n_workers": 2, "threads_per_worker": 1, "dashboard_address": "127.0.0.1:0"}
-    with distributed.LocalCluster(**how, processes=True) as workers:
-        yield workers.scheduler_address
-
-
-@pytest.fixture(scope="module")
 def path(tmp_path_factory):
     path = tmp_path_factory.mktemp("log") / "log.parquet"
     pq.write_table(pa.Table.from_pandas(make(4000)), path, row_group_size=200)
@@ -55,6 +48,45 @@ def test_neighbours_are_merged_in_order(two_workers):
         with cluster.connect(two_workers) as client:
             parts = [str(i) for i in range(n)]
             assert cluster.map_reduce(lambda _, parts=parts: parts, str, operator.add, client) == "".join(parts)
+
+
+def test_a_stream_of_parts_is_read_as_it_is_needed(two_workers):
+    read = []
+
+    def parts():
+        for number in range(60):
+            read.append(number)
+            yield range(number)
+
+    finished = {}
+    for index, state in cluster.map_stream(parts(), sum, two_workers):
+        finished[index] = state
+        # Four for each of the two workers, and the one that has just been finished.
+        assert len(read) <= len(finished) + 8
+    assert finished == {number: sum(range(number)) for number in range(60)}
+
+
+@dataclass(frozen=True)
+class KilledOnce:
+    """Computes sums; the process that first computes one of ten numbers is killed."""
+
+    mark: Path
+
+    def __call__(self, part):
+        if len(part) == 10 and not self.mark.exists():
+            self.mark.touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return sum(part)
+
+
+@pytest.mark.slow
+def test_a_stream_survives_the_death_of_a_worker(two_workers, tmp_path):
+    parts = [range(number) for number in range(30)]
+    finished = dict(cluster.map_stream(iter(parts), KilledOnce(tmp_path / "mark"), two_workers))
+    assert (tmp_path / "mark").exists()
+    assert finished == {number: sum(part) for number, part in enumerate(parts)}
+    with distributed.Client(two_workers) as client:  # the next test expects both workers
+        client.wait_for_workers(2, timeout=60)
 
 
 def test_local_starts_a_cluster_of_its_own():
@@ -173,5 +205,5 @@ def test_a_cluster_without_workers(monkeypatch):
 
 def test_without_dask_it_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
-    with pytest.raises(ImportError, match=r"a cluster needs Dask; .* pip install '\.\[dask\]'"):
+    with pytest.raises(ImportError, match=r"a cluster needs Dask; .* pip install 'fairbandits\[dask\]'"):
         cluster.map_reduce(cut, sum, operator.add, "local")

@@ -16,7 +16,7 @@ from fairbandits.compare.world_specs import parse_worlds
 from fairbandits.simulate import FixedWorld
 from fairbandits.worlds import LinearWorld
 
-# Ten lines each, as docs/fairbench.md has them.
+# Ten lines each, as docs/reference/fairbench.md has them.
 WORLD = """
 import numpy as np
 from fairbandits.worlds import Visit

@@ -306,7 +306,7 @@ def test_queries_that_do_not_work(tmp_path, monkeypatch):
     assert error_of(reading(log, query="t")) == f"{log}: query must not be given, since this is no database"
     for module, extra in (("duckdb", "duckdb"), ("sqlalchemy", "sql")):
         monkeypatch.setitem(sys.modules, module, None)
-        with pytest.raises(ImportError, match=rf"pip install '\.\[{extra}\]'"):
+        with pytest.raises(ImportError, match=rf"pip install 'fairbandits\[{extra}\]'"):
             Log.open(path if extra == "duckdb" else url, query="t")
 
 

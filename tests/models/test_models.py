@@ -164,12 +164,13 @@ def test_forgetting_is_weighted_regression(kind, contexts, discount):
 def test_forgetting_is_steady():
     rng = np.random.default_rng(0)
     model = DisjointModel(4, 0.1, discount=0.99)
-    A, b = 0.1 * np.eye(4), np.zeros(4)
-    for i in range(100_000):
-        # One direction comes no more after a while, and must fall back to what the ridge says.
-        x = np.append(rng.normal(size=3) * [1.0, 1e-3, 1e3], float(i < 1_000))
-        model.learn(0, as_rows(x[None]).row(0, 0), 0.5)
-        A, b = 0.99 * A + 0.001 * np.eye(4) + np.outer(x, x), 0.99 * b + 0.5 * x
+    A = 0.1 * np.eye(4)
+    # One direction comes no more after a while, and must fall back to what the ridge says.
+    X = np.column_stack([rng.normal(size=(100_000, 3)) * [1.0, 1e-3, 1e3], np.arange(100_000) < 1_000])
+    rows, ridge = as_rows(X), 0.001 * np.eye(4)
+    for i, x in enumerate(X):
+        model.learn(0, rows.row(0, i), 0.5)
+        A = 0.99 * A + ridge + x[:, None] * x
     np.testing.assert_allclose(model.gram_of(0), A, rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(model.inverse_of(0) @ A, np.eye(4), atol=1e-6)
     assert model.inverse_of(0)[3, 3] == pytest.approx(10.0)

@@ -98,8 +98,8 @@ def test_parts_give_the_same_results(path, expected, small_parts, tmp_path):
     assert_same(evaluate_at(path, progress=True).to_dict(), expected.to_dict())
 
 
-def test_a_cluster_gives_the_same_results(path, expected):
-    assert_same(evaluate_at(path, cluster=LOCAL).to_dict(), expected.to_dict())
+def test_a_cluster_gives_the_same_results(path, expected, two_workers):
+    assert_same(evaluate_at(path, cluster=two_workers).to_dict(), expected.to_dict())
 
 
 def test_estimated_propensities_in_parts(small_parts, tmp_path):
@@ -151,10 +151,10 @@ def test_a_changed_log_does_not_resume(path, small_parts, tmp_path, monkeypatch)
     assert len(list(folder.iterdir())) == 2
 
 
-def test_policies_that_learn_in_order(path, small_parts, tmp_path):
+def test_policies_that_learn_in_order(path, small_parts, two_workers, tmp_path):
     policy = LinUCB(model=Model(link="logistic"), random_state=0)
     with pytest.raises(ValueError, match=r"the order of rewards matters to LinUCB.*; evaluate it without"):
-        evaluate(path, policy, cluster=LOCAL)
+        evaluate(path, policy, cluster=two_workers)
     whole = evaluate(path, policy)
     assert_same(evaluate(path, policy, checkpoint=tmp_path / "unfinished").to_dict(), whole.to_dict())
 

@@ -191,8 +191,8 @@ def test_an_interrupt_prints_one_line(tmp_path, source):
     # Joblib's resource tracker may add warnings about what it cleaned up.
     lines = [line for line in errors.splitlines() if line.startswith("error: ")]
     assert lines == [
-        "error: interrupted; all written files are complete; reproduce, compare, fairbench and evaluate resume "
-        "when run again"
+        "error: interrupted; all written files are complete; reproduce, compare, fairbench, evaluate and "
+        "recommend resume when run again"
     ]
 
 
@@ -225,7 +225,7 @@ def test_figures_need_matplotlib(monkeypatch):
 
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     trace = simulate(LinUCB(random_state=0), LinearWorld(rounds=5))
-    with pytest.raises(ImportError, match=r"figures need matplotlib; .* pip install '\.\[plot\]'"):
+    with pytest.raises(ImportError, match=r"figures need matplotlib; .* pip install 'fairbandits\[plot\]'"):
         figures.cumulative_rewards({"LinUCB": [trace]})
 
 

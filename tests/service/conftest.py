@@ -3,8 +3,7 @@
 import json
 import os
 import signal
-import subprocess
-import sys
+import ssl
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -13,8 +12,12 @@ import pytest
 
 from fairbandits.service.auth.user_secret import create_user_secret
 from fairbandits.service.demo import DemoStudents, demo_config
+from tests.commands import Command
 from tests.helpers import without_notice
 from tests.polling import DEADLINE, wait_until
+
+# The servers do not use TLS. By default every client reads all certificates, which takes longer than most tests.
+_NO_CERTIFICATES = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
 
 class Server:
@@ -36,12 +39,12 @@ class Server:
 
     def start(self):
         """Start the server, and wait until it listens."""
-        command = [sys.executable, "-m", "fairbandits", "serve", *self.arguments, "--port", "0"]
         self.log = (self.folder / "server.log").open("a")
-        self.process = subprocess.Popen(
-            command, cwd=self.folder, stdout=subprocess.PIPE, stderr=self.log, text=True, env=_environment()
-        )
-        line = self.process.stdout.readline()  # empty if it has ended
+        read, write = map(os.fdopen, os.pipe(), "rw")
+        with write:
+            self.process = Command(["serve", *self.arguments, "--port", "0"], self.folder, write, self.log)
+        self.stdout = read
+        line = read.readline()  # empty if it has ended
         assert line.startswith("listening on "), line + self.said()
         self.url = line.split()[-1]
         return self
@@ -53,14 +56,15 @@ class Server:
 
     def _is_ready(self):
         try:
-            return httpx.get(f"{self.url}/ready", timeout=DEADLINE).status_code == 200
+            with self.client() as client:
+                return client.get("/ready").status_code == 200
         except httpx.TransportError:
             assert self.process.poll() is None, self.said()
             return False
 
     def client(self, **options):
         """A client of the server."""
-        return httpx.Client(base_url=self.url, timeout=DEADLINE, **options)
+        return httpx.Client(base_url=self.url, timeout=DEADLINE, verify=_NO_CERTIFICATES, **options)
 
     def kill(self):
         """Kill the server, as a power cut does."""
@@ -84,13 +88,8 @@ class Server:
         finally:
             if self.process.poll() is None:
                 self.process.kill()
-            self.process.stdout.close()
+            self.stdout.close()
             self.log.close()
-
-
-def _environment():
-    # One thread for each server, because several of them run beside the tests.
-    return os.environ | {"PYTHONUNBUFFERED": "1", "OMP_NUM_THREADS": "1"}
 
 
 def write_config(folder, **changed):

@@ -20,6 +20,7 @@ from fairbandits.service.log.events import Rewarded
 from fairbandits.service.log.store import open_store
 from fairbandits.service.state.decider import decide
 from fairbandits.storage import atomic_file
+from tests.commands import run_command
 from tests.service.conftest import write_config
 from tests.service.small import PLAIN, USER, small_config
 
@@ -147,8 +148,7 @@ def test_entries_that_are_written_during_an_export_are_left_out(engine, tmp_path
 
 
 def run(folder, *arguments):
-    command = [sys.executable, "-m", "fairbandits", *map(str, arguments)]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120, check=False)
+    return run_command(*arguments, folder=folder)
 
 
 def test_from_a_server_to_an_audit(serving, students):

@@ -1,9 +1,5 @@
 """`fairbandits verify`, and damaged logs that other commands meet: one line and status 2."""
 
-import os
-import subprocess
-import sys
-
 import pytest
 from sqlalchemy import delete, update
 
@@ -15,7 +11,7 @@ from fairbandits.service.log.store import open_store
 from fairbandits.service.log.tables import events, snapshots
 from fairbandits.service.state.decider import decide
 from fairbandits.service.verification import verify
-from tests.polling import DEADLINE
+from tests.commands import run_command
 from tests.service.conftest import write_config
 from tests.service.small import PLAIN, USER
 
@@ -43,15 +39,7 @@ def spoil(path, statement):
 
 
 def command(*arguments, folder):
-    ended = subprocess.run(
-        [sys.executable, "-m", "fairbandits", *map(str, arguments)],
-        cwd=folder,
-        env=os.environ | {"OMP_NUM_THREADS": "1"},
-        capture_output=True,
-        text=True,
-        timeout=DEADLINE,
-        check=False,
-    )
+    ended = run_command(*arguments, folder=folder)
     return ended.returncode, ended.stdout, ended.stderr
 
 

@@ -132,5 +132,5 @@ def test_the_progress_bar_does_not_change_the_trace():
 
 def test_a_progress_bar_needs_tqdm(monkeypatch):
     monkeypatch.setitem(sys.modules, "tqdm", None)
-    with pytest.raises(ImportError, match=r"progress bar needs tqdm; .* pip install '\.\[cli\]'"):
+    with pytest.raises(ImportError, match=r"progress bar needs tqdm; .* pip install 'fairbandits\[cli\]'"):
         simulate(LinUCB(random_state=0), LinearWorld(rounds=2), progress=True)

@@ -19,6 +19,12 @@ from tests.ope.logs import make_log
 NASTY = "<script>alert('$x$ & \"y\"')</script>"
 ROUNDS = 1_000_000
 
+#: The names of what `shown` returns, so that tests can be collected before it is made, which takes seconds.
+NAMES = (
+    *("catalogue", "offer", "policy", "many", "decision", "slate", "groups", "gap", "summary", "individual gaps"),
+    *("trace", "audit", "sequential audit", "evaluation", "comparison", "world", "empty groups", "new policy"),
+)
+
 
 def group_rewards(n_groups, rewards=20):
     """Return the rewards of many groups, the first of which has a name that is HTML."""
@@ -85,7 +91,7 @@ def individual():
 def shown():
     """Return an object of every class with an HTML view, each as large as it gets."""
     made, groups = decisions(), group_rewards(50)
-    return {
+    objects = {
         **vars(made),
         "groups": groups,
         "gap": groups.gap(),
@@ -100,3 +106,5 @@ def shown():
         "empty groups": GroupRewards(),
         "new policy": FairLinUCB(),
     }
+    assert tuple(objects) == NAMES
+    return objects

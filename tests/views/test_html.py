@@ -7,9 +7,7 @@ import pytest
 
 from fairbandits.views import html
 from fairbandits.views.html import MAX_ROWS, Markup
-from tests.views.objects import NASTY, shown
-
-NAMES = list(shown())
+from tests.views.objects import NAMES, NASTY, shown
 
 
 class Checker(HTMLParser):

@@ -7,7 +7,7 @@ import pytest
 from nbclient import NotebookClient
 from nbformat.v4 import new_code_cell, new_notebook
 
-FIRST_LOOK = Path(__file__).parents[2] / "docs" / "notebooks" / "first_look.ipynb"
+FIRST_LOOK = Path(__file__).parents[2] / "docs" / "tutorials" / "first_look.ipynb"
 
 
 def execute(book):

@@ -139,7 +139,7 @@ def test_what_cannot_be_plotted_is_refused(plot, message):
 
 def test_plots_need_matplotlib(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(ImportError, match=r"figures need matplotlib; .* pip install '\.\[plot\]'"):
+    with pytest.raises(ImportError, match=r"figures need matplotlib; .* pip install 'fairbandits\[plot\]'"):
         group_rewards(2).plot()
 
 

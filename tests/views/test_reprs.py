@@ -19,7 +19,7 @@ SCALARS = {"float", "int", "str", "bool", "float | None", "bool | None", "str | 
 PACKAGES = [fairbandits, fairbandits.audit, fairbandits.ope, fairbandits.simulate]
 RESULT_MODULES = [audit_results, ope_results, slate_results, comparison, summary, reproduction]
 # These are given, not returned, and small.
-INPUTS = {"Run", "Predictions", "ProbabilityColumn", "ProbabilityColumns", "SlateProbabilities"}
+INPUTS = {"Device", "Run", "Predictions", "ProbabilityColumn", "ProbabilityColumns", "SlateProbabilities"}
 
 
 def reachable(value, found):

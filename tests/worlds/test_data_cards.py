@@ -12,7 +12,7 @@ from fairbandits.worlds.datasets.published import DATASETS
 from fairbandits.worlds.datasets.tables import clean_adult
 from fairbandits.worlds.datasets.warfarin import clean_warfarin
 
-CARDS = (Path(__file__).parents[2] / "docs/data_cards.md").read_text()
+CARDS = (Path(__file__).parents[2] / "docs/reference/data_cards.md").read_text()
 
 
 def rows_of(title):

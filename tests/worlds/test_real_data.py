@@ -144,5 +144,5 @@ def test_missing_data_is_an_error_that_names_the_place(world_class, monkeypatch)
 def test_without_pyarrow_the_remedy_is_named(monkeypatch):
     frames._as_frame.cache_clear()
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(ImportError, match=r"worlds of real data need pyarrow; install .*\.\[logs\]"):
+    with pytest.raises(ImportError, match=r"worlds of real data need pyarrow; install .*fairbandits\[logs\]"):
         Compas(data="stand-in")

@@ -4,39 +4,24 @@ from __future__ import annotations
 
 import sys
 import traceback
+from importlib import import_module
 from typing import Annotated
 
 import typer
 
 from fairbandits import __version__
-from fairbandits.cli.audit import audit
-from fairbandits.cli.backup import backup, restore
-from fairbandits.cli.compare import compare
 from fairbandits.cli.console import echo, tolerate_closed_pipe
-from fairbandits.cli.data import data
-from fairbandits.cli.evaluate import evaluate
-from fairbandits.cli.export import export
-from fairbandits.cli.fairbench import fairbench
-from fairbandits.cli.fit import fit
-from fairbandits.cli.forget_user import forget_user
-from fairbandits.cli.keys import keys
-from fairbandits.cli.learn import learn
-from fairbandits.cli.replace import replace
-from fairbandits.cli.reproduce import reproduce
-from fairbandits.cli.sample import sample
-from fairbandits.cli.serve import serve
-from fairbandits.cli.simulate import simulate
-from fairbandits.cli.verify import verify
 from fairbandits.worlds import DataError
 
-app = typer.Typer(help="Contextual bandits that treat their users fairly.", add_completion=False)
-_COMMANDS = (
-    *(reproduce, compare, fairbench, simulate, data, sample, fit, audit, evaluate, learn),
-    *(serve, export, verify, backup, restore, replace, forget_user),
-)
-for command in _COMMANDS:
-    app.command()(command)
-app.add_typer(keys, name="keys")
+# The module of each command, in the order of the help.
+_MODULES = {
+    **{name: name for name in ("reproduce", "compare", "fairbench", "simulate", "data", "sample", "fit")},
+    **{name: name for name in ("recommend", "audit", "evaluate", "learn", "serve", "export", "verify", "backup")},
+    "restore": "backup",
+    "replace": "replace",
+    "forget-user": "forget_user",
+    "keys": "keys",
+}
 
 # The base class of all usage errors (unknown command, unknown option, wrong type); typer does not export it.
 _UsageError: type[Exception] = typer.BadParameter.__bases__[0]
@@ -60,8 +45,8 @@ def main(arguments: list[str] | None = None) -> int:
 
 def _run(arguments: list[str]) -> int:
     try:
-        status = app(arguments, standalone_mode=False)
-    except typer.Abort:
+        status = make_app(arguments)(arguments, standalone_mode=False)
+    except (typer.Abort, KeyboardInterrupt):
         status = _INTERRUPTED
     except _UsageError as error:
         message: str = error.format_message()  # type: ignore[attr-defined]  # see above
@@ -75,15 +60,30 @@ def _run(arguments: list[str]) -> int:
         return _fail("unexpected error; please report it with the traceback above", _BROKEN)
     if status == _INTERRUPTED:
         return _fail(
-            "interrupted; all written files are complete; reproduce, compare, fairbench and evaluate resume when "
-            "run again",
+            "interrupted; all written files are complete; reproduce, compare, fairbench, evaluate and recommend "
+            "resume when run again",
             _INTERRUPTED,
         )
     return status if isinstance(status, int) else 0
 
 
-@app.callback(invoke_without_command=True)
-def version(
+def make_app(arguments: list[str]) -> typer.Typer:
+    """Return the application with the command that the arguments name, or with all if they name none.
+
+    Only the modules of these commands are imported: importing all takes longer than many commands do.
+    """
+    app = typer.Typer(help="Contextual bandits that treat their users fairly.", add_completion=False)
+    app.callback(invoke_without_command=True)(_version)
+    for name in arguments[:1] if arguments[0] in _MODULES else _MODULES:
+        command = getattr(import_module(f"fairbandits.cli.{_MODULES[name]}"), name.replace("-", "_"))
+        if isinstance(command, typer.Typer):
+            app.add_typer(command, name=name)
+        else:
+            app.command()(command)
+    return app
+
+
+def _version(
     show: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
 ) -> None:
     """Contextual bandits that treat their users fairly."""

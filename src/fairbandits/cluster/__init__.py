@@ -6,6 +6,15 @@ Dask does the scheduling, and reassigns the tasks of a worker that died.
 from fairbandits.cluster.checkpoint import Checkpoint
 from fairbandits.cluster.connection import LOCAL, Cluster, connect
 from fairbandits.cluster.joblib_tasks import parallel_on
-from fairbandits.cluster.mapreduce import map_reduce, resumable_map_reduce
+from fairbandits.cluster.mapreduce import map_reduce, map_stream, resumable_map_reduce
 
-__all__ = ["LOCAL", "Checkpoint", "Cluster", "connect", "map_reduce", "parallel_on", "resumable_map_reduce"]
+__all__ = [
+    "LOCAL",
+    "Checkpoint",
+    "Cluster",
+    "connect",
+    "map_reduce",
+    "map_stream",
+    "parallel_on",
+    "resumable_map_reduce",
+]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TypeVar
 
 from fairbandits.cluster.checkpoint import Checkpoint
@@ -56,6 +56,35 @@ def map_reduce(
         [(_, result)] = gather(client, [last])
         merged: State = result
         return merged
+
+
+def map_stream(
+    parts: Iterable[Part], compute: Callable[[Part], State], cluster: Cluster = None
+) -> Iterator[tuple[int, State]]:
+    """Yield the index and the state of each part, in order of completion; few parts are in memory at a time.
+
+    The parts are read in this process, so a cluster needs no access to their files.
+
+    Parameters
+    ----------
+    parts : iterable
+        The parts; an iterator that reads each when it is asked for the next one.
+    compute, cluster
+        As for `map_reduce`.
+
+    Examples
+    --------
+    >>> list(map_stream(iter(["ab", "c"]), str.upper))
+    [(0, 'AB'), (1, 'C')]
+    """
+    with connect(cluster) as client:
+        if client is None:
+            yield from ((index, compute(part)) for index, part in enumerate(parts))
+            return
+        n_threads = max(1, sum(client.nthreads().values()))
+        function = _scatter(client, compute)
+        submitted = (client.submit(_call, part, function=function, pure=False) for part in parts)
+        yield from gather(client, submitted, _PARTS_PER_THREAD * n_threads)
 
 
 def resumable_map_reduce(
@@ -130,11 +159,14 @@ def _compute_each(client: Any, compute: Callable[[Part], State], parts: list[Par
 
 
 def _submit(client: Any, compute: Callable[[Part], State], parts: Sequence[Part]) -> list[Any]:
-    # The function may hold large objects, such as a catalogue: send it to each worker once, not per part.
     # With pure=False, two equal parts are still two tasks.
-    function = client.submit(_identity, compute, pure=False)
-    futures: list[Any] = client.map(_call, parts, function=function, pure=False)
+    futures: list[Any] = client.map(_call, parts, function=_scatter(client, compute), pure=False)
     return futures
+
+
+def _scatter(client: Any, compute: Callable[[Part], State]) -> Any:
+    """Return a task whose result is a function that may hold large objects: each worker gets it once."""
+    return client.submit(_identity, compute, pure=False)
 
 
 def _identity(value: Any) -> Any:

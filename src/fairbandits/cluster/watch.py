@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, wait
+from itertools import islice
 from typing import Any
 
 # Seconds between two looks at the cluster.
@@ -71,16 +72,31 @@ class ClusterWatch:
         return str(self._client.scheduler.address)
 
 
-def gather(client: Any, futures: Sequence[Any]) -> Iterator[tuple[int, Any]]:
+def gather(client: Any, futures: Iterable[Any], at_once: int | None = None) -> Iterator[tuple[int, Any]]:
     """Yield the index and the result of each task, in order of completion.
 
     Raises the error of a task that fails, and OSError if the cluster can no longer finish the tasks.
+
+    Parameters
+    ----------
+    client : distributed.Client
+        The client of the cluster.
+    futures : iterable of distributed.Future
+        The tasks; an iterator that submits each when it is asked for the next one.
+    at_once : int, optional
+        The most tasks that are asked for before one of them is finished; all by default.
     """
     watch = ClusterWatch(client)
-    # Fetching a large result must not be cut short by looks at the cluster, so it goes on in the client's thread.
-    pending = {_fetch(client, future): index for index, future in enumerate(futures)}
+    numbered = enumerate(futures)
     del futures  # so that the cluster can release results that have been fetched
-    while pending:
+    pending: dict[Future[Any], int] = {}
+    while True:
+        # Fetching a large result must not be cut short by looks at the cluster, so it goes on in the client's
+        # thread.
+        free = None if at_once is None else at_once - len(pending)
+        pending |= {_fetch(client, future): index for index, future in islice(numbered, free)}
+        if not pending:
+            return
         done = wait(pending, timeout=INTERVAL, return_when=FIRST_COMPLETED).done
         failure = None if done else watch.failure()
         if failure is not None:

@@ -1,4 +1,4 @@
-"""The measures of a run. docs/fairbench.md has their definitions with formulas.
+"""The measures of a run. docs/reference/fairbench.md has their definitions with formulas.
 
 Gaps, ratios and welfare compare the groups of one attribute; of several attributes, the worst value counts.
 """

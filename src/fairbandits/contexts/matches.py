@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from fairbandits.categorical import Categorical
+from fairbandits.categorical import Categorical, codes_of
 from fairbandits.jit import helper, kernel
 from fairbandits.labels import as_label, is_listed, is_missing, labels_of
 from fairbandits.models.kernels.layouts import FIRST_SHARED, N_SHARED, PATTERN, ZERO
@@ -120,7 +120,8 @@ class Matches:
                 codes_of_users.append([codes.get(value, _USER_WITHOUT) for value in values])
             else:
                 codes_of_users.append([_USER_WITHOUT] * n_users)
-        return np.array([self._number_of(key) for key in zip(*codes_of_users, strict=True)], np.int64)
+        of_user, keys = codes_of(list(zip(*codes_of_users, strict=True)))
+        return np.array([self._number_of(key) for key in keys], np.int64)[of_user]
 
     def _checked(self, matching: Mapping[str, Any] | None) -> Mapping[str, Any]:
         if type(matching) is dict and matching.keys() <= self._codes.keys():  # the common case, in every round

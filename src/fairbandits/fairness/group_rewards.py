@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -136,7 +136,7 @@ class GroupRewards:
                     self._by_arm.add(number, arm, each)
 
     def record_many(self, rewards: Floats, groups: Mapping[str, Categorical], arms: NDArray[np.int64]) -> None:
-        """Record many validated rewards: the users' groups by attribute, and the numbers of the arms."""
+        """Record many validated rewards: the users' groups by attribute, and the arms' numbers, -1 for no arm."""
         self._add_arms(1 + int(arms.max(initial=-1)))
         # Groups are numbered in the order in which they appear, as if rewards had come one by one.
         first = [(row, name, value) for name, column in groups.items() for row, value in column.first_rows()]
@@ -145,7 +145,13 @@ class GroupRewards:
         for attribute, column in groups.items():
             numbers = column.recoded(self._number.get(attribute, {}))
             self._totals.add_many(numbers, np.zeros_like(numbers), rewards)
-            self._by_arm.add_many(numbers, arms, rewards)
+            self._by_arm.add_many(np.where(arms < 0, -1, numbers), arms, rewards)
+
+    def number_groups(self, keys: Iterable[GroupKey]) -> None:
+        """Claim numbers for groups that have none, in the order of the users' keys."""
+        for key in keys:
+            for attribute, value in key:
+                self._claim(attribute, value)
 
     def restart(self) -> None:
         """Start the means of the groups anew; what each arm gave each group stays.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from typing import Any
 
@@ -48,8 +48,8 @@ def as_group(group: Any) -> GroupKey:
     return ((DEFAULT_ATTRIBUTE, _value(group)),) if row is None else as_group(_as_mapping(row))
 
 
-def as_groups(groups: Iterable[Any]) -> tuple[GroupKey, ...]:
-    """Return many groups in their canonical form; a mapping that occurs often is read once.
+def as_groups(groups: Any) -> tuple[GroupKey, ...]:
+    """Return many groups in their canonical form; a string or a mapping that occurs often is read once.
 
     Examples
     --------
@@ -60,6 +60,9 @@ def as_groups(groups: Iterable[Any]) -> tuple[GroupKey, ...]:
         columns = group_columns(groups)
         if columns is not None:
             return _keys(columns)
+    if {*map(type, groups)} == {str}:
+        by_name = {group: as_group(group) for group in {*groups}}
+        return tuple(map(by_name.__getitem__, groups))
     listed = list(groups)  # which keeps them alive: no two have the same id
     keys = {number: as_group(group) for number, group in {id(group): group for group in listed}.items()}
     return tuple(keys[id(group)] for group in listed)

@@ -35,6 +35,13 @@ class Fingerprint:
     rows: int
 
 
+def hash_rows(fragments: Sequence[LogFragment], kinds: Mapping[str, str], *, is_copy: bool) -> str:
+    """Return the hash of a table: of its files, or of the values of some columns where it has none of its own."""
+    if is_copy or any(fragment.path is None for fragment in fragments):
+        return hash_values(fragments, kinds)
+    return hash_files(fragments)
+
+
 def hash_files(fragments: Sequence[LogFragment]) -> str:
     """Return the SHA-256 of the files of a log, one after the other, as `cat FILES | sha256sum` prints it.
 

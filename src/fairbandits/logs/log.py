@@ -13,7 +13,7 @@ from fairbandits.logs.chunk import Chunk
 from fairbandits.logs.duplicates import Rows, find_duplicates
 from fairbandits.logs.errors import LogError, after_hint, suggest
 from fairbandits.logs.features import plain_encoder, survey_features
-from fairbandits.logs.fingerprint import Fingerprint, hash_files, hash_values
+from fairbandits.logs.fingerprint import Fingerprint, hash_rows
 from fairbandits.logs.fragments import BATCH_ROWS, LogFragment, count_rows, read_batches, split_fragments
 from fairbandits.logs.label_kinds import settle_label_kinds
 from fairbandits.logs.reader import ChunkReader
@@ -192,10 +192,8 @@ class Log:
         dataframes and databases have no bytes of their own: the values of all columns that have a role are hashed,
         in the order of the rows.
         """
-        if self.is_copy or any(fragment.path is None for fragment in self.fragments):
-            digest = hash_values(self.fragments, {column: self.kinds[column] for column in self.roles.columns})
-        else:
-            digest = hash_files(self.fragments)
+        kinds = {column: self.kinds[column] for column in self.roles.columns}
+        digest = hash_rows(self.fragments, kinds, is_copy=self.is_copy)
         return Fingerprint(digest, count_rows(self.fragments))
 
     def encoder(self) -> TableEncoder:

@@ -51,6 +51,27 @@ class ArrayPool:
         self.n_taken += 1
         return heapq.heappop(self._free)
 
+    def take_many(self, n: int) -> NDArray[np.int64]:
+        """Reserve the first n free places, in their order; the arrays grow at most once."""
+        self.reserve(n)
+        self._free.sort()  # a heap still
+        taken = np.array(self._free[:n], np.int64)
+        del self._free[:n]
+        self.n_taken += n
+        return taken
+
+    def reserve(self, n: int) -> None:
+        """Make sure that n places are free."""
+        missing = n - len(self._free)
+        if missing > 0:
+            self._grow(max(2 * self._size, self._size + missing))
+
+    def give_back_many(self, places: NDArray[np.int64]) -> None:
+        """Free places that hold zeros."""
+        if places.size:  # sorting all free places takes long
+            self._free = sorted([*self._free, *places.tolist()])
+            self.n_taken -= len(places)
+
     def give_back(self, place: int) -> None:
         """Free a place, and drop what it holds."""
         for array in self.arrays.values():

@@ -2,41 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fairbandits.models.array_pool import ArrayPool
+from fairbandits.models.kernels.batch_learning import (
+    learn_groups_in_blocks,
+)
 from fairbandits.models.kernels.blocks import MOST_PENDING, empty_blocks, inverse_and_steps, write_regression
 from fairbandits.models.kernels.disjoint_learning import learn_in_block
 from fairbandits.models.kernels.disjoint_scoring import correct_scores, score_dense, score_sparse
+from fairbandits.models.kernels.inverses import copy_inverses
 from fairbandits.models.kernels.layouts import (
-    FIRST_STEP,
     LEARNED,
     MATRICES,
-    N_STEPS,
-    NEEDS_STEP,
     DisjointState,
-    DisjointSums,
+    Fields,
     Floats,
     Ints,
 )
 from fairbandits.models.kernels.low_rank import (
-    learn_low_rank,
-    most_steps,
     score_dense_low_rank,
     score_sparse_low_rank,
 )
 from fairbandits.models.kernels.triangles import add_outer
 from fairbandits.models.kernels.vectors import LANE_BITS, LANE_MASK, LANES
-from fairbandits.models.ridge import MOST_LEVERAGE, RidgeRegressions, check_shapes
+from fairbandits.models.low_rank_regressions import LowRankRegressions
+from fairbandits.models.ridge import MOST_LEVERAGE, check_shapes
 from fairbandits.models.rows import Row, Rows, SparseRows
-from fairbandits.models.threads import LEAST_WORK, over_arms
+from fairbandits.models.threads import LEAST_WORK, over_users
 
 
-class DisjointModel(RidgeRegressions):
+class DisjointModel(LowRankRegressions):
     """A ridge regression for each arm, in a slot of its own.
 
     A regression with few observations has no matrices (see `kernels.low_rank`), unless there is a discount. Those
@@ -55,14 +54,10 @@ class DisjointModel(RidgeRegressions):
     """
 
     def __init__(self, width: int, ridge: float, dtype: str = "float64", discount: float = 1.0) -> None:
-        self._low_rank = ArrayPool({"steps": ((width,), dtype), "rows": ((width + 2,), np.float64)})
         self._blocks = empty_blocks(0, width, dtype)
         # The names of the arm parts of column d, 0 where unknown: names hold within a process, and are not saved.
         self._part_names: Ints = np.zeros(0, np.int64)
         super().__init__(width, ridge, dtype, discount)
-
-    def _most_steps(self) -> int:
-        return most_steps(self.width) if self.discount == 1.0 else 0
 
     def _matrix_pool(self) -> ArrayPool:
         """Return the pool of regressions with matrices: A, pending steps, and the arm part of column d."""
@@ -90,16 +85,8 @@ class DisjointModel(RidgeRegressions):
                 self._part_names,
             )
         )
-        self._sums = tuple(
-            DisjointSums(
-                self._low_rank["rows"],
-                pool["gram"],
-                self.moment,
-                self.log_det,
-                self.rows_learned,
-                self.since_refresh,
-            )
-        )
+        self._steps_state = self._state
+        self._collect_sums()
 
     # -- scoring ---------------------------------------------------------------------------------------
 
@@ -110,17 +97,17 @@ class DisjointModel(RidgeRegressions):
                 f"rows must be {self.width} wide with an arm each, got {rows.width} and {arms.size} arm(s)"
             )
         mean, width = np.empty((2, rows.n_users, rows.n_arms))
-        kernel: Callable[..., int]
+        kernel: Any
         contexts: Any
         if isinstance(rows, SparseRows):
             contexts, kernel = tuple(rows.parts), score_sparse if len(self._blocks) else score_sparse_low_rank
         else:
             contexts, kernel = rows.matrix, score_dense if len(self._blocks) else score_dense_low_rank
-        args = contexts, arms, self._state, self.ridge, mean, width
-        work = self._work(rows)
-        unfinished = (
-            kernel(*args, 0, rows.n_arms) if work < LEAST_WORK else over_arms(kernel, args, rows.n_arms, work)
-        )
+        args, work = (arms, self._state, self.ridge), self._work(rows)
+        if work < LEAST_WORK:
+            unfinished = kernel(contexts, *args, mean, width, 0, rows.n_arms)
+        else:
+            unfinished = over_users(kernel, rows.of_users, args, (mean, width), rows.n_arms, work)
         if unfinished and isinstance(rows, SparseRows):
             unfinished = correct_scores(contexts, arms, self._state, mean, width)
         if unfinished:
@@ -147,25 +134,26 @@ class DisjointModel(RidgeRegressions):
             super().learn(arm, row, reward, weight)
 
     def _update(self, slot: int, row: Row, reward: float, weight: float) -> int:
-        args = tuple(row.parts), row.user, row.arm, reward, weight, self._state, self._sums, slot
         if self.where[slot, MATRICES] < 0:
-            return learn_low_rank(*args, self.ridge)
-        return learn_in_block(*args, MOST_LEVERAGE, self._refresh_every)
+            return super()._update(slot, row, reward, weight)
+        at = tuple(row.parts), row.user, row.arm, reward, weight
+        return learn_in_block(*at, self._state, self._sums, slot, MOST_LEVERAGE, self._refresh_every)
 
-    def _allocate(self, slot: int, outcome: int) -> None:
-        if outcome == NEEDS_STEP:
-            self.where[slot, FIRST_STEP + self.where[slot, N_STEPS]] = self._low_rank.take()
-            self._collect()
-        super()._allocate(slot, outcome)
+    def _learn_rest(
+        self,
+        rows: Fields,
+        firsts: Ints,
+        stops: Ints,
+        is_open: NDArray[np.bool_],
+        slots: Ints,
+        rewards: Floats,
+    ) -> None:
+        limits = MOST_LEVERAGE, self._refresh_every, self.width
+        learn_groups_in_blocks(rows, firsts, stops, is_open, slots, rewards, self._state, self._sums, *limits)
 
-    def _add_matrices(self, slot: int) -> int:
-        steps = self._steps(slot).tolist()
-        place = super()._add_matrices(slot)
-        for step in steps:
-            self._low_rank.give_back(step)
-        self.where[slot, N_STEPS:] = -1
-        self.where[slot, N_STEPS] = 0
-        return place
+    def _open_many(self, slots: Ints) -> None:
+        super()._open_many(slots)
+        self._add_blocks()
 
     def _write_inverse(self, slot: int, inverse: Floats) -> None:
         self._add_blocks()
@@ -190,61 +178,37 @@ class DisjointModel(RidgeRegressions):
         self._matrices["part_values"][place, :n] = values
         self._part_names[place] = 0
 
-    def forget(self, arm: int) -> None:
-        """Empty the slot of an arm."""
-        for step in self._steps(arm):
-            self._low_rank.give_back(int(step))
-        super().forget(arm)
-
     def _free_matrices(self, place: int) -> None:
         super()._free_matrices(place)
         self._blocks[place >> LANE_BITS, :, place & LANE_MASK] = 0
         self._part_names[place] = 0
 
-    def _merge_slot(self, slot: int, other: Self, other_slot: int) -> None:
-        super()._merge_slot(slot, other, other_slot)
-        for step in other._steps(other_slot):
-            stored = other._low_rank["rows"][step]
-            columns = np.flatnonzero(stored[: self.width])
-            row = Row.of(columns, stored[columns], columns.size, self.width)
-            self.learn(slot, row, float(stored[self.width]))
-
     # -- reading ---------------------------------------------------------------------------------------
 
-    def _steps(self, slot: int) -> Ints:
-        """Return the places of the low-rank steps of a slot."""
-        if not 0 <= slot < self.n_slots:
-            return np.empty(0, np.int64)
-        return self.where[slot, FIRST_STEP : FIRST_STEP + self.where[slot, N_STEPS]]
-
-    def _gram(self, slot: int) -> Floats:
-        gram = super()._gram(slot)
-        for step in self._steps(slot):
-            add_outer(gram, self._low_rank["rows"][step, : self.width], 1.0)
-        return gram
-
     def _inverse(self, slot: int) -> Floats:
-        if self._has_matrices(slot):
-            place = int(self.where[slot, MATRICES])
-            n_pending = int(self._matrices["pending"][place])
-            inverse, steps = inverse_and_steps(self._blocks, place, n_pending, self.width)
-        else:
-            inverse, steps = super()._inverse(slot), self._low_rank["steps"][self._steps(slot)]
+        if not self._has_matrices(slot):
+            return super()._inverse(slot)
+        place = int(self.where[slot, MATRICES])
+        n_pending = int(self._matrices["pending"][place])
+        inverse, steps = inverse_and_steps(self._blocks, place, n_pending, self.width)
         for step in steps:
             add_outer(inverse, step.astype(np.float64), -1.0)
         return inverse
+
+    def packed_inverses(self, slots: Ints) -> Floats:
+        """Return copies of A^-1 of many slots as packed triangles; ridge^-1 I for one that holds nothing."""
+        inverses = np.empty((len(slots), self.width * (self.width + 1) // 2))
+        copy_inverses(self._state, slots, self.ridge, inverses)
+        return inverses
 
     # -- state -----------------------------------------------------------------------------------------
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return the state as arrays, without empty slots at the end."""
-        arrays = super().arrays() | self._low_rank.used()
+        arrays = super().arrays()
         return arrays | {"blocks": self._blocks[: _n_blocks(arrays["pending"])]}
 
     def _copy_in(self, arrays: dict[str, NDArray[Any]]) -> None:
-        where = arrays["where"]
-        is_step = np.arange(where.shape[1] - FIRST_STEP) < where[:, N_STEPS, None]
-        self._low_rank.restore(arrays, where[:, FIRST_STEP:][is_step].tolist())
         self._blocks = empty_blocks(len(arrays["blocks"]), self.width, self.dtype)
         self._blocks[:] = arrays["blocks"]
         self._part_names = np.zeros(len(self._blocks) * LANES, np.int64)
@@ -252,12 +216,7 @@ class DisjointModel(RidgeRegressions):
 
     def _check(self, arrays: dict[str, NDArray[Any]]) -> None:
         super()._check(arrays)
-        check_shapes(arrays, self._low_rank.arrays)
         check_shapes(arrays, {"blocks": self._blocks})
-        places, n_steps = arrays["where"][:, FIRST_STEP:], arrays["where"][:, N_STEPS, None]
-        is_step = np.arange(places.shape[1]) < n_steps
-        if (n_steps < 0).any() or (n_steps > places.shape[1]).any() or (places[~is_step] != -1).any():
-            raise ValueError("where names low-rank steps that do not exist")
         parts, pending = arrays["part_columns"], arrays["pending"]
         if not ((parts >= 0) & (parts < self.width + (np.arange(self.width + 1) == 0))).all():
             raise ValueError(f"part_columns points outside the {self.width} columns")

@@ -19,9 +19,11 @@ from fairbandits.models.kernels.hybrid_scoring import (
     score_hybrid,
 )
 from fairbandits.models.kernels.layouts import Floats, Ints
+from fairbandits.models.low_rank_regressions import LowRankRegressions, sorted_by_slot
 from fairbandits.models.normal_equations import NormalEquations
-from fairbandits.models.reward_model import RewardModel
+from fairbandits.models.reward_model import RewardModel, with_prefix
 from fairbandits.models.ridge import RidgeRegressions, in_widths
+from fairbandits.models.row_batch import RowBatch
 from fairbandits.models.rows import Row, Rows, checked_entries
 from fairbandits.models.threads import over_arms
 
@@ -52,7 +54,7 @@ class HybridModel(RewardModel):
         super().__init__(width)
         self.ridge = ridge
         self.discount = discount
-        self.arms = RidgeRegressions(width, ridge, dtype, discount)
+        self.arms = LowRankRegressions(width, ridge, dtype, discount)
         self.shared = RidgeRegressions(width, ridge)
 
     @property
@@ -73,7 +75,8 @@ class HybridModel(RewardModel):
             )
         scores = np.empty((4, rows.n_users, rows.n_arms))
         work = rows.n_users * rows.n_arms * rows.width**2
-        args = tuple(rows.parts), arms, self.arms._state, self.shared._inverse(0), betas, self.ridge, scores
+        state = self.arms._state, self.arms._low_rank["steps"], self.shared._inverse(0)
+        args = tuple(rows.parts), arms, *state, betas, self.ridge, scores
         if over_arms(score_hybrid, args, rows.n_arms, work):
             self._repair(rows, arms, betas, scores)
         return scores
@@ -105,6 +108,24 @@ class HybridModel(RewardModel):
         self.arms.learn(arm, row, reward, weight)
         q *= self.ridge * factor
         self.shared.learn(0, Row.of(np.arange(self.width), q, self.width, self.width), factor * residual)
+
+    def learn_batch(self, batch: RowBatch, arms: Ints, rewards: Floats) -> bool:
+        """Learn many rows of arms; see `RidgeRegressions.learn_batch`. beta is solved for once."""
+        if not self.arms.accepts(batch, arms):
+            return False
+        gram, moment = np.zeros(self.width * (self.width + 1) // 2), np.zeros(self.width)
+        self.arms.reserve(arms)
+        order = sorted_by_slot(arms)
+        for block in batch.blocks(order):
+            slots = np.unique(arms[block])
+            before, theta_before = self.arms.sum_inverses(slots)
+            self.arms.learn_sorted(batch.gather(block), arms[block], rewards[block])
+            after, theta_after = self.arms.sum_inverses(slots)
+            gram += self.ridge**2 * (before - after)
+            moment += self.ridge * (theta_after - theta_before)
+        if order.size:
+            self.shared.add_sums(0, gram, moment, order.size)
+        return True
 
     def forget(self, arm: int) -> None:
         """Drop the arm-specific part; what beta has learned from the arm cannot be told apart."""
@@ -158,8 +179,8 @@ class HybridModel(RewardModel):
 
     def restore(self, arrays: dict[str, NDArray[Any]]) -> None:
         """Restore what `arrays` returned."""
-        for which, part in (("arms.", self.arms), ("shared.", self.shared)):
-            part.restore({n.removeprefix(which): array for n, array in arrays.items() if n.startswith(which)})
+        self.arms.restore(self.arms.with_steps(with_prefix(arrays, "arms.")))
+        self.shared.restore(with_prefix(arrays, "shared."))
 
     def _contribution(self, arm: int) -> tuple[Floats, Floats]:
         """Return what an arm adds to A0 and b0."""

@@ -102,7 +102,7 @@ class MixtureModel(RewardModel):
         """Return the weight of each expert."""
         return dict(zip(self.experts, self._weights.tolist(), strict=True))
 
-    def _asked(self) -> Iterator[tuple[float, Expert]]:
+    def asked(self) -> Iterator[tuple[float, Expert]]:
         """Yield the experts that are asked, with their weights."""
         for weight, expert in zip(self._active.tolist(), self.experts.values(), strict=True):
             if weight:
@@ -111,7 +111,7 @@ class MixtureModel(RewardModel):
     def score(self, rows: Rows, arms: Ints) -> tuple[Floats, Floats]:
         """Predict for every user and arm: the weighted mean of the experts' predictions, and of their widths."""
         mean, width = np.zeros((2, rows.n_users, rows.n_arms))
-        for weight, expert in self._asked():
+        for weight, expert in self.asked():
             expected, uncertainty = expert.score(rows, arms)
             mean += weight * expected
             width += weight * uncertainty
@@ -120,7 +120,7 @@ class MixtureModel(RewardModel):
     def sample(self, rows: Rows, arms: Ints, rng: np.random.Generator) -> Floats:
         """Draw how far each mean is off, in widths."""
         deviation, width = np.zeros((2, rows.n_users, rows.n_arms))
-        for weight, expert in self._asked():
+        for weight, expert in self.asked():
             uncertainty = weight * expert.score(rows, arms)[1]
             deviation += uncertainty * expert.sample(rows, arms, rng)
             width += uncertainty
@@ -180,7 +180,7 @@ class MixtureModel(RewardModel):
     def coefficients(self, arm: int) -> Floats:
         """Return the weighted mean of the experts' coefficients, with which the mixture predicts."""
         theta: Floats = sum(
-            (weight * expert.coefficients(arm) for weight, expert in self._asked()), start=np.zeros(self.width)
+            (weight * expert.coefficients(arm) for weight, expert in self.asked()), start=np.zeros(self.width)
         )
         return theta
 

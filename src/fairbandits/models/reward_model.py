@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairbandits.models.kernels.layouts import Floats, Ints
+from fairbandits.models.row_batch import RowBatch
 from fairbandits.models.rows import Row, Rows
 
 
@@ -103,6 +104,10 @@ class ZeroModel(RewardModel):
 
     def learn(self, arm: int, row: Row, reward: float) -> None:
         """Ignore a reward."""
+
+    def learn_batch(self, batch: RowBatch, arms: Ints, rewards: Floats) -> bool:
+        """Ignore many rewards."""
+        return True
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return nothing."""

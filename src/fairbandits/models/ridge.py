@@ -77,6 +77,8 @@ class RidgeRegressions(RewardModel):
         self.since_refresh: Ints = np.empty(0, np.int64)
         self._matrices = self._matrix_pool()
         self._refresh_every = max(_REFRESH_EVERY, _REFRESH_EVERY_WIDTHS * width)
+        #: How often slots were emptied or restored: copies elsewhere then start afresh (`models.device`).
+        self.n_resets = 0
         self._collect()
 
     @property
@@ -233,6 +235,7 @@ class RidgeRegressions(RewardModel):
     def forget(self, arm: int) -> None:
         """Empty the slot of an arm."""
         if 0 <= arm < self.n_slots:
+            self.n_resets += 1
             if self._has_matrices(arm):
                 self._free_matrices(int(self.where[arm, MATRICES]))
             self._clear(slice(arm, arm + 1))
@@ -258,6 +261,14 @@ class RidgeRegressions(RewardModel):
     def inverse_of(self, slot: int) -> Floats:
         """Return A^-1 of a slot."""
         return unpacked(self._inverse(slot), self.width)
+
+    def packed_inverses(self, slots: Ints) -> Floats:
+        """Return copies of A^-1 of many slots as packed triangles; ridge^-1 I for one that holds nothing."""
+        inverses = np.tile(identity(self.width) / self.ridge, (len(slots), 1))
+        known = np.flatnonzero((slots >= 0) & (slots < self.n_slots))
+        places = self.where[slots[known], MATRICES]
+        inverses[known[places >= 0]] = self._matrices["inverse"][places[places >= 0]]
+        return inverses
 
     def gram_of(self, slot: int) -> Floats:
         """Return A of a slot."""
@@ -291,6 +302,7 @@ class RidgeRegressions(RewardModel):
         """Restore what `arrays` returned."""
         # Kernels do not check their indices, so nothing wrong must reach them.
         self._check(arrays)
+        self.n_resets += 1
         self._copy_in(arrays)
         self._collect()
 

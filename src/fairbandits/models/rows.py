@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from fairbandits.models.kernels import split_rows
-from fairbandits.models.kernels.layouts import FIRST_ARM, FIRST_SHARED, N_SHARED, Floats, Ints, SplitRows
+from fairbandits.models.kernels.layouts import FIRST_ARM, FIRST_SHARED, N_SHARED, Fields, Floats, Ints, SplitRows
 from fairbandits.models.kernels.triangles import is_inside
 from fairbandits.views.short_repr import ShortRepr
 
@@ -104,6 +104,10 @@ class SparseRows(_Rows):
         """Return one row, which keeps the others of its round in memory."""
         return Row(self.parts, user, arm, self.width)
 
+    def of_users(self, first: int, end: int) -> Fields:
+        """Return the rows of some users as kernels take them, without a copy."""
+        return tuple(self.parts._replace(users=self.parts.users[first:end]))
+
     def picked(self, arms: Ints) -> tuple[SparseRows, Ints]:
         """Return rows that hold those of the picked arms, and their places: these rows themselves."""
         return self, arms
@@ -162,6 +166,10 @@ class DenseRows(_Rows):
     def parts(self) -> SplitRows:
         """The rows in the layout of split ones, with nothing shared."""
         return split_rows.whole_rows(self.matrix, self.n_users)
+
+    def of_users(self, first: int, end: int) -> Floats:
+        """Return the rows of some users as kernels take them, without a copy."""
+        return self.matrix[first * self.n_arms : end * self.n_arms]
 
     def toarray(self) -> Floats:
         """Return the rows as a matrix, which may be the caller's."""

@@ -7,12 +7,15 @@ from typing import Self
 
 import numpy as np
 
+from fairbandits.models.kernels.batch_learning import add_rows
 from fairbandits.models.kernels.layouts import Floats, Ints
 from fairbandits.models.kernels.shared_scoring import score_shared_dense, score_shared_sparse
+from fairbandits.models.kernels.triangles import is_inside
 from fairbandits.models.normal_equations import NormalEquations
 from fairbandits.models.ridge import RidgeRegressions, in_widths
+from fairbandits.models.row_batch import RowBatch
 from fairbandits.models.rows import Row, Rows, SparseRows
-from fairbandits.models.threads import over_arms
+from fairbandits.models.threads import over_users
 
 
 class SharedModel(RidgeRegressions):
@@ -35,12 +38,11 @@ class SharedModel(RidgeRegressions):
         if rows.width != self.width:
             raise ValueError(f"rows must be {self.width} wide, got {rows.width}")
         mean, width = np.empty((2, rows.n_users, rows.n_arms))
-        model = self.coefficients(0), self._inverse(0), mean, width
-        work = rows.n_users * rows.n_arms * rows.width
-        if isinstance(rows, SparseRows):
-            broken = over_arms(score_shared_sparse, (tuple(rows.parts), *model), rows.n_arms, work)
-        else:
-            broken = over_arms(score_shared_dense, (rows.matrix, *model), rows.n_arms, work * rows.width // 2)
+        is_sparse = isinstance(rows, SparseRows)
+        kernel = score_shared_sparse if is_sparse else score_shared_dense
+        work = rows.n_users * rows.n_arms * rows.width * (1 if is_sparse else rows.width // 2)
+        args = self.coefficients(0), self._inverse(0)
+        broken = over_users(kernel, rows.of_users, args, (mean, width), rows.n_arms, work)
         if broken:
             self._repair(rows, np.zeros(rows.n_arms, np.int64), width)
         return mean, width
@@ -53,6 +55,22 @@ class SharedModel(RidgeRegressions):
     def learn(self, arm: int, row: Row, reward: float, weight: float = 1.0) -> None:
         """Learn a row, whichever arm it is of."""
         super().learn(0, row, reward, weight)
+
+    def learn_batch(self, batch: RowBatch, arms: Ints, rewards: Floats) -> bool:
+        """Learn many rows, whichever arms they are of; see `RidgeRegressions.learn_batch`."""
+        if not self.n_slots:
+            self._add_slots(1)
+        gram, moment = self._gram(0).copy(), self.moment[0].copy()
+        for block in batch.blocks(np.arange(len(batch))):
+            rows = batch.gather(block)
+            if not is_inside(rows.columns, self.width):
+                return False
+            add_rows(tuple(rows), rewards[block], gram, moment)
+        try:
+            self._solve(0, gram, moment, len(batch))
+        except ValueError:
+            return False
+        return True
 
     def forget(self, arm: int) -> None:
         """Keep what was learned from an arm, as it cannot be told apart."""

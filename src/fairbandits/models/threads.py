@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
-import itertools
 import os
+from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -17,6 +18,12 @@ from typing import Any
 _PER_THREAD = 2_000_000
 #: With less work than this, in multiplications, a call uses one thread.
 LEAST_WORK = 2 * _PER_THREAD
+
+# Chunks of arms are whole blocks of eight, each of which is scored at once. Users are scored by so many at a time
+# that the matrices of an arm are in the cache for all but the first.
+_ARMS_AT_A_TIME, USERS_AT_A_TIME = 8, 64
+# More chunks balance better, and each costs a call.
+_CHUNKS_PER_THREAD = 4
 
 _alone: ContextVar[bool] = ContextVar("alone", default=False)
 
@@ -32,7 +39,7 @@ def one_thread() -> Iterator[None]:
 
 
 def over_arms(kernel: Callable[..., int], args: tuple[Any, ...], n_arms: int, work: int) -> int:
-    """Call a kernel for all arms, or for a share of them in each of several threads.
+    """Call a kernel for all arms, or for chunks of them in several threads.
 
     Parameters
     ----------
@@ -46,12 +53,67 @@ def over_arms(kernel: Callable[..., int], args: tuple[Any, ...], n_arms: int, wo
     work : int
         About how many multiplications that takes.
     """
-    if work < LEAST_WORK or n_threads() < 2 or n_arms < 2 or _alone.get():
-        return kernel(*args, 0, n_arms)
-    n = min(n_threads(), work // _PER_THREAD, n_arms)
-    edges = [n_arms * i // n for i in range(n + 1)]
-    others = [_pool().submit(kernel, *args, lo, hi) for lo, hi in itertools.pairwise(edges[1:])]
-    return kernel(*args, 0, edges[1]) + sum(other.result() for other in others)
+    return in_chunks(functools.partial(kernel, *args), n_arms, _ARMS_AT_A_TIME, work)
+
+
+def over_users(
+    kernel: Callable[..., int],
+    contexts: Callable[[int, int], Any],
+    args: tuple[Any, ...],
+    out: tuple[Any, ...],
+    n_arms: int,
+    work: int,
+) -> int:
+    """Call a kernel for all users and arms, or for chunks in several threads: of users where there are many.
+
+    Parameters
+    ----------
+    kernel : callable
+        Takes contexts, `args`, `out`, the first arm and the one after the last, as in `over_arms`.
+    contexts : callable
+        Returns the contexts of the users from the first to below the last.
+    args : tuple
+        Arguments that all users share.
+    out : tuple of arrays
+        What the kernel fills, with a row per user.
+    n_arms : int
+        Number of arms.
+    work : int
+        About how many multiplications that takes.
+    """
+    n_users = len(out[0])
+    if n_users < 2 * USERS_AT_A_TIME:
+        return over_arms(kernel, (contexts(0, n_users), *args, *out), n_arms, work)
+
+    def part(first: int, end: int) -> int:
+        return kernel(contexts(first, end), *args, *(array[first:end] for array in out), 0, n_arms)
+
+    return in_chunks(part, n_users, USERS_AT_A_TIME, work)
+
+
+def in_chunks(part: Callable[[int, int], int], n: int, step: int, work: int) -> int:
+    """Call a function for all of n items at once, or for chunks that several threads take one after the other.
+
+    So a thread that begins later, or whose items take longer, takes fewer chunks. Chunks are multiples of `step`.
+    """
+    threads = 1 if work < LEAST_WORK or _alone.get() else min(n_threads(), work // _PER_THREAD, -(-n // step))
+    if threads < 2:
+        return part(0, n)
+    size = step * -(-n // (step * threads * _CHUNKS_PER_THREAD))
+    left = deque(range(0, n, size))
+
+    def run() -> int:
+        total = 0
+        with contextlib.suppress(IndexError):  # no chunk is left
+            while True:
+                first = left.popleft()
+                total += part(first, min(first + size, n))
+        return total
+
+    others = [_pool().submit(run) for _ in range(threads - 1)]
+    total = run()
+    # A thread that has not begun yet finds nothing to do.
+    return total + sum(other.result() for other in others if not other.cancel())
 
 
 @functools.cache

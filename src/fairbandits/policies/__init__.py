@@ -6,6 +6,7 @@ from fairbandits.policies.conservative_linucb import ConservativeLinUCB
 from fairbandits.policies.counterfactual_linucb import CounterfactualLinUCB
 from fairbandits.policies.d_ucb import DUCB
 from fairbandits.policies.decisions import Decisions
+from fairbandits.policies.device_decisions import DeviceDecisions, DeviceSlates
 from fairbandits.policies.epsilon_greedy import EpsilonGreedy
 from fairbandits.policies.equal_regret_linucb import EqualRegretLinUCB
 from fairbandits.policies.even_linucb import EvenLinUCB
@@ -21,9 +22,10 @@ from fairbandits.policies.naive_linucb import NaiveLinUCB
 from fairbandits.policies.neural_linear import NeuralLinear
 from fairbandits.policies.persistence import PolicyFileError
 from fairbandits.policies.picker import GreedyPicker, Picker, share_of_best
-from fairbandits.policies.policy import Policy, Predictions
+from fairbandits.policies.policy import Policy
+from fairbandits.policies.predictions import Predictions
 from fairbandits.policies.primal_dual_linucb import PrimalDualLinUCB
-from fairbandits.policies.records import Decision, Scores, Slate
+from fairbandits.policies.records import Decision, RankedArms, Scores, Slate
 from fairbandits.policies.twins import twin_rewards
 from fairbandits.policies.uniform import Uniform
 
@@ -35,6 +37,8 @@ __all__ = [
     "CounterfactualLinUCB",
     "Decision",
     "Decisions",
+    "DeviceDecisions",
+    "DeviceSlates",
     "EpsilonGreedy",
     "EqualRegretLinUCB",
     "EvenLinUCB",
@@ -53,6 +57,7 @@ __all__ = [
     "PolicyFileError",
     "Predictions",
     "PrimalDualLinUCB",
+    "RankedArms",
     "Scores",
     "Slate",
     "SufficientStatistics",

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from fairbandits.fairness import per_user, welfare_weights
 from fairbandits.parameters import number, parameter
 from fairbandits.policies.linucb import LinUCB
-from fairbandits.policies.policy import Predictions, Term
+from fairbandits.policies.predictions import Predictions, Term
 
 
 class AlphaFairLinUCB(LinUCB):
@@ -47,8 +49,10 @@ class AlphaFairLinUCB(LinUCB):
         doc="Aversion to inequality, the alpha of alpha-fairness. With 0 it is LinUCB, 1 is Nash welfare.",
     )
 
+    array_terms: ClassVar[bool] = True
+
     def terms(self, predictions: Predictions) -> tuple[Term, Term]:
         """Return alpha times the width, and what turns the predicted reward into the weighted one."""
         weights = welfare_weights(self.groups, float(self.aversion))
-        weight = per_user(weights, self.groups, predictions.groups, unknown=1.0)
+        weight = predictions.like(per_user(weights, self.groups, predictions.groups, unknown=1.0))
         return self.alpha_now() * predictions.width, (weight - 1.0) * (predictions.mean - self._scale.low)

@@ -17,7 +17,7 @@ from fairbandits.parameters import number, parameter
 from fairbandits.policies.baseline_rows import split_baseline, with_baseline
 from fairbandits.policies.linucb import LinUCB
 from fairbandits.policies.picker import TIE
-from fairbandits.policies.policy import Predictions, Term
+from fairbandits.policies.predictions import Predictions, Term
 from fairbandits.policies.records import Scores
 
 Floats = NDArray[np.float64]

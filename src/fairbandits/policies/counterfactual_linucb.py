@@ -7,7 +7,7 @@ import numpy as np
 from fairbandits.parameters import number, parameter
 from fairbandits.policies.counterfactual_policy import CounterfactualPolicy
 from fairbandits.policies.linucb import LinUCB
-from fairbandits.policies.policy import Predictions, Term
+from fairbandits.policies.predictions import Predictions, Term
 
 
 class CounterfactualLinUCB(CounterfactualPolicy, LinUCB):

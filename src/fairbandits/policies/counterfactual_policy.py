@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from fairbandits.contexts.columns import check_columns, column_numbers
 from fairbandits.models import Rows, as_rows
 from fairbandits.parameters import parameter
-from fairbandits.policies.policy import Policy, Predictions
+from fairbandits.policies.policy import Policy
+from fairbandits.policies.predictions import Predictions
 
 Floats = NDArray[np.float64]
 

@@ -12,7 +12,8 @@ from fairbandits.contexts.columns import check_columns, column_numbers
 from fairbandits.models import Rows
 from fairbandits.models.cell_means import CellMeans
 from fairbandits.parameters import number, parameter
-from fairbandits.policies.policy import Policy, Predictions, Term
+from fairbandits.policies.policy import Policy
+from fairbandits.policies.predictions import Predictions, Term
 
 
 class DUCB(Policy):
@@ -64,6 +65,8 @@ class DUCB(Policy):
         check=number(above=0.0, at_most=1.0),
         doc="The probability that one bound on the mean of a cell fails. With 1 nothing is explored.",
     )
+
+    array_terms: ClassVar[bool] = True
 
     def terms(self, predictions: Predictions) -> tuple[Term, Term]:
         """Return the half-width of the confidence interval of the cell, and nothing for fairness."""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
-from typing import overload
+from collections.abc import Iterable, Sequence
+from typing import Any, TypeVar, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,28 +12,40 @@ from numpy.typing import NDArray
 from fairbandits.arms import ArmId
 from fairbandits.fairness import GroupKey
 from fairbandits.models import Rows
-from fairbandits.models.kernels.split_rows import copy_rows
+from fairbandits.models.row_batch import RowBatch, RowPiece
+from fairbandits.policies.decision_batch import DecisionBatch
 from fairbandits.policies.notebook import decisions_html
 from fairbandits.policies.picker import Pick
 from fairbandits.policies.records import Decision, Scores, Slate
 from fairbandits.views.text import counted
 
+#: What is made for a user: a decision, or a slate.
+Made = TypeVar("Made")
 
-class LazyDecisions(Sequence[Decision]):
-    """Decisions for many users, each of which is made when it is asked for: derive, and define `_decision`."""
 
-    def _decision(self, user: int) -> Decision:
+class LazyRecords(Sequence[Made]):
+    """Records for many users, each of which is made when it is asked for: derive, and define `_record`."""
+
+    def _record(self, user: int) -> Made:
         raise NotImplementedError
 
     @overload
-    def __getitem__(self, user: int) -> Decision: ...
+    def __getitem__(self, user: int) -> Made: ...
 
     @overload
-    def __getitem__(self, user: slice) -> list[Decision]: ...
+    def __getitem__(self, user: slice) -> list[Made]: ...
 
-    def __getitem__(self, user: int | slice) -> Decision | list[Decision]:
+    def __getitem__(self, user: int | slice) -> Made | list[Made]:
         users = range(len(self))[user]
-        return [self._decision(each) for each in users] if isinstance(users, range) else self._decision(users)
+        return [self._record(each) for each in users] if isinstance(users, range) else self._record(users)
+
+
+class LazyDecisions(LazyRecords[Decision]):
+    """Decisions for many users, each of which is made when it is asked for."""
+
+    def batch(self) -> DecisionBatch:
+        """Return what learning needs of the decisions, as arrays."""
+        raise NotImplementedError
 
 
 class Decisions(LazyDecisions):
@@ -56,7 +68,7 @@ class Decisions(LazyDecisions):
 
     def __init__(
         self,
-        picks: list[Pick],
+        picks: tuple[NDArray[np.int64], list[float | None]],
         scores: Scores,
         rows: Rows,
         groups: tuple[GroupKey, ...],
@@ -64,8 +76,7 @@ class Decisions(LazyDecisions):
         policy: str,
         numbers: Sequence[int],
     ) -> None:
-        self.indices: NDArray[np.int64] = np.array([index for index, _ in picks], np.int64)
-        self.probability = [probability for _, probability in picks]
+        self.indices, self.probability = picks
         self.scores = scores
         self.arms = offered
         held: tuple[Rows, NDArray[np.int64]] = rows.picked(self.indices)
@@ -81,15 +92,30 @@ class Decisions(LazyDecisions):
 
     def contexts(self) -> list[tuple[list[int], list[float], int]]:
         """Return the context of each user's arm: columns, values, and how many of the first all arms share."""
-        arrays = copy_rows(tuple(self._rows.parts), self._places)
-        starts, columns, values, n_shared = (array.tolist() for array in arrays)
-        edges = itertools.pairwise(starts)
+        users = np.arange(len(self))
+        batch = RowBatch([RowPiece(self._rows.parts, users, self._places)], users, self._rows.width)
+        stops, columns, values, n_shared, _ = (array.tolist() for array in batch.copy(users))
+        edges = itertools.pairwise([0, *stops])
         return [(columns[lo:hi], values[lo:hi], n) for (lo, hi), n in zip(edges, n_shared, strict=True)]
 
     def __len__(self) -> int:
         return len(self.indices)
 
-    def _decision(self, user: int) -> Decision:
+    def batch(self) -> DecisionBatch:
+        """Return what learning needs of the decisions, as arrays."""
+        numbers, n = self._numbers, len(self)
+        return DecisionBatch(
+            [self._policy],
+            np.zeros(n, np.int64),
+            np.arange(numbers.start, numbers.stop) if isinstance(numbers, range) else np.array(numbers, np.int64),
+            self.picked,
+            self._groups,
+            [RowPiece(self._rows.parts, np.arange(n), self._places)],
+            np.arange(n),
+            {self._rows.width},
+        )
+
+    def _record(self, user: int) -> Decision:
         index = int(self.indices[user])
         return Decision(
             self.arms[index],
@@ -108,6 +134,18 @@ class Decisions(LazyDecisions):
 
     def _repr_html_(self) -> str:
         return decisions_html(self)
+
+
+def as_arrays(picks: Sequence[Pick]) -> tuple[NDArray[np.int64], list[float | None]]:
+    """Return the indices of picks, and their probabilities."""
+    return np.array([index for index, _ in picks], np.int64), [probability for _, probability in picks]
+
+
+def flat(decisions: Iterable[Any]) -> list[Any]:
+    """Return decisions in a list, also those of several `LazyDecisions`."""
+    if isinstance(decisions, LazyDecisions):
+        return list(decisions)
+    return [one for each in decisions for one in (each if isinstance(each, LazyDecisions) else (each,))]
 
 
 def slate_of(

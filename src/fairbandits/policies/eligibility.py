@@ -13,7 +13,7 @@ from fairbandits.dataframes import as_frame
 from fairbandits.fairness import GroupKey
 from fairbandits.labels import is_listed
 from fairbandits.models import Rows
-from fairbandits.policies.decisions import Decisions, slate_of
+from fairbandits.policies.decisions import Decisions, as_arrays, slate_of
 from fairbandits.policies.mixed_decisions import MixedDecisions
 from fairbandits.policies.records import Slate, as_slate_size
 
@@ -80,7 +80,7 @@ def choose_eligible(
         picks[s][at] = picker.pick(unit_scores(scored[s][1].user(at)), parts[s].keys[at], rng)
     first = ledger.issue(len(order))
     decided = [
-        Decisions(picked, scores, rows, part.keys, part.ids, ledger.policy, (first + users).tolist())
+        Decisions(as_arrays(picked), scores, rows, part.keys, part.ids, ledger.policy, (first + users).tolist())
         for picked, (rows, scores), part, (_, users) in zip(picks, scored, parts, sets, strict=True)
     ]
     return decided[0] if len(decided) == 1 else MixedDecisions(decided, [users for _, users in sets])

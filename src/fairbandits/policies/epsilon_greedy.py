@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +11,8 @@ from numpy.typing import NDArray
 from fairbandits.fairness import GroupKey
 from fairbandits.parameters import number, parameter
 from fairbandits.policies.picker import Picker, share_of_best
-from fairbandits.policies.policy import Policy, Predictions, Term
+from fairbandits.policies.policy import Policy
+from fairbandits.policies.predictions import Predictions, Term
 from fairbandits.policies.records import Scores
 
 
@@ -43,6 +45,8 @@ class EpsilonGreedy(Policy):
     epsilon: float = parameter(
         default=0.1, check=number(at_least=0.0, at_most=1.0), doc="The probability of choosing an arm at random."
     )
+
+    array_terms: ClassVar[bool] = True
 
     def terms(self, predictions: Predictions) -> tuple[Term, Term]:
         """Return nothing: exploration is in the picker."""

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import ClassVar
 
 from fairbandits.fairness import GroupRewards, hedge_weights, per_user
 from fairbandits.parameters import number, parameter
 from fairbandits.policies.linucb import LinUCB
-from fairbandits.policies.policy import Predictions, Term
+from fairbandits.policies.predictions import Predictions, Term
 from fairbandits.policies.records import Decision, Slate
 
 
@@ -63,10 +64,12 @@ class EqualRegretLinUCB(LinUCB):
         low, high = self.reward_range
         self.regrets = self._new_record((0.0, float(high) - float(low)))
 
+    array_terms: ClassVar[bool] = True
+
     def terms(self, predictions: Predictions) -> tuple[Term, Term]:
         """Return alpha times the width, times the share of the exploration that the group bears."""
         weights = hedge_weights(self.regrets, float(self.step))
-        weight = per_user(weights, self.regrets, predictions.groups, unknown=1.0)
+        weight = predictions.like(per_user(weights, self.regrets, predictions.groups, unknown=1.0))
         return self.alpha_now() * weight * predictions.width, 0.0
 
     def records(self) -> Mapping[str, GroupRewards]:

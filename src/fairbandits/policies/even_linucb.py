@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
+from typing import ClassVar
 
 import numpy as np
 
 from fairbandits.fairness import GroupKey, arm_correction, group_debt
 from fairbandits.models import Model, RewardModel, as_model
 from fairbandits.parameters import number, parameter
-from fairbandits.policies.policy import Policy, Predictions, Term
+from fairbandits.policies.policy import Policy
+from fairbandits.policies.predictions import Predictions, Term
 
 # A lead is paid back only once there is one, so the aim is a little less than the tolerance.
 AIM = 0.75
@@ -66,6 +68,8 @@ class EvenLinUCB(Policy):
         fixed=True,
     )
 
+    array_terms: ClassVar[bool] = True
+
     def terms(self, predictions: Predictions) -> tuple[Term, Term]:
         """Return a decreasing weight of the width; and the debt given up, with the correction of arms."""
         aim, patience = AIM * self._scale.tolerance(self.tolerance), float(self.patience)
@@ -73,9 +77,11 @@ class EvenLinUCB(Policy):
         alpha = {key: self.alpha_for(key) for key in set(predictions.groups)}
         debt = {key: group_debt(self.groups, key, aim, patience) for key in alpha}
         alphas, debts = (np.array([[of[key]] for key in predictions.groups]) for of in (alpha, debt))
-        ceiling = predictions.mean.max(axis=1, keepdims=True) - debts
-        given_up = np.minimum(0.0, ceiling - predictions.mean)
-        return alphas * predictions.width, arm_correction(self.groups, predictions.arms, aim, patience) + given_up
+        mean, like, xp = predictions.mean, predictions.like, predictions.xp
+        below_ceiling = xp.max(mean, axis=1, keepdims=True) - like(debts) - mean
+        given_up = xp.where(below_ceiling < 0.0, below_ceiling, 0.0)
+        correction = arm_correction(self.groups, predictions.arms, aim, patience)
+        return like(alphas) * predictions.width, like(correction)[None, :] + given_up
 
     def alpha_for(self, key: GroupKey) -> float:
         """Return alpha for a user, by all rounds so far, or by those of a group of theirs that had hardly any."""

@@ -7,7 +7,7 @@ import numpy as np
 from fairbandits.parameters import number, parameter
 from fairbandits.policies.counterfactual_policy import CounterfactualPolicy
 from fairbandits.policies.d_ucb import DUCB
-from fairbandits.policies.policy import Predictions, Term
+from fairbandits.policies.predictions import Predictions, Term
 
 # The tolerance of a policy that is given none, as a share of the range of rewards: intervals must fit into it.
 _DEFAULT_TOLERANCE = 0.1

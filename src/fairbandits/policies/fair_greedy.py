@@ -16,7 +16,8 @@ from fairbandits.models.ordered_builder import OrderedBuilder
 from fairbandits.parameters import number, parameter
 from fairbandits.policies.candidate_history import CandidateHistory
 from fairbandits.policies.candidate_rows import CandidateRow, candidate_rows
-from fairbandits.policies.policy import Policy, Predictions, Term
+from fairbandits.policies.policy import Policy
+from fairbandits.policies.predictions import Predictions, Term
 from fairbandits.policies.records import Decision, Record, Slate
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import numpy as np
+from typing import ClassVar
 
 from fairbandits.fairness import arm_correction, arm_penalty, scaled_penalty
 from fairbandits.parameters import number, parameter
 from fairbandits.policies.linucb import LinUCB
-from fairbandits.policies.policy import Predictions, Term
+from fairbandits.policies.predictions import Predictions, Term
 
 # With gamma="auto", the number of rounds of a group in which its lead is paid back.
 _PATIENCE = 10.0
@@ -48,6 +48,8 @@ class FairLinUCB(LinUCB):
         "None is 1% of the reward range.",
     )
 
+    array_terms: ClassVar[bool] = True
+
     def terms(self, predictions: Predictions) -> tuple[Term, Term]:
         """Return alpha times the width, and the penalty scaled to the smallest width, or to the debt."""
         alpha = self.alpha_now()
@@ -55,6 +57,10 @@ class FairLinUCB(LinUCB):
             # Half the tolerance is the aim: a lead is paid back only once there is one.
             aim = self._scale.tolerance(self.tolerance) / 2.0
             correction = arm_correction(self.groups, predictions.arms, aim, _PATIENCE)
-            return alpha * predictions.width, correction + np.zeros_like(predictions.mean)
-        penalty = arm_penalty(self.groups, predictions.arms)
-        return alpha * predictions.width, scaled_penalty(penalty, alpha, predictions.width, float(self.gamma))
+            return alpha * predictions.width, predictions.like(correction)[None, :]
+        penalty, width = arm_penalty(self.groups, predictions.arms), predictions.width
+        if predictions.backend is None:
+            return alpha * width, scaled_penalty(penalty, alpha, width, float(self.gamma))
+        # The same formula on a device, which has no use for the compiled loop.
+        smallest = predictions.xp.min(width, axis=1, keepdims=True)
+        return alpha * width, alpha * smallest / 2.0 * predictions.like((penalty + 1.0)[None]) * float(self.gamma)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fairbandits.policies.lints import LinTS
 from fairbandits.policies.merit import MeritPicker, MeritPolicy
 from fairbandits.policies.picker import Picker
-from fairbandits.policies.policy import Predictions, Term
+from fairbandits.policies.predictions import Predictions, Term
 
 
 class FairXTS(MeritPolicy, LinTS):

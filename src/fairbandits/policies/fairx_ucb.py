@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fairbandits.policies.linucb import LinUCB
 from fairbandits.policies.merit import MeritPolicy
-from fairbandits.policies.policy import Predictions, Term
+from fairbandits.policies.predictions import Predictions, Term
 
 
 class FairXUCB(MeritPolicy, LinUCB):

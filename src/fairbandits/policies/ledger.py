@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 from fairbandits.arms import ArmId
 from fairbandits.policies.records import Decision, Slate
 
+Ints = NDArray[np.int64]
+
 _DECISIONS = (Decision, Slate)
 # A decision takes a bit. A damaged number beyond this would fill the memory.
 _MOST_DECISIONS = 2**32
@@ -55,13 +57,29 @@ class Account:
     def mark(self, number: int) -> None:
         """Mark a decision as learned."""
         byte = number >> 3
-        if byte >= len(self._learned):
-            self._learned.extend(bytes(byte + 1 - len(self._learned) + len(self._learned) // 4))
+        self._reserve(byte)
         self._learned[byte] |= 1 << (number & 7)
 
     def unmark(self, number: int) -> None:
         """Mark a decision as not learned."""
         self._learned[number >> 3] &= ~(1 << (number & 7))
+
+    def has_learned_any(self, numbers: Ints) -> bool:
+        """Return whether any of several decisions has been learned."""
+        known = numbers[numbers >> 3 < len(self._learned)]
+        bits = np.frombuffer(self._learned, np.uint8)[known >> 3] >> (known & 7).astype(np.uint8)
+        return bool((bits & 1).any())
+
+    def mark_many(self, numbers: Ints) -> None:
+        """Mark several decisions as learned."""
+        if numbers.size:
+            self._reserve(int(numbers.max()) >> 3)
+            bits = np.frombuffer(self._learned, np.uint8)
+            np.bitwise_or.at(bits, numbers >> 3, np.left_shift(1, numbers & 7).astype(np.uint8))
+
+    def _reserve(self, byte: int) -> None:
+        if byte >= len(self._learned):
+            self._learned.extend(bytes(byte + 1 - len(self._learned) + len(self._learned) // 4))
 
     def bits(self) -> NDArray[np.uint8]:
         """Return the bits of the decisions, without zeros at the end."""
@@ -149,6 +167,13 @@ class Ledger:
             )
         return account
 
+    def check_many(self, policy: str, numbers: Ints, again: bool) -> Account | None:
+        """Return the account of different decisions of a session; None if `check` refuses one, or two are one."""
+        if not again and not np.diff(np.sort(numbers, kind="stable")).all():
+            return None
+        account = self._account(policy, int(numbers.min()), int(numbers.max()))
+        return None if account is None or (not again and account.has_learned_any(numbers)) else account
+
     def claim(self, decision: Any, again: bool) -> tuple[Account, bool]:
         """Mark a decision as learned, if `check` allows; return its account, and whether it is the first time."""
         account = self.check(decision, again)
@@ -167,14 +192,18 @@ class Ledger:
             raise ValueError(
                 f"decision must be a Decision or Slate that choose returned, got {type(decision).__name__}"
             )
-        account = self._accounts.get(decision.policy)
+        return self._account(decision.policy, decision.number, decision.number)
+
+    def _account(self, policy: str, lowest: int, highest: int) -> Account | None:
+        """Return the account of decisions of a session, given the range of their numbers."""
+        account = self._accounts.get(policy)
         if account is self._current:
-            return account if 0 <= decision.number < account.issued else None
-        family = self._families.get(_family_of(decision.policy))
-        if family is None or not 0 <= decision.number < _MOST_DECISIONS:
+            return account if lowest >= 0 and highest < account.issued else None
+        family = self._families.get(_family_of(policy))
+        if family is None or lowest < 0 or highest >= _MOST_DECISIONS:
             return None
         if account is None:
-            account = self._accounts[decision.policy] = Account(_first_epoch(decision.policy))
+            account = self._accounts[policy] = Account(_first_epoch(policy))
         # What was forgotten since the session ended was forgotten after all of its decisions.
         since = takewhile(lambda pair: pair[1] > account.epoch, reversed(family.items()))
         account.forgotten.update((arm, _MOST_DECISIONS) for arm, _ in since)

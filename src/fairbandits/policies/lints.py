@@ -13,10 +13,12 @@ from fairbandits.jit import helper, kernel
 from fairbandits.models import Model, as_model
 from fairbandits.parameters import number, parameter
 from fairbandits.policies.picker import GREEDY, TIE, Pick, Picker, pick_best, share_of_best
-from fairbandits.policies.policy import Policy, Predictions, Term
+from fairbandits.policies.policy import Policy
+from fairbandits.policies.predictions import Predictions, Term
 from fairbandits.policies.records import Scores
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 
 # Beyond this many standard deviations a normal density is 0 to sixteen digits.
 _REACH = 8.5
@@ -84,6 +86,13 @@ class ThompsonPicker(Picker):
         """Pick the arms whose draws are the highest; the probability of their order has no closed form."""
         picked, share = GREEDY.slate(scores, k, group, rng)
         return picked, share if self.alpha == 0.0 else None
+
+    def slates(
+        self, scores: Scores, k: int, groups: Sequence[GroupKey], rng: np.random.Generator
+    ) -> tuple[Ints, Floats]:
+        """Pick the arms whose draws are the highest, for each of many users."""
+        picked, share = GREEDY.slates(scores, k, groups, rng)
+        return picked, share if self.alpha == 0.0 else np.full(len(share), np.nan)
 
 
 class LinTS(Policy):

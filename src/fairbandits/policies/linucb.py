@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from fairbandits.models import Model, alpha_schedule, as_model
 from fairbandits.parameters import number, parameter
-from fairbandits.policies.policy import Policy, Predictions, Term
+from fairbandits.policies.policy import Policy
+from fairbandits.policies.predictions import Predictions, Term
 
 
 class LinUCB(Policy):
@@ -38,6 +41,8 @@ class LinUCB(Policy):
         doc='With `alpha="theory"`: a bound on the Euclidean norm of the true coefficients, those of rewards '
         "scaled to [0, 1].",
     )
+
+    array_terms: ClassVar[bool] = True
 
     def terms(self, predictions: Predictions) -> tuple[Term, Term]:
         """Return alpha times the width, and nothing for fairness."""

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from fairbandits.fairness import hedge_weights, per_user
 from fairbandits.parameters import number, parameter
 from fairbandits.policies.linucb import LinUCB
-from fairbandits.policies.policy import Predictions, Term
+from fairbandits.policies.predictions import Predictions, Term
 
 
 class MaxMinLinUCB(LinUCB):
@@ -35,8 +37,10 @@ class MaxMinLinUCB(LinUCB):
         default=1.0, check=number(at_least=0.0), doc="Step size of the weights. With 0 it is LinUCB."
     )
 
+    array_terms: ClassVar[bool] = True
+
     def terms(self, predictions: Predictions) -> tuple[Term, Term]:
         """Return alpha times the width, and what turns the predicted reward into the weighted one."""
         weights = hedge_weights(self.groups, float(self.step))
-        weight = per_user(weights, self.groups, predictions.groups, unknown=1.0)
+        weight = predictions.like(per_user(weights, self.groups, predictions.groups, unknown=1.0))
         return self.alpha_now() * predictions.width, (weight - 1.0) * (predictions.mean - self._scale.low)

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairbandits.arms import ArmId
+from fairbandits.policies.decision_batch import DecisionBatch, joined
 from fairbandits.policies.decisions import Decisions, LazyDecisions
 from fairbandits.policies.records import Decision, Scores
 
@@ -66,7 +67,12 @@ class MixedDecisions(LazyDecisions):
     def __len__(self) -> int:
         return len(self._part)
 
-    def _decision(self, user: int) -> Decision:
+    def batch(self) -> DecisionBatch:
+        """Return what learning needs of the decisions, as arrays."""
+        firsts = np.cumsum([0, *map(len, self._parts)])
+        return joined([part.batch() for part in self._parts]).reordered(firsts[self._part] + self._place)
+
+    def _record(self, user: int) -> Decision:
         return self._parts[int(self._part[user])][int(self._place[user])]
 
     def __repr__(self) -> str:

@@ -12,7 +12,8 @@ from fairbandits.models.ordered_builder import OrderedBuilder
 from fairbandits.parameters import number, one_of, parameter
 from fairbandits.policies.lints import ThompsonPicker
 from fairbandits.policies.picker import Picker
-from fairbandits.policies.policy import Policy, Predictions, Term
+from fairbandits.policies.policy import Policy
+from fairbandits.policies.predictions import Predictions, Term
 
 
 def _check_hidden(name: str, value: Any) -> None:

@@ -51,7 +51,9 @@ def decisions_html(decisions: Decisions) -> str:
     indices, counts = np.unique(decisions.indices, return_counts=True)
     order = np.argsort(-counts, kind="stable")
     number, total = number_formatter(3), decisions.scores.total
-    score = total[np.arange(len(total)), decisions.indices] if len(total) else np.empty(0)
+    # Decisions of a device have the scores of the picked arms alone.
+    places = decisions.indices if total.shape[1] > 1 else 0
+    score = total[np.arange(len(total)), places] if len(total) else np.empty(0)
     rows = (
         (
             decisions.arms[int(indices[i])],

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from fairbandits.fairness import GroupKey
 from fairbandits.jit import helper, kernel
 from fairbandits.models.kernels.layouts import ZERO
+from fairbandits.models.threads import USERS_AT_A_TIME, in_chunks
 from fairbandits.policies.records import Scores
 
 Floats = NDArray[np.float64]
@@ -83,6 +84,20 @@ class Picker(ABC):
             left = np.delete(left, index)
         return picked, probability
 
+    def slates(
+        self, scores: Scores, k: int, groups: Sequence[GroupKey], rng: np.random.Generator
+    ) -> tuple[Ints, Floats]:
+        """Pick k arms for each of many users, as `slate` does for one after the other.
+
+        Returns
+        -------
+        tuple of arrays of shape (n_users, k) and (n_users,)
+            The indices, and the probability of each slate, NaN without a closed form.
+        """
+        each = [self.slate(scores.user(user), k, group, rng) for user, group in enumerate(groups)]
+        indices, probability = zip(*each, strict=True) if each else ((), ())
+        return np.array(indices, np.int64).reshape(-1, k), np.array(probability, np.float64)
+
 
 class GreedyPicker(Picker):
     """Pick the highest score; ties are broken at random.
@@ -124,6 +139,16 @@ class GreedyPicker(Picker):
             probability *= chance
             left[index] = -np.inf
         return picked, probability
+
+    def slates(
+        self, scores: Scores, k: int, groups: Sequence[GroupKey], rng: np.random.Generator
+    ) -> tuple[Ints, Floats]:
+        """Pick for each of many users; only users with ties need more than one compiled pass."""
+        indices, is_clear = _rank_best(scores.total, k)
+        probability = np.ones(len(indices))
+        for user in np.flatnonzero(~is_clear).tolist():
+            indices[user], probability[user] = self.slate(scores.user(user), k, groups[user], rng)
+        return indices, probability
 
 
 GREEDY = GreedyPicker()
@@ -188,10 +213,52 @@ def _count_best(total: Floats) -> tuple[int, int, float]:
     return _find_best(total.reshape(1, -1), ZERO)
 
 
-@kernel()
 def _count_best_of_many(total: Floats) -> tuple[Ints, Ints, Floats]:
     n_users = len(total)
     first, count, bar = np.empty(n_users, np.int64), np.empty(n_users, np.int64), np.empty(n_users)
-    for user in range(n_users):
-        first[user], count[user], bar[user] = _find_best(total, user)
+    in_chunks(
+        lambda lo, hi: _count_best_of_users(total, first, count, bar, lo, hi),
+        n_users,
+        USERS_AT_A_TIME,
+        total.size,
+    )
     return first, count, bar
+
+
+@kernel()
+def _rank_best(total: Floats, k: int) -> tuple[Ints, NDArray[np.bool_]]:
+    """Find the k best arms of each user in order, and whether these are clear: finite scores without ties.
+
+    A position is a tie if the score of the next one, also that behind the k-th, is within the bar of `_find_best`.
+    """
+    n_users, n_arms = total.shape
+    size = k + 1 if k < n_arms else n_arms
+    picked, is_clear = np.empty((n_users, k), np.int64), np.ones(n_users, np.bool_)
+    top, place = np.empty(size), np.empty(size, np.int64)
+    for user in range(n_users):
+        n = 0
+        for arm in range(n_arms):
+            score = total[user, arm]
+            if not np.isfinite(score):
+                is_clear[user] = False
+            elif n < size or score > top[size - 1]:
+                at = n if n < size else size - 1
+                n = at + 1
+                while at > 0 and top[at - 1] < score:
+                    top[at], place[at] = top[at - 1], place[at - 1]
+                    at -= 1
+                top[at], place[at] = score, arm
+        for i in range(size - 1):
+            scale = abs(top[i]) if abs(top[i]) > 1.0 else 1.0
+            if top[i + 1] >= top[i] - TIE * scale:
+                is_clear[user] = False
+        for i in range(k):
+            picked[user, i] = place[i]
+    return picked, is_clear
+
+
+@kernel()
+def _count_best_of_users(total: Floats, first: Ints, count: Ints, bar: Floats, lo: int, hi: int) -> int:
+    for user in range(lo, hi):
+        first[user], count[user], bar[user] = _find_best(total, user)
+    return 0

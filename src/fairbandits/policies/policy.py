@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar, Self, overload
 
 import numpy as np
@@ -21,20 +20,27 @@ from fairbandits.fairness.group_rewards import as_range, as_reward
 from fairbandits.fairness.groups import DEFAULT_ATTRIBUTE
 from fairbandits.locks import SharedLock, hold
 from fairbandits.models import Model, RewardModel, Row, Rows, SparseRows, as_model, as_rows
+from fairbandits.models.device import Backend, Device
 from fairbandits.models.rows import check_width, stack_rows
 from fairbandits.parameters import Parameters, number, parameter
 from fairbandits.policies import batch_learning, inputs, persistence
 from fairbandits.policies.batch_learning import SufficientStatistics
-from fairbandits.policies.decisions import Decisions, slate_of
+from fairbandits.policies.batch_updates import learn_together
+from fairbandits.policies.decisions import Decisions, LazyDecisions, as_arrays, flat, slate_of
+from fairbandits.policies.device_choice import choose_on_device
+from fairbandits.policies.device_decisions import DeviceDecisions, DeviceSlates
+from fairbandits.policies.device_round import DeviceRound, backend_for
 from fairbandits.policies.eligibility import Round, choose_eligible
 from fairbandits.policies.ledger import Account, Ledger
 from fairbandits.policies.min_probability import MinProbabilityPicker
 from fairbandits.policies.mixed_decisions import MixedDecisions
 from fairbandits.policies.notebook import policy_html
 from fairbandits.policies.picker import GREEDY, Picker
+from fairbandits.policies.predictions import Predictions, Term
 from fairbandits.policies.records import (
     Decision,
     DecisionDraft,
+    RankedArms,
     Record,
     Reward,
     Scores,
@@ -47,42 +53,9 @@ from fairbandits.policies.serialisation import as_generator
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-Term = Floats | float
 
 # Dividing by less leaves the range of a float64.
 _SMALLEST_RIDGE = 1e-50
-
-
-@dataclass(slots=True, eq=False)
-class Predictions:
-    """What a policy's `terms` see of a round, for one user or many.
-
-    Attributes
-    ----------
-    mean, width : arrays of shape (n_users, n_arms)
-        The predicted reward, and its uncertainty.
-    groups : tuple
-        The group of each user, as pairs of attribute and value.
-    arms : array of int, shape (n_arms,)
-        The numbers of the arms on offer in the group record; -1 for an arm without rewards.
-    contexts : Rows
-        The contexts as they were given.
-    rows : Rows
-        The contexts as the model sees them, transformed.
-    model : RewardModel
-        The model that predicted, on rewards scaled to [0, 1]; `mean` and `width` are in units of reward.
-    ids : sequence of str or int
-        The ids of the arms on offer.
-    """
-
-    mean: Floats
-    width: Floats
-    groups: tuple[GroupKey, ...]
-    arms: Ints
-    contexts: Rows
-    rows: Rows
-    model: RewardModel
-    ids: Sequence[ArmId]
 
 
 class Policy(Parameters):
@@ -110,6 +83,8 @@ class Policy(Parameters):
     """
 
     kinds: ClassVar[dict[str, type[Policy]]] = {}
+    #: Whether `terms` work on arrays of any library, as `device=` needs it: for a class that defines `terms`.
+    array_terms: ClassVar[bool] = False
 
     ridge: float = parameter(
         default=1.0, check=number(above=_SMALLEST_RIDGE), doc="The ridge penalty.", fixed=True
@@ -306,6 +281,7 @@ class Policy(Parameters):
         *,
         eligible: None = None,
         k: None = None,
+        device: str | Device = "cpu",
     ) -> Decisions: ...
 
     @overload
@@ -317,6 +293,7 @@ class Policy(Parameters):
         *,
         eligible: Any,
         k: None = None,
+        device: str | Device = "cpu",
     ) -> Decisions | MixedDecisions: ...
 
     @overload
@@ -328,7 +305,8 @@ class Policy(Parameters):
         *,
         eligible: Any = None,
         k: int,
-    ) -> list[Slate]: ...
+        device: str | Device = "cpu",
+    ) -> Sequence[Slate]: ...
 
     def choose_many(
         self,
@@ -338,7 +316,8 @@ class Policy(Parameters):
         *,
         eligible: Any = None,
         k: int | None = None,
-    ) -> Decisions | MixedDecisions | list[Slate]:
+        device: str | Device = "cpu",
+    ) -> Decisions | MixedDecisions | Sequence[Slate]:
         """Choose an arm for each of many users, or k arms for each, with what is known now.
 
         Equivalent to calling `choose` for one user after the other, except for the order of `LinTS`'s draws, and
@@ -358,10 +337,13 @@ class Policy(Parameters):
             scored together; each gets what `choose` with only these arms, in the order of `arms`, would choose.
         k : int, optional
             The number of arms of each user's slate.
+        device : {"cpu", "auto"}, name of a device, or Device
+            Where scores are computed: "cuda" for a GPU, "auto" for a GPU if there is one that can score this
+            policy. The arms are the same; of the scores, only those of the picked arms are kept.
 
         Returns
         -------
-        Decisions, or a list of Slates if k is given
+        Decisions, or a sequence of Slates if k is given
             In the order of the users. `MixedDecisions` if not all users have the same eligible arms: `indices`,
             `arms` and `scores` then refer to the eligible arms of each user.
 
@@ -375,26 +357,92 @@ class Policy(Parameters):
         (['a', 'b'], [0, 0])
         """
         with self._lock:
-            rows, keys, ids, numbers = self._read_many(contexts, groups, arms)
+            rows, keys, ids, numbers = offered = Round(*self._read_many(contexts, groups, arms))
+            if device != "cpu" and (backend := backend_for(self, device, eligible)) is not None:
+                return self._choose_on_device(offered, k, backend)
             if eligible is not None:
-                return choose_eligible(self, Round(rows, keys, ids, numbers), eligible, k)
+                return choose_eligible(self, offered, eligible, k)
             if k is not None:
                 return self._slates(rows, numbers, keys, ids, k)
             seen, scores = self._score(rows, numbers, keys, ids)
             picks = self._mixed_picker().pick_many(self._scale.unit_scores(scores), keys, self._rng)
             first = self._ledger.issue(len(picks))
-            return Decisions(picks, scores, seen, keys, ids, self._ledger.policy, range(first, first + len(picks)))
+            numbered = range(first, first + len(picks))
+            return Decisions(as_arrays(picks), scores, seen, keys, ids, self._ledger.policy, numbered)
+
+    def _choose_on_device(self, offered: Round, k: int | None, backend: Backend) -> DeviceDecisions | DeviceSlates:
+        size = 1 if k is None else as_slate_size(k, offered.rows.n_arms)
+        on_device = DeviceRound(self, offered, backend)
+        picks = choose_on_device(self, on_device, size)
+        first = self._ledger.issue(len(offered.keys))
+        numbers = range(first, first + len(offered.keys))
+        result = DeviceDecisions if k is None else DeviceSlates
+        return result(picks, on_device.rows, offered.keys, offered.ids, self._ledger.policy, numbers)
 
     def score(
-        self, contexts: Any, groups: Sequence[Group] | None = None, arms: Sequence[ArmId] | None = None
+        self,
+        contexts: Any,
+        groups: Sequence[Group] | None = None,
+        arms: Sequence[ArmId] | None = None,
+        *,
+        device: str | Device = "cpu",
     ) -> Scores:
         """Score every arm for every user, without deciding: arrays of shape (n_users, n_arms).
 
         Takes what `choose_many` takes.
         """
         with self._lock:
-            rows, keys, ids, numbers = self._read_many(contexts, groups, arms)
-            return self._score(rows, numbers, keys, ids)[1]
+            return self._score_offered(Round(*self._read_many(contexts, groups, arms)), backend_for(self, device))
+
+    def _score_offered(self, offered: Round, backend: Backend | None) -> Scores:
+        if backend is None:
+            return self._score(offered.rows, offered.numbers, offered.keys, offered.ids)[1]
+        return DeviceRound(self, offered, backend).scores()
+
+    def rank(
+        self,
+        contexts: Any,
+        groups: Any = None,
+        arms: Sequence[ArmId] | None = None,
+        *,
+        k: int,
+        random_state: Any = None,
+        device: str | Device = "cpu",
+    ) -> RankedArms:
+        """Rank the k arms that `choose_many` would pick for each of many users, without deciding.
+
+        Parameters
+        ----------
+        contexts, groups, arms, k, device
+            What `choose_many` takes.
+        random_state : int or NumPy generator, optional
+            For ties and random draws, instead of the policy's own generator.
+
+        Examples
+        --------
+        >>> from fairbandits import LinUCB
+        >>> ranked = LinUCB().rank([[[1.0], [3.0], [2.0]]] * 2, k=2)
+        >>> ranked.indices.tolist(), ranked.probability.tolist()
+        ([[1, 2], [1, 2]], [1.0, 1.0])
+        """
+        with self._lock:
+            offered, backend = Round(*self._read_many(contexts, groups, arms)), backend_for(self, device)
+            size = as_slate_size(k, offered.rows.n_arms)
+            own = self._rng
+            self._rng = own if random_state is None else as_generator(random_state)
+            try:
+                return self._rank(offered, size, backend)
+            finally:
+                self._rng = own
+
+    def _rank(self, offered: Round, k: int, backend: Backend | None) -> RankedArms:
+        if backend is not None:
+            picks = choose_on_device(self, DeviceRound(self, offered, backend), k)
+            return RankedArms(picks.indices, picks.scores.total, picks.probability, offered.ids)
+        scores = self._score_offered(offered, None)
+        unit_scores = self._scale.unit_scores(scores)
+        indices, probability = self._mixed_picker().slates(unit_scores, k, offered.keys, self._rng)
+        return RankedArms(indices, np.take_along_axis(scores.total, indices, 1), probability, offered.ids)
 
     def probabilities(
         self,
@@ -403,12 +451,13 @@ class Policy(Parameters):
         arms: Sequence[ArmId] | None = None,
         *,
         draws: int = 100,
+        device: str | Device = "cpu",
     ) -> Floats:
         """Return the probability of picking each arm, without deciding: (n_users, n_arms).
 
         Parameters
         ----------
-        contexts, groups, arms
+        contexts, groups, arms, device
             What `choose_many` takes.
         draws : int
             Where the probability has no closed form (Thompson sampling with a shared model): the number of picks
@@ -424,8 +473,9 @@ class Policy(Parameters):
         if not isinstance(draws, int | np.integer) or draws < 1:
             raise ValueError(f"draws must be a positive integer, got {draws!r}")
         with self._lock:
-            rows, keys, ids, numbers = self._read_many(contexts, groups, arms)
-            scores = self._scale.unit_scores(self._score(rows, numbers, keys, ids)[1])
+            offered, backend = Round(*self._read_many(contexts, groups, arms)), backend_for(self, device)
+            keys = offered.keys
+            scores = self._scale.unit_scores(self._score_offered(offered, backend))
             picker = self._mixed_picker()
             each = picker.probabilities(scores, keys)
             if each is not None:
@@ -433,7 +483,7 @@ class Policy(Parameters):
             counts = np.zeros(scores.total.shape)
             users = np.arange(len(counts))
             for draw in range(draws):
-                drawn = self._scale.unit_scores(self._score(rows, numbers, keys, ids)[1]) if draw else scores
+                drawn = self._scale.unit_scores(self._score_offered(offered, backend)) if draw else scores
                 counts[users, [index for index, _ in picker.pick_many(drawn, keys, self._rng)]] += 1.0
             return counts / draws
 
@@ -474,19 +524,24 @@ class Policy(Parameters):
         rows = self.transform(contexts)
         model = self._model_for(rows.width)
         mean, width = self._predict(model, rows, numbers)
-        seen = Predictions(mean, width, keys, numbers, contexts, rows, model, ids)
-        exploration, fairness = self.terms(seen)
+        return rows, self._add_terms(Predictions(mean, width, keys, numbers, contexts, rows, model, ids))
+
+    def _add_terms(self, predictions: Predictions) -> Scores:
+        """Add what exploration and fairness are worth to predictions, of NumPy or on a device."""
+        mean = predictions.mean
+        exploration, fairness = self.terms(predictions)
         try:
             total = mean + exploration
-            if type(fairness) is float and not fairness:
-                fairness = np.zeros(mean.shape)  # adding nothing would take as long as adding something
-            else:
+            if type(fairness) is not float or fairness:  # adding nothing would take as long as adding something
                 total = total + fairness
         except (TypeError, ValueError) as error:
             raise ValueError(
-                f"{type(self).__name__}.terms must return two numbers or arrays of shape {mean.shape}, got {error}"
+                f"{type(self).__name__}.terms must return two numbers or arrays of shape {tuple(mean.shape)}, "
+                f"got {error}"
             ) from None
-        return rows, Scores(mean, width, _like(exploration, mean), _like(fairness, mean), total)
+        return Scores(
+            mean, predictions.width, predictions.as_scores(exploration), predictions.as_scores(fairness), total
+        )
 
     def _predict(self, model: RewardModel, rows: Rows, numbers: Ints) -> tuple[Floats, Floats]:
         """Predict rewards and their uncertainty, in units of reward: the only place where models are asked."""
@@ -556,38 +611,67 @@ class Policy(Parameters):
             return self._ledger.has_learned(decision)
 
     def learn_many(
-        self, decisions: Sequence[Decision | Slate], rewards: Iterable[Reward], *, again: bool = False
+        self,
+        decisions: Sequence[Decision | Slate | LazyDecisions],
+        rewards: Iterable[Reward],
+        *,
+        again: bool = False,
     ) -> None:
         """Learn the rewards of many decisions; all are checked before the first is learned.
 
+        Equivalent to `learn` for one after the other, to rounding, and several times as fast for decisions of
+        single arms by a linear model without forgetting.
+
         Only a row that float64 cannot hold (`RidgeRegressions.learn`) is found later: those before it are then
         learned, it and those after it are not. That holds for the arms of one slate as well.
+
+        Parameters
+        ----------
+        decisions : sequence
+            Decisions and slates, or what several calls of `choose_many` returned.
+        rewards : iterable
+            One for each decision, in the same order; for a slate what `learn` takes.
+        again : bool
+            Allow decisions that were learned before; their rewards then count once more.
         """
         with self._lock:
             if not (isinstance(decisions, Iterable) and isinstance(rewards, Iterable)):
                 raise ValueError("decisions and rewards must be lists; use learn for a single one")
             inputs.refuse_frame(rewards)
-            checked = list(decisions)
-            for decision in checked:
-                self._ledger.check(decision, again)
-            given = list(rewards)
-            if len(checked) != len(given):
-                raise ValueError(
-                    f"rewards must be one per decision, got {len(given)} for {len(checked)} decision(s)"
-                )
-            if not again and len({(d.policy, d.number) for d in checked}) < len(checked):
-                raise ValueError("decisions must differ; pass again=True if a reward counts twice")
-            values = [
-                as_slate_rewards(reward, decision, self.reward_range)
-                if isinstance(decision, Slate)
-                else as_reward(reward, self.reward_range)
-                for decision, reward in zip(checked, given, strict=True)
-            ]
-            for decision, value in zip(checked, values, strict=True):
-                if isinstance(decision, Slate):
-                    self._learn_slate(decision, *value, again)  # type: ignore[call-arg, misc]
-                else:
-                    self._learn(decision, value, again)  # type: ignore[arg-type]
+            pending = decisions if isinstance(decisions, LazyDecisions) else list(decisions)
+            given = rewards if isinstance(rewards, np.ndarray) else list(rewards)
+            if self._learns_by_rows() and learn_together(self, pending, given, again):
+                return
+            self._learn_in_turn(flat(pending), list(given), again)
+
+    def _learns_by_rows(self) -> bool:
+        """Return whether decisions are learned by arm, row and reward alone, in an order that does not matter."""
+        own = type(self)
+        return self.is_additive and own.observe is Policy.observe and own._update is Policy._update
+
+    def _learn_in_turn(
+        self, decisions: Sequence[Decision | Slate], rewards: Sequence[Reward], again: bool
+    ) -> None:
+        """Check all decisions and rewards, then learn one after the other."""
+        for decision in decisions:
+            self._ledger.check(decision, again)
+        if len(decisions) != len(rewards):
+            raise ValueError(
+                f"rewards must be one per decision, got {len(rewards)} for {len(decisions)} decision(s)"
+            )
+        if not again and len({(d.policy, d.number) for d in decisions}) < len(decisions):
+            raise ValueError("decisions must differ; pass again=True if a reward counts twice")
+        values = [
+            as_slate_rewards(reward, decision, self.reward_range)
+            if isinstance(decision, Slate)
+            else as_reward(reward, self.reward_range)
+            for decision, reward in zip(decisions, rewards, strict=True)
+        ]
+        for decision, value in zip(decisions, values, strict=True):
+            if isinstance(decision, Slate):
+                self._learn_slate(decision, *value, again)  # type: ignore[call-arg, misc]
+            else:
+                self._learn(decision, value, again)  # type: ignore[arg-type]
 
     def _learn(self, decision: Decision, reward: float, again: bool) -> None:
         account, is_first = self._ledger.claim(decision, again)
@@ -912,9 +996,3 @@ class Policy(Parameters):
         if "reward_range" in names:
             self._scale = UnitScale(self.reward_range)
             self.groups = self._new_record(self.reward_range, self._arms)
-
-
-def _like(term: Term, mean: Floats) -> Floats:
-    if isinstance(term, np.ndarray) and term.shape == mean.shape:
-        return term
-    return np.zeros(mean.shape) + term

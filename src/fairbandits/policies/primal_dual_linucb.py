@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from fairbandits.fairness import dual_prices, per_user
 from fairbandits.parameters import number, parameter
 from fairbandits.policies.linucb import LinUCB
-from fairbandits.policies.policy import Predictions, Term
+from fairbandits.policies.predictions import Predictions, Term
 
 
 class PrimalDualLinUCB(LinUCB):
@@ -44,9 +46,11 @@ class PrimalDualLinUCB(LinUCB):
     )
     highest_price: float = parameter(default=2.0, check=number(at_least=0.0), doc="The highest price.")
 
+    array_terms: ClassVar[bool] = True
+
     def terms(self, predictions: Predictions) -> tuple[Term, Term]:
         """Return alpha times the width, and the predicted reward times its worth under the constraint."""
         tolerance = self._scale.tolerance(self.tolerance)
         prices = dual_prices(self.groups, float(self.step), tolerance, float(self.highest_price))
-        worth = per_user(prices, self.groups, predictions.groups, unknown=0.0)
+        worth = predictions.like(per_user(prices, self.groups, predictions.groups, unknown=0.0))
         return self.alpha_now() * predictions.width, worth * (predictions.mean - self._scale.low)

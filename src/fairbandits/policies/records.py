@@ -80,6 +80,27 @@ class Scores:
         return cls(*(np.atleast_1d(np.array(values[part], np.float64)) for part in Scores.__slots__))
 
 
+class RankedArms(NamedTuple):
+    """The best arms of many users, as arrays: what a list of slates holds, without an object for each user.
+
+    Attributes
+    ----------
+    indices : array of int, shape (n_users, k)
+        The indices of the picked arms among `arms`, in the order of their positions.
+    scores : array of shape (n_users, k)
+        Their scores.
+    probability : array of shape (n_users,)
+        The probability with which these arms are picked in this order; NaN where that has no closed form.
+    arms : sequence of ids
+        The arms that were on offer.
+    """
+
+    indices: NDArray[np.int64]
+    scores: NDArray[np.float64]
+    probability: NDArray[np.float64]
+    arms: Sequence[ArmId]
+
+
 class Record(Protocol):
     """What a policy keeps of its decisions besides their rewards: saved, loaded and merged with it."""
 
@@ -164,7 +185,7 @@ class Decision:
     @property
     def regret(self) -> float:
         """How much more the best arm was predicted to give than the picked one."""
-        return _regret(self.scores.mean, (self.index,)) if self.others is None else self.others.regret
+        return regret_of(self.scores.mean, (self.index,)) if self.others is None else self.others.regret
 
     @property
     def context(self) -> Floats:
@@ -306,7 +327,7 @@ class Slate:
     @property
     def regret(self) -> float:
         """How much more the best arms were predicted to give than the picked ones, on average."""
-        return _regret(self.scores.mean, self.indices) if self.others is None else self.others.regret
+        return regret_of(self.scores.mean, self.indices) if self.others is None else self.others.regret
 
     def to_dict(self, *, all_scores: bool = False) -> dict[str, Any]:
         """Return the slate as JSON values, to store it until the rewards come.
@@ -373,7 +394,7 @@ def _short(arm: ArmId) -> str:
     return repr(shorten_name(arm) if isinstance(arm, str) else arm)
 
 
-def _regret(mean: Floats, picked: tuple[int, ...]) -> float:
+def regret_of(mean: Floats, picked: Sequence[int] | NDArray[np.int64]) -> float:
     """Return how much more the best arms were predicted to give than the picked ones, on average."""
     best = np.sort(mean)[-len(picked) :]
     return max(0.0, float(best.mean() - mean[list(picked)].mean()))

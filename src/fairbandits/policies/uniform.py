@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fairbandits.fairness import GroupKey
 from fairbandits.policies.picker import Pick, Picker
-from fairbandits.policies.policy import Policy, Predictions, Term
+from fairbandits.policies.policy import Policy
+from fairbandits.policies.predictions import Predictions, Term
 from fairbandits.policies.records import Scores
 
 
@@ -40,6 +41,8 @@ class Uniform(Policy):
     # It has no model, and so not the parameters of one.
     model: Any = None
     ridge: Any = 1.0
+
+    array_terms: ClassVar[bool] = True
 
     def terms(self, predictions: Predictions) -> tuple[Term, Term]:
         """Return nothing: all arms score the same."""

@@ -15,7 +15,7 @@ _PACKAGE = Path(__file__).parents[1]
 _OTHER_CODE = frozenset(
     (
         *("adapters", "audit", "cli", "compare", "logs", "ope"),
-        *("paper", "registry", "report", "service", "testing", "tuning"),
+        *("paper", "recommendations", "registry", "report", "service", "testing", "tuning"),
     )
 )
 

@@ -1,4 +1,6 @@
-"""Worlds of real data: published labels, ratings and doses as rewards. `docs/data_cards.md` describes the data.
+"""Worlds of real data: published labels, ratings and doses as rewards.
+
+`docs/reference/data_cards.md` describes the data.
 
 Sensitive attributes are columns of the contexts as well, as in most work on these data and in the paper's world: a
 policy may use them, and a policy that must not can be given the other columns by name (`world.columns`).

@@ -173,7 +173,7 @@ def test_ten_thousand_arms_that_learned_one_row_take_no_matrices():
 
 def test_models_that_have_matrices_from_the_first_row():
     X = rows_of(1, WIDTH)
-    for description in (Model(kind="shared"), Model(kind="hybrid"), Model(discount=0.9)):
+    for description in (Model(kind="shared"), Model(kind="hybrid", discount=0.9), Model(discount=0.9)):
         model = description.build(WIDTH, RIDGE)
         model.learn(0, as_rows(X).row(0, 0), 0.5)
         assert has_matrices(getattr(model, "arms", model))

@@ -11,7 +11,7 @@ from fairbandits.ope import evaluate
 from fairbandits.ope.report import page
 from tests.audit.report.test_serialisation import strict
 
-DOCUMENT = Path(__file__).parents[3] / "docs" / "evaluate.md"
+DOCUMENT = Path(__file__).parents[3] / "docs" / "how_to" / "evaluate.md"
 SCHEMA = json.loads(Path(page.__file__).with_name("schema.json").read_text())
 VALIDATOR = jsonschema_rs.validator_for(strict(copy.deepcopy(SCHEMA)))
 

@@ -1,13 +1,11 @@
 """The file of the secret that turns ids of users into pseudonyms."""
 
 import stat
-import subprocess
-import sys
 
 import pytest
 
 from fairbandits.service.auth.user_secret import create_user_secret, read_user_secret
-from tests.polling import DEADLINE
+from tests.commands import run_command
 from tests.service.conftest import write_config
 
 CREATE = r"create it with `\(umask 077; head -c 32 /dev/urandom > FILE\)`"
@@ -85,8 +83,7 @@ def test_unusable_files(tmp_path, make):
 def test_a_server_without_a_usable_secret_does_not_start(tmp_path, make, workers):
     make(tmp_path / "secret")
     path = write_config(tmp_path, store={"url": f"sqlite:///{tmp_path}/log.db"}, users={"secret_file": "secret"})
-    command = [sys.executable, "-m", "fairbandits", "serve", str(path), "--port", "0", "--workers", str(workers)]
-    ended = subprocess.run(command, capture_output=True, text=True, timeout=DEADLINE, check=False)
+    ended = run_command("serve", path, "--port", "0", "--workers", workers, folder=tmp_path)
     assert (ended.returncode, ended.stdout) == (2, "")
     assert ended.stderr.startswith("error: users.secret_file must ")
     assert len(ended.stderr.splitlines()) == 1

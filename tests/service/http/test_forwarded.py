@@ -10,6 +10,7 @@ import sys
 import httpx
 import pytest
 
+from tests.commands import run_command
 from tests.polling import DEADLINE, wait_until
 from tests.service.conftest import Server, write_config
 
@@ -93,8 +94,8 @@ def test_a_local_socket(tmp_path, workers):
         assert ask_locally(path, "/v1/arms").status_code == 200
         # Who made the socket accessible to a proxy has decided so.
         assert ask_locally(path, "/v1/arms", **FORWARDING).status_code == 200
-        second = serve_locally(tmp_path, path)
-        assert second.communicate(timeout=DEADLINE)[1].splitlines()[-1].startswith("error: server.socket must be")
+        second = run_command("serve", write_config(tmp_path), "--uds", path, folder=tmp_path)
+        assert second.stderr.splitlines()[-1].startswith("error: server.socket must be")
         assert second.returncode == 2
         assert ask_locally(path, "/health").status_code == 200
     finally:

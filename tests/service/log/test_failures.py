@@ -3,8 +3,6 @@
 import re
 import resource
 import signal
-import subprocess
-import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import httpx
@@ -13,6 +11,7 @@ import pytest
 from fairbandits.service.config import load_config
 from fairbandits.service.log.digests import content_digest
 from fairbandits.service.log.store import open_store
+from tests.commands import run_command
 from tests.polling import DEADLINE, wait_until
 from tests.service.clients import Client, Replay
 from tests.service.conftest import Server, write_config
@@ -260,8 +259,7 @@ def test_a_server_that_cannot_start_reports_the_reason(tmp_path, spoil, message,
     path = write_config(tmp_path, store={"url": f"sqlite:///{tmp_path}/log.db"})
     with open_store(load_config(path)) as store, store.transaction() as connection:
         connection.exec_driver_sql(spoil)
-    command = [sys.executable, "-m", "fairbandits", "serve", str(path), "--port", "0", "--workers", str(workers)]
-    ended = subprocess.run(command, capture_output=True, text=True, timeout=DEADLINE, check=False)
+    ended = run_command("serve", path, "--port", "0", "--workers", workers, folder=tmp_path)
     assert (ended.returncode, ended.stdout) == (2, "")
     assert message in ended.stderr
     assert len(ended.stderr.splitlines()) == 1

@@ -171,7 +171,7 @@ def test_the_error_lists_all_attempts(small):
 
 def test_without_pooch_there_is_no_download(small, monkeypatch):
     monkeypatch.setattr(loading, "_cache_folder", lambda: None)
-    with pytest.raises(DataMissingError, match=r"\.\[data\]"):
+    with pytest.raises(DataMissingError, match=r"fairbandits\[data\]"):
         loading.fetch_dataset("youtube")
     assert dataset_status()[1].where == f"{loading.VARIABLE} is not set, and there is no cache"
 

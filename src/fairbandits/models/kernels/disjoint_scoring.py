@@ -14,13 +14,19 @@ from __future__ import annotations
 import numpy as np
 
 from fairbandits.jit import helper, kernel
-from fairbandits.models.kernels.blocks import MOST_PENDING, find_blocks, has_part, most_pending, theta_entry
+from fairbandits.models.kernels.blocks import (
+    MOST_PENDING,
+    find_blocks,
+    has_part,
+    most_pending,
+    multiply_inverse,
+    theta_entry,
+)
 from fairbandits.models.kernels.layouts import (
     FIRST_ARM,
     FIRST_SHARED,
     MATRICES,
     NAME,
-    ONE,
     PATTERN,
     START,
     STOP,
@@ -34,7 +40,7 @@ from fairbandits.models.kernels.layouts import (
 )
 from fairbandits.models.kernels.low_rank import score_low_rank, score_low_rank_dense
 from fairbandits.models.kernels.pairs import pair_layout
-from fairbandits.models.kernels.triangles import entry_of, root
+from fairbandits.models.kernels.triangles import root
 from fairbandits.models.kernels.vectors import (
     LANE_BITS,
     LANE_MASK,
@@ -183,39 +189,72 @@ def correct_scores(
     mean: Floats,
     width: Floats,
 ) -> int:
-    """Compute the widths that `score_sparse` left negative, and their means; return how many are NaN."""
+    """Compute the widths that `score_sparse` left negative, and their means; return how many are NaN.
+
+    What an arm part adds is the same product A^-1 e for all users who are offered it, so arms are the outer loop.
+    """
     split, model = SplitRows(*rows), DisjointState(*state)
     d = model.theta.shape[1]
-    e, e_values = np.empty(2 * d, np.int64), np.empty(2 * d)
+    e, e_values, q = np.empty(2 * d, np.int64), np.empty(2 * d), np.empty(d + 1)
     broken = 0
-    for user in range(mean.shape[0]):
-        for arm in range(mean.shape[1]):
+    for arm in range(mean.shape[1]):
+        compared, n, along_theta, along_e = -1, ZERO, 0.0, 0.0
+        for user in range(mean.shape[0]):
             if width[user, arm] >= 0.0:
                 continue
             place = model.where[slots[arm], MATRICES]
             shared = split.users[user, FIRST_SHARED] + split.which[split.users[user, PATTERN], arm]
             own = split.users[user, FIRST_ARM] + arm
             lo, hi = split.bounds[own, START], split.bounds[own, STOP]
-            n = _difference(split, model, place, lo, hi, e, e_values)
-            more, added = _added_by(split, model, place, shared, ONE, e, e_values, n)
-            mean[user, arm] += more
-            variance = added - width[user, arm]
+            if own != compared:
+                compared = own
+                n = _difference(split, model, place, lo, hi, e, e_values)
+                multiply_inverse(model.blocks, place, model.pending[place], e, e_values, ZERO, n, d, q)
+                along_theta, along_e = _along(model, place, e, e_values, n, q)
+            mean[user, arm] += along_theta
+            # e' A^-1 (2 (u + f) + e), where f is column d.
+            along_u = q[d]
+            for k in range(split.shared_starts[shared], split.shared_starts[shared + 1]):
+                along_u += split.shared_values[k] * q[split.shared_columns[k]]
+            variance = 2.0 * along_u + along_e - width[user, arm]
             most = model.blocks[place >> LANE_BITS, theta_entry(d) - 1, place & LANE_MASK]
             if variance > most:
                 most = variance
             if not variance > _CANCELLED * most:
                 # Too few digits are left: x' A^-1 x as it stands.
-                n = ZERO
-                for k in range(lo, hi):
-                    e[n], e_values[n] = split.columns[k], split.values[k]
-                    n += ONE
-                for k in range(split.shared_starts[shared], split.shared_starts[shared + 1]):
-                    e[n], e_values[n] = split.shared_columns[k], split.shared_values[k]
-                    n += ONE
-                variance = _added_by(split, model, place, shared, ZERO, e, e_values, n)[1]
+                variance = _whole_variance(split, model, place, shared, lo, hi)
             broken += not variance >= 0.0
             width[user, arm] = root(variance)
     return broken
+
+
+@helper(reorder_sums=True)
+def _along(model: DisjointState, place: int, e: Ints, e_values: Floats, n: int, q: Floats) -> tuple[float, float]:
+    """Multiply n entries e with theta, and with q = A^-1 e."""
+    block, lane, theta_from = place >> LANE_BITS, place & LANE_MASK, theta_entry(model.theta.shape[1])
+    along_theta, along_e = 0.0, 0.0
+    for i in range(n):
+        along_theta += e_values[i] * model.blocks[block, theta_from + e[i], lane]
+        along_e += e_values[i] * q[e[i]]
+    return along_theta, along_e
+
+
+@helper(reorder_sums=True)
+def _whole_variance(rows: SplitRows, model: DisjointState, place: int, shared: int, lo: int, hi: int) -> float:
+    """Compute x' A^-1 x from a shared part and the entries lo to hi of an arm part."""
+    d = model.theta.shape[1]
+    first, end = rows.shared_starts[shared], rows.shared_starts[shared + 1]
+    n = hi - lo + end - first
+    columns, values, q = np.empty(n, np.int64), np.empty(n), np.empty(d + 1)
+    for k in range(hi - lo):
+        columns[k], values[k] = rows.columns[lo + k], rows.values[lo + k]
+    for k in range(end - first):
+        columns[hi - lo + k], values[hi - lo + k] = rows.shared_columns[first + k], rows.shared_values[first + k]
+    multiply_inverse(model.blocks, place, model.pending[place], columns, values, ZERO, n, d, q)
+    variance = 0.0
+    for k in range(n):
+        variance += values[k] * q[columns[k]]
+    return variance
 
 
 @helper()
@@ -238,48 +277,6 @@ def _difference(
             i += 1
         found += e_values[found] != 0.0
     return found
-
-
-@helper(reorder_sums=True)
-def _added_by(
-    rows: SplitRows,
-    model: DisjointState,
-    place: int,
-    shared: int,
-    has_rest: int,
-    e: Ints,
-    e_values: Floats,
-    n: int,
-) -> tuple[float, float]:
-    """Compute what n entries e add to mean and variance: e' A^-1 (2 x + e) to the latter.
-
-    x is the shared part and column d, or nothing.
-    """
-    table, d = model.blocks, model.theta.shape[1]
-    block, lane, theta_from = place >> LANE_BITS, place & LANE_MASK, theta_entry(d)
-    first = rows.shared_starts[shared]
-    end = rows.shared_starts[shared + 1] if has_rest else first
-    mean, variance = 0.0, 0.0
-    for i in range(n):
-        mean += e_values[i] * table[block, theta_from + e[i], lane]
-        inner = 0.5 * e_values[i] * table[block, entry_of(e[i], e[i]), lane]
-        if has_rest:
-            inner += table[block, entry_of(e[i], d), lane]
-        for k in range(first, end):
-            inner += rows.shared_values[k] * table[block, entry_of(e[i], rows.shared_columns[k]), lane]
-        for j in range(i):
-            inner += e_values[j] * table[block, entry_of(e[i], e[j]), lane]
-        variance += 2.0 * e_values[i] * inner
-    for k in range(1, 1 + model.pending[place]):
-        step = theta_from + k * (d + 1)
-        along_x = table[block, step + d, lane] if has_rest else 0.0
-        along_e = 0.0
-        for j in range(first, end):
-            along_x += rows.shared_values[j] * table[block, step + rows.shared_columns[j], lane]
-        for i in range(n):
-            along_e += e_values[i] * table[block, step + e[i], lane]
-        variance -= along_e * (2.0 * along_x + along_e)
-    return mean, variance
 
 
 @kernel(reorder_sums=True)

@@ -8,7 +8,9 @@ from fairbandits.jit import helper, kernel
 from fairbandits.models.kernels.layouts import (
     FIRST_ARM,
     FIRST_SHARED,
+    FIRST_STEP,
     MATRICES,
+    N_STEPS,
     PATTERN,
     START,
     STOP,
@@ -29,6 +31,7 @@ def score_hybrid(
     rows: Fields,
     slots: Ints,
     state: Fields,
+    steps: Floats,
     shared_inverse: Floats,
     betas: Floats,
     ridge: float,
@@ -41,29 +44,39 @@ def score_hybrid(
     broken = 0
     n_slots, width = model.theta.shape
     d, size = np.uint64(width), np.uint64(model.inverse.shape[1])
-    P, T, zero = model.inverse.reshape(-1), model.theta.reshape(-1), np.uint64(0)
+    P, S, T = model.inverse.reshape(-1), steps.reshape(-1), model.theta.reshape(-1)
+    zero = np.uint64(0)
     q = np.empty(width)
     for arm in range(arm_from, arm_to):
         slot = slots[arm]
-        is_new = slot < 0 or slot >= n_slots or model.where[slot, MATRICES] < 0
-        t = np.uint64(0 if is_new else slot) * d
-        start = np.uint64(0 if is_new else model.where[slot, MATRICES]) * size
+        is_known = 0 <= slot < n_slots
+        place = model.where[slot, MATRICES] if is_known else -1
+        n_steps = model.where[slot, N_STEPS] if is_known else 0
+        t = np.uint64(slot if is_known else 0) * d
         for user in range(scores.shape[1]):
             shared = split.users[user, FIRST_SHARED] + split.which[split.users[user, PATTERN], arm]
             own = split.users[user, FIRST_ARM] + arm
             lo, hi = np.uint64(split.bounds[own, START]), np.uint64(split.bounds[own, STOP])
             u_from, u_to = np.uint64(split.shared_starts[shared]), np.uint64(split.shared_starts[shared + 1])
-            for i in range(width):
+            for i in range(d):
                 q[i] = 0.0
             mean = 0.0
-            if is_new:
-                for i in range(u_from, u_to):
-                    q[split.shared_columns[i]] += split.shared_values[i] / ridge
-                for i in range(lo, hi):
-                    q[split.columns[i]] += split.values[i] / ridge
-            else:
+            if place >= 0:
+                start = np.uint64(place) * size
                 add_product(P, start, split.columns, split.values, lo, hi, q)
                 add_product(P, start, split.shared_columns, split.shared_values, u_from, u_to, q)
+            else:
+                for i in range(u_from, u_to):
+                    q[np.uint64(split.shared_columns[i])] += split.shared_values[i] / ridge
+                for i in range(lo, hi):
+                    q[np.uint64(split.columns[i])] += split.values[i] / ridge
+                for k in range(FIRST_STEP, FIRST_STEP + n_steps):
+                    step = np.uint64(model.where[slot, k]) * d
+                    along = dot(S, step, split.shared_columns, split.shared_values, u_from, u_to)
+                    along += dot(S, step, split.columns, split.values, lo, hi)
+                    for i in range(d):
+                        q[i] -= along * S[step + i]
+            if place >= 0 or n_steps > 0:
                 mean = dot(T, t, split.shared_columns, split.shared_values, u_from, u_to)
                 mean += dot(T, t, split.columns, split.values, lo, hi)
             variance = dot(q, zero, split.shared_columns, split.shared_values, u_from, u_to)

@@ -63,6 +63,30 @@ class SplitRows(NamedTuple):
     values: Floats
 
 
+class UserColumns(NamedTuple):
+    """The columns of a matrix of users.
+
+    Attributes
+    ----------
+    place_of : array of shape (d,)
+        The place of each fixed column, which is the same in all shared parts of a user; -1 for another column.
+    n_fixed : int
+        The number of fixed columns; the varying ones follow them.
+    varying : array of int
+        The varying columns, each once for each value that arms have of it.
+    part_of : array of shape (n_patterns, n_varying)
+        For each pattern of users, which of a user's shared parts has the entry.
+    base_of : array of shape (n_patterns,)
+        For each pattern, the part from which the fixed columns are read.
+    """
+
+    place_of: Ints
+    n_fixed: int
+    varying: Ints
+    part_of: Ints
+    base_of: Ints
+
+
 class PairLayout(NamedTuple):
     """The shared parts of some users, and the products of their entries, laid out once for all arms.
 

@@ -38,8 +38,7 @@ from fairbandits.models.kernels.layouts import (
     Ints,
     SplitRows,
 )
-from fairbandits.models.kernels.split_rows import take_row
-from fairbandits.models.kernels.triangles import dot, dot_dense, is_inside, leverage_and_residual
+from fairbandits.models.kernels.triangles import dot, dot_dense
 
 # No regression has more steps than this, nor more than a third of the entries of a row: from there on the pairs of
 # entries cost less than the steps.
@@ -66,62 +65,123 @@ def learn_low_rank(
     slot: int,
     ridge: float,
 ) -> int:
-    """Learn one row in a regression without matrices; return what came of it.
-
-    `sums.rows` hold sqrt(w) x, sqrt(w) r, and w x.x / ridge.
-    """
+    """Learn one row in a regression without matrices; return what came of it."""
     model, totals = DisjointState(*state), DisjointSums(*sums)
-    columns, values, _ = take_row(SplitRows(*rows), user, arm)
-    where, d, n = model.where, model.theta.shape[1], model.where[slot, N_STEPS]
-    if not is_inside(columns, d):
+    d = model.theta.shape[1]
+    x, u = np.empty(d), np.empty(d)
+    return learn_step(SplitRows(*rows), user, arm, reward, weight, model, totals, slot, ridge, x, u)
+
+
+@helper(reorder_sums=True)
+def learn_step(
+    rows: SplitRows,
+    user: int,
+    arm: int,
+    reward: float,
+    weight: float,
+    model: DisjointState,
+    totals: DisjointSums,
+    slot: int,
+    ridge: float,
+    x: Floats,
+    u: Floats,
+) -> int:
+    """Learn one row in a regression without matrices, given room for two vectors; return what came of it.
+
+    `totals.rows` hold sqrt(w) x, sqrt(w) r, and w x.x / ridge. The row is written out in full: a step is full
+    anyway, and vector units take straight reads alone.
+    """
+    where, n = model.where, model.where[slot, N_STEPS]
+    d = np.uint64(x.size)
+    n_entries = _write_out(rows, user, arm, x)
+    if n_entries < 0:
         return OUTSIDE
-    square = 0.0
-    for i in range(columns.size):
-        square += weight * values[i] * values[i] / ridge
+    square = weight * dot_dense(x, np.uint64(0), x, np.uint64(0), d) / ridge
     total = square
     for k in range(FIRST_STEP, FIRST_STEP + n):
-        total += totals.rows[where[slot, k], d + 1]
+        total += totals.rows[where[slot, k], d + np.uint64(1)]
     if not total <= _MOST_SQUARES:
         return AFRESH
     # The first row never needs matrices where there is room for a step: an arm that is tried once costs little.
-    if n >= where.shape[1] - FIRST_STEP or (n > 0 and n >= columns.size // 3):
+    if n >= where.shape[1] - FIRST_STEP or (n > 0 and n >= n_entries // 3):
         return NEEDS_MATRICES
     place = where[slot, FIRST_STEP + n]
     if place < 0:
         return NEEDS_STEP
 
-    u = np.zeros(d)
-    _multiply_inverse(model, slot, columns, values, ridge, u)
-    leverage, residual = leverage_and_residual(columns, values, u, model.theta, slot, reward, weight)
-    gain = weight / (1.0 + leverage)
+    new, own = np.uint64(place), np.uint64(slot)
     for i in range(d):
-        model.theta[slot, i] += u[i] * (gain * residual)
-        model.steps[place, i] = u[i] * math.sqrt(gain)
-    for i in range(columns.size):
-        totals.rows[place, columns[i]] = math.sqrt(weight) * values[i]
-        totals.moment[slot, columns[i]] += weight * reward * values[i]
-    totals.rows[place, d] = math.sqrt(weight) * reward
-    totals.rows[place, d + 1] = square
+        u[i] = x[i] / ridge
+    for k in range(FIRST_STEP, FIRST_STEP + n):
+        step, along = np.uint64(where[slot, k]), 0.0
+        for i in range(d):
+            along += x[i] * model.steps[step, i]
+        for i in range(d):
+            u[i] -= along * model.steps[step, i]
+    leverage, residual = 0.0, reward
+    for i in range(d):
+        leverage += weight * x[i] * u[i]
+        residual -= x[i] * model.theta[own, i]
+    gain = weight / (1.0 + leverage)
+    root, root_weight = math.sqrt(gain), math.sqrt(weight)
+    for i in range(d):
+        model.theta[own, i] += u[i] * (gain * residual)
+        model.steps[new, i] = u[i] * root
+        totals.rows[new, i] = root_weight * x[i]
+        totals.moment[own, i] += weight * reward * x[i]
+    totals.rows[new, d] = root_weight * reward
+    totals.rows[new, d + np.uint64(1)] = square
     where[slot, N_STEPS] += 1
     totals.log_det[slot] += math.log1p(leverage)
     totals.rows_learned[slot] += 1
     return LEARNED
 
 
-@helper(reorder_sums=True)
-def _multiply_inverse(
-    model: DisjointState, slot: int, columns: Ints, values: Floats, ridge: float, product: Floats
-) -> None:
-    """Compute A^-1 x, into zeros."""
+@kernel(reorder_sums=True)
+def low_rank_product(state: Fields, slot: int, columns: Ints, values: Floats, ridge: float) -> Floats:
+    """Compute A^-1 x of a regression without matrices."""
+    model = DisjointState(*state)
+    product = np.zeros(model.theta.shape[1])
     for i in range(columns.size):
         product[columns[i]] = values[i] / ridge
-    for k in range(FIRST_STEP, FIRST_STEP + model.where[slot, N_STEPS]):
-        step = model.where[slot, k]
-        along = 0.0
-        for i in range(columns.size):
-            along += values[i] * model.steps[step, columns[i]]
-        for i in range(product.size):
-            product[i] -= along * model.steps[step, i]
+    if 0 <= slot < len(model.where):
+        for k in range(FIRST_STEP, FIRST_STEP + model.where[slot, N_STEPS]):
+            subtract_step(model.steps, model.where[slot, k], columns, values, ZERO, columns.size, product)
+    return product
+
+
+@helper(reorder_sums=True)
+def subtract_step(
+    steps: Floats, step: int, columns: Ints, values: Floats, lo: int, hi: int, product: Floats
+) -> None:
+    """Subtract s (s.x) from a product, x being entries lo to hi of a sparse row."""
+    along, at = 0.0, np.uint64(step)
+    for i in range(lo, hi):
+        along += values[i] * steps[at, np.uint64(columns[i])]
+    for i in range(np.uint64(product.size)):
+        product[i] -= along * steps[at, i]
+
+
+@helper()
+def _write_out(rows: SplitRows, user: int, arm: int, x: Floats) -> int:
+    """Write a row out in full; return how many entries it has, -1 if one of them is outside."""
+    for i in range(np.uint64(x.size)):
+        x[i] = 0.0
+    d = x.size
+    shared = rows.users[user, FIRST_SHARED] + rows.which[rows.users[user, PATTERN], arm]
+    own = rows.users[user, FIRST_ARM] + arm
+    first, last = rows.shared_starts[shared], rows.shared_starts[shared + 1]
+    lo, hi = rows.bounds[own, START], rows.bounds[own, STOP]
+    for k in range(first, last):
+        if not 0 <= rows.shared_columns[k] < d:
+            return -1
+        x[np.uint64(rows.shared_columns[k])] = rows.shared_values[k]
+    for k in range(lo, hi):
+        if not 0 <= rows.columns[k] < d:
+            return -1
+        x[np.uint64(rows.columns[k])] = rows.values[k]
+    n_entries: int = last - first + hi - lo
+    return n_entries
 
 
 @helper(reorder_sums=True)

@@ -12,6 +12,7 @@ from fairbandits.models.kernels.layouts import (
     FIRST_ARM,
     FIRST_SHARED,
     N_SHARED,
+    NAME,
     PATTERN,
     START,
     STOP,
@@ -195,22 +196,46 @@ def copy_row(rows: Fields, user: int, arm: int) -> tuple[Ints, Floats, int]:
 
 
 @kernel()
-def copy_rows(rows: Fields, arms: Ints) -> tuple[Ints, Ints, Floats, Ints]:
-    """Copy out one row per user, that of an arm: starts, columns, values, and how many entries are shared."""
+def measure_rows(rows: Fields, users: Ints, arms: Ints, lengths: Ints, n_shared: Ints, names: Ints) -> None:
+    """Fill in how many entries rows of users and arms have, how many are shared, and the names of arm parts."""
     split = SplitRows(*rows)
-    n = arms.size
-    starts, n_shared = np.zeros(n + 1, np.int64), np.empty(n, np.int64)
-    for user in range(n):
-        shared = split.users[user, FIRST_SHARED] + split.which[split.users[user, PATTERN], arms[user]]
-        own = split.users[user, FIRST_ARM] + arms[user]
-        n_shared[user] = split.shared_starts[shared + 1] - split.shared_starts[shared]
-        starts[user + 1] = starts[user] + n_shared[user] + split.bounds[own, STOP] - split.bounds[own, START]
-    columns, values = np.empty(starts[n], np.int64), np.empty(starts[n])
-    for user in range(n):
-        row_columns, row_values, _ = take_row(split, user, arms[user])
-        for k in range(row_columns.size):
-            columns[starts[user] + k], values[starts[user] + k] = row_columns[k], row_values[k]
-    return starts, columns, values, n_shared
+    for i in range(arms.size):
+        shared = split.users[users[i], FIRST_SHARED] + split.which[split.users[users[i], PATTERN], arms[i]]
+        own = split.users[users[i], FIRST_ARM] + arms[i]
+        n_shared[i] = split.shared_starts[shared + 1] - split.shared_starts[shared]
+        lengths[i] = n_shared[i] + split.bounds[own, STOP] - split.bounds[own, START]
+        names[i] = split.bounds[own, NAME]
+
+
+@kernel()
+def copy_rows(rows: Fields, users: Ints, arms: Ints, starts: Ints, columns: Ints, values: Floats) -> None:
+    """Copy rows of users and arms to where they start in `columns` and `values`."""
+    split = SplitRows(*rows)
+    for i in range(arms.size):
+        at = starts[i]
+        shared = split.users[users[i], FIRST_SHARED] + split.which[split.users[users[i], PATTERN], arms[i]]
+        for k in range(split.shared_starts[shared], split.shared_starts[shared + 1]):
+            columns[at], values[at] = split.shared_columns[k], split.shared_values[k]
+            at += 1
+        own = split.users[users[i], FIRST_ARM] + arms[i]
+        for k in range(split.bounds[own, START], split.bounds[own, STOP]):
+            columns[at], values[at] = split.columns[k], split.values[k]
+            at += 1
+
+
+@kernel(reorder_sums=True)
+def row_squares(rows: Fields, users: Ints, arms: Ints, d: int) -> Floats:
+    """Compute x.x of rows of users and arms; infinite for a row with a column outside 0..d-1."""
+    split, squares = SplitRows(*rows), np.zeros(arms.size)
+    for i in range(arms.size):
+        columns, values, _ = take_row(split, users[i], arms[i])
+        outside = 0
+        for k in range(columns.size):
+            squares[i] += values[k] * values[k]
+            outside += columns[k] < 0 or columns[k] >= d
+        if outside:
+            squares[i] = np.inf
+    return squares
 
 
 @kernel()

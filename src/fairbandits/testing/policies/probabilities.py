@@ -6,7 +6,8 @@ import numpy as np
 
 from fairbandits.testing.policies.subject import PolicySubject, close
 
-_COPIES = 600
+_COPIES = 60
+_SEEDS_PER_COPY = 10
 _LOWEST = 0.05
 
 
@@ -17,12 +18,13 @@ def check_stated_probabilities(subject: PolicySubject) -> None:
     contexts, group, _ = next(subject.rounds(1, seed=9))
     contexts = np.repeat(contexts[:2], 2, axis=0)
     arms = ["v", "w", "x", "y"]
-    copies = subject.reloaded(subject.trained(), _COPIES)
-    for seed, policy in enumerate(copies):
+    decisions, slates = [], []
+    # Loading takes longer than choosing, so each copy is used for several seeds.
+    for seed, policy in enumerate(subject.reloaded(subject.trained(), _COPIES) * _SEEDS_PER_COPY):
         policy.set_params(random_state=seed)
-    decisions = [policy.choose(contexts, group, arms) for policy in copies]
+        decisions.append(policy.choose(contexts, group, arms))
+        slates.append(policy.choose(contexts, group, arms, k=2))
     _assert_frequencies([(f"arm {d.arm!r}", d.probability) for d in decisions])
-    slates = [policy.choose(contexts, group, arms, k=2) for policy in copies]
     _assert_frequencies([(f"slate {s.picked}", s.probability) for s in slates])
 
 

@@ -1,0 +1,33 @@
+"""
+Do the propensities fit the log?
+================================
+
+Over the rows in which an arm was chosen, the sum of 1 / propensity is about the number of all rows, if the
+propensities are right. Here they were exchanged for two arms; ``evaluate`` warns of it.
+"""
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+
+from fairbandits.ope import evaluate
+
+rng = np.random.default_rng(0)
+shares = pd.Series({"algebra": 0.5, "biology": 0.25, "chess": 0.15, "drama": 0.1})
+log = pd.DataFrame({"arm": rng.choice(shares.index, 10_000, p=shares), "reward": rng.random(10_000)})
+log["propensity"] = log["arm"].map(shares)
+swapped = log["arm"].replace({"chess": "drama", "drama": "chess"})
+wrong = log.assign(propensity=swapped.map(shares))
+
+sums = pd.DataFrame(
+    {
+        name: (1 / each["propensity"]).groupby(each["arm"]).sum()
+        for name, each in {"right": log, "exchanged": wrong}.items()
+    }
+)
+axes = sums.plot.bar(rot=0)
+axes.axhline(len(log), linestyle=":", color="black")
+axes.set(xlabel="", ylabel="sum of 1 / propensity", title="Dotted: the number of rows")
+axes.legend(title="propensities", ncols=2, loc="upper left")
+print(evaluate(wrong, ["Uniform"]).warnings[0])
+plt.show()

@@ -1,0 +1,361 @@
+"""Scoring many users against many arms on a device: a scorer for each kind of model."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from fairbandits.models.device.backend import Array, Backend, DeviceError
+from fairbandits.models.device.contexts import CatalogueContexts, Contexts, DenseContexts, UserFeatures
+from fairbandits.models.device.matrices import ArmMatrices, HybridMatrices
+from fairbandits.models.disjoint import DisjointModel
+from fairbandits.models.fading import FadingSharedModel
+from fairbandits.models.hybrid import HybridModel
+from fairbandits.models.kernels.layouts import Ints
+from fairbandits.models.logistic import LogisticModel
+from fairbandits.models.mixture import MixtureModel
+from fairbandits.models.reward_model import RewardModel, ZeroModel
+from fairbandits.models.shared import SharedModel
+
+# Full matrices of so many bytes are on the device at a time while weights are computed.
+_MATRIX_BYTES = 2**28
+# Weights are kept on the device for the next call where they take at most this share of the memory.
+_SHARE_OF_WEIGHTS = 0.4
+# The weights of a shared model are computed for so many arms at a time.
+_ARMS = 2**14
+
+Scored = tuple[Array, Array]
+
+
+class DeviceScorer(ABC):
+    """Predicts rewards and their uncertainty on a device, with what a model on the host has learned."""
+
+    def __init__(self, backend: Backend) -> None:
+        self.backend = backend
+
+    @abstractmethod
+    def prepare(self, model: Any, contexts: Contexts, slots: Ints) -> None:
+        """Bring the device up to date, and compute all that does not depend on users.
+
+        Parameters
+        ----------
+        model : RewardModel
+            The model on the host: always the same one, which scorers do not keep, so that it can be freed.
+        contexts : CatalogueContexts or DenseContexts
+            The contexts.
+        slots : array of int
+            The slot of each arm.
+        """
+
+    @abstractmethod
+    def score(self, users: UserFeatures) -> Scored:
+        """Return mean and width of users for all arms of a catalogue."""
+
+    @abstractmethod
+    def score_dense(self, contexts: Array) -> Scored:
+        """Return mean and width for contexts of shape (n_arms, n_users, width)."""
+
+    def bytes_per_user(self) -> int:
+        """Return the number of bytes of the device that a user takes besides scores."""
+        return 0
+
+    def _filled(self, weights: Array, contexts: CatalogueContexts) -> Array:
+        """Fill up the weights of columns with zeros, as the matrix of users is."""
+        more = self.backend.asarray(np.zeros((weights.shape[0], contexts.n_linear - weights.shape[1])))
+        return self.backend.xp.concat([weights, more], axis=1)
+
+
+class ArmScorer(DeviceScorer):
+    """Scores with a regression for each arm: disjoint and hybrid models."""
+
+    def __init__(self, matrices: ArmMatrices, backend: Backend) -> None:
+        super().__init__(backend)
+        self._matrices = matrices
+        self._contexts: CatalogueContexts | DenseContexts | None = None
+        self._slots: Ints = np.empty(0, np.int64)
+        self._kept: tuple[Array, Array] | None = None
+
+    def prepare(self, model: Any, contexts: Contexts, slots: Ints) -> None:
+        """Copy what has changed, and compute the weights of the arms that have."""
+        changed = self._matrices.follow(model)
+        before, self._contexts = self._contexts, contexts
+        is_same = (
+            isinstance(contexts, CatalogueContexts)
+            and isinstance(before, CatalogueContexts)
+            and np.array_equal(slots, self._slots)
+            and before.is_same(contexts)
+        )
+        self._slots = slots
+        if isinstance(contexts, DenseContexts):
+            self._kept = None
+            return
+        if not is_same:
+            self._kept = None
+            if not self._is_worth_keeping(contexts):
+                return
+            n_arms = len(slots)
+            self._kept = (
+                self.backend.empty((contexts.n_pairs, n_arms)),
+                self.backend.empty((contexts.n_linear, n_arms)),
+            )
+        if self._kept is not None:
+            is_stale = np.full(len(slots), not is_same or changed is None)
+            if changed is not None and changed.size:
+                is_stale |= np.isin(slots, changed)
+            for start, stop in self._chunks(0, len(slots)):
+                if is_stale[start:stop].any():
+                    for kept, new in zip(self._kept, self._compute(contexts, start, stop), strict=True):
+                        kept[:, start:stop] = new
+
+    def _is_worth_keeping(self, contexts: CatalogueContexts) -> bool:
+        n_numbers = (contexts.n_pairs + contexts.n_linear) * len(self._slots)
+        return n_numbers * self.backend.itemsize <= _SHARE_OF_WEIGHTS * self.backend.memory()
+
+    def _chunks(self, start: int, stop: int) -> Iterator[tuple[int, int]]:
+        step = max(1, _MATRIX_BYTES // (3 * self._matrices.width**2 * self.backend.itemsize))
+        for first in range(start, stop, step):
+            yield first, min(first + step, stop)
+
+    def _compute(self, contexts: CatalogueContexts, start: int, stop: int) -> tuple[Array, Array]:
+        """Compute the weights of pairs and of columns for some arms.
+
+        That of columns i and j is 2 M_ij, and M_ii for i = j; that of column i and the constant is 2 (M v)_i, and
+        that of the constant with itself v' M v.
+        """
+        xp, asarray = self.backend.xp, self.backend.asarray
+        full, theta = self._matrices.matrices(self._matrices.rows_of(self._slots[start:stop]))
+        parts, columns = asarray(contexts.arm_parts(start, stop)), asarray(contexts.columns)
+        # M in the columns of users, bordered by v: as if the arm part were one column more.
+        rows = xp.concat([xp.take(full, columns, axis=1), (parts[:, None, :] @ full)], axis=1)
+        border = xp.sum(rows * parts[:, None, :], axis=2)[:, :, None]
+        bordered = xp.concat([xp.take(rows, columns, axis=2), border], axis=2)
+        means = xp.concat([xp.take(theta, columns, axis=1), xp.sum(theta * parts, axis=1, keepdims=True)], axis=1)
+        first, second = contexts.pairs
+        n = len(contexts.columns) + 1
+        quadratic = xp.take(xp.reshape(bordered, (-1, n * n)), asarray(first * n + second), axis=1)
+        factors = np.where(first == second, 1.0, 2.0)
+        factors[contexts.n_real :] = 0.0
+        quadratic = quadratic * asarray(factors)
+        holds = contexts.holds_for(start, stop)
+        if holds is not None:
+            mask = asarray(holds)
+            quadratic = quadratic * xp.take(mask, asarray(first), axis=1) * xp.take(mask, asarray(second), axis=1)
+            means = means * mask
+        return quadratic.T, self._filled(means, contexts).T
+
+    def score(self, users: UserFeatures) -> Scored:
+        """Return mean and width of users for all arms of a catalogue."""
+        xp = self.backend.xp
+        if self._kept is not None:
+            pairs, columns = self._kept
+            return users.linear @ columns, xp.sqrt(users.times_pairs(pairs))
+        found = []
+        for start, stop in self._chunks(0, len(self._slots)):
+            pairs, columns = self._compute(users.contexts, start, stop)
+            found.append((users.linear @ columns, xp.sqrt(users.times_pairs(pairs))))
+        mean, width = (xp.concat(parts, axis=1) for parts in zip(*found, strict=True))
+        return mean, width
+
+    def score_dense(self, contexts: Array) -> Scored:
+        """Return mean and width for contexts of shape (n_arms, n_users, width)."""
+        xp, found = self.backend.xp, []
+        for start, stop in self._chunks(0, contexts.shape[0]):
+            full, theta = self._matrices.matrices(self._matrices.rows_of(self._slots[start:stop]))
+            rows = contexts[start:stop, :, :]
+            mean = (rows @ theta[:, :, None])[:, :, 0]
+            found.append((mean, xp.sqrt(xp.sum((rows @ full) * rows, axis=2))))
+        mean, width = (xp.concat(parts, axis=0).T for parts in zip(*found, strict=True))
+        return mean, width
+
+    def bytes_per_user(self) -> int:
+        """Return the number of bytes that the products of a user's pairs take."""
+        if isinstance(self._contexts, CatalogueContexts):
+            return 3 * self._contexts.n_pairs * self.backend.itemsize
+        return 0
+
+
+class SharedScorer(DeviceScorer):
+    """Scores with one regression for all arms.
+
+    `x' P x = u' P u + 2 u' P v + v' P v`, where the first term is the same for all arms, except for pairs with
+    columns that do not hold for all of them: these are a product of matrices as well.
+    """
+
+    def prepare(self, model: Any, contexts: Contexts, slots: Ints) -> None:
+        """Copy the regression, and compute the weights of all arms."""
+        xp, asarray = self.backend.xp, self.backend.asarray
+        growth = model.growth if isinstance(model, FadingSharedModel) else 1.0
+        inverse = model.inverse_of(0) * growth
+        self._inverse, self._theta = asarray(inverse), asarray(model.coefficients(0))
+        if isinstance(contexts, DenseContexts):
+            return
+        columns, n_fixed = contexts.columns, contexts.n_fixed
+        own = inverse[np.ix_(columns, columns)]
+        self._fixed = asarray(own[:n_fixed, :n_fixed])
+        first, second = (places[: contexts.n_real] for places in contexts.pairs)
+        varies = (first >= n_fixed) & (first < len(columns)) | (second >= n_fixed) & (second < len(columns))
+        is_inner = (first < len(columns)) & (second < len(columns))
+        at = np.flatnonzero(varies & is_inner)
+        self._varying = asarray(first[at]), asarray(second[at])
+        factors = np.where(first[at] == second[at], 1.0, 2.0) * own[first[at], second[at]]
+        weights = [
+            self._weights(contexts, (first[at], second[at], factors), start, min(start + _ARMS, len(slots)))
+            for start in range(0, len(slots), _ARMS)
+        ]
+        self._pairs, self._means = (xp.concat(parts, axis=1) for parts in zip(*weights, strict=True))
+
+    def _weights(
+        self, contexts: CatalogueContexts, varying: tuple[Ints, Ints, Any], start: int, stop: int
+    ) -> tuple[Array, Array]:
+        """Compute the weights of columns and of varying pairs, and those of means, for some arms."""
+        xp, asarray = self.backend.xp, self.backend.asarray
+        parts, columns = asarray(contexts.arm_parts(start, stop)), asarray(contexts.columns)
+        product = parts @ self._inverse
+        cross = xp.concat(
+            [2.0 * xp.take(product, columns, axis=1), xp.sum(parts * product, axis=1, keepdims=True)], axis=1
+        )
+        own = xp.reshape(parts @ self._theta, (-1, 1))
+        same = xp.broadcast_to(xp.take(self._theta, columns)[None, :], (own.shape[0], len(contexts.columns)))
+        means = xp.concat([same, own], axis=1)
+        holds = contexts.holds_for(start, stop)
+        if holds is None:
+            return self._filled(cross, contexts).T, self._filled(means, contexts).T
+        first, second, factors = varying
+        pairs = asarray(holds[:, first] * holds[:, second] * factors)
+        mask = asarray(holds)
+        cross = self._filled(cross * mask, contexts)
+        return xp.concat([cross, pairs], axis=1).T, self._filled(means * mask, contexts).T
+
+    def score(self, users: UserFeatures) -> Scored:
+        """Return mean and width of users for all arms of a catalogue."""
+        xp, linear = self.backend.xp, users.linear
+        n_fixed = self._fixed.shape[0]
+        fixed = linear[:, :n_fixed]
+        alone = xp.sum((fixed @ self._fixed) * fixed, axis=1, keepdims=True)
+        first, second = self._varying
+        features = xp.concat([linear, xp.take(linear, first, axis=1) * xp.take(linear, second, axis=1)], axis=1)
+        return linear @ self._means, xp.sqrt(features @ self._pairs + alone)
+
+    def score_dense(self, contexts: Array) -> Scored:
+        """Return mean and width for contexts of shape (n_arms, n_users, width)."""
+        xp = self.backend.xp
+        width = xp.sqrt(xp.sum((contexts @ self._inverse) * contexts, axis=2))
+        return (contexts @ self._theta).T, width.T
+
+
+class MixtureScorer(DeviceScorer):
+    """Scores with the experts of a mixture that have weight."""
+
+    def __init__(self, backend: Backend) -> None:
+        super().__init__(backend)
+        self._asked: list[tuple[float, DeviceScorer]] = []
+
+    def prepare(self, model: Any, contexts: Contexts, slots: Ints) -> None:
+        """Prepare the experts that are asked."""
+        self._asked = [(weight, scorer_for(expert, self.backend)) for weight, expert in model.asked()]
+        for (_, scorer), (_, expert) in zip(self._asked, model.asked(), strict=True):
+            scorer.prepare(expert, contexts, slots)
+
+    def score(self, users: UserFeatures) -> Scored:
+        """Return the weighted means of the experts' means and widths."""
+        return self._mix([(weight, expert.score(users)) for weight, expert in self._asked])
+
+    def score_dense(self, contexts: Array) -> Scored:
+        """Return the weighted means of the experts' means and widths."""
+        return self._mix([(weight, expert.score_dense(contexts)) for weight, expert in self._asked])
+
+    def _mix(self, scored: list[tuple[float, Scored]]) -> Scored:
+        mean = sum(weight * mean for weight, (mean, _) in scored)
+        return mean, sum(weight * width for weight, (_, width) in scored)
+
+    def bytes_per_user(self) -> int:
+        """Return the largest number of bytes of an expert, and two more scores per arm for each."""
+        return sum(expert.bytes_per_user() for _, expert in self._asked)
+
+
+class LogisticScorer(DeviceScorer):
+    """Scores with a linear model of the log-odds."""
+
+    def prepare(self, model: Any, contexts: Contexts, slots: Ints) -> None:
+        """Prepare the linear model."""
+        self._linear = scorer_for(model.model, self.backend)
+        self._linear.prepare(model.model, contexts, slots)
+
+    def score(self, users: UserFeatures) -> Scored:
+        """Return the expected rewards, and their rise for one standard deviation of the log-odds."""
+        return self._to_rewards(*self._linear.score(users))
+
+    def score_dense(self, contexts: Array) -> Scored:
+        """Return the expected rewards, and their rise for one standard deviation of the log-odds."""
+        return self._to_rewards(*self._linear.score_dense(contexts))
+
+    def bytes_per_user(self) -> int:
+        """Return the number of bytes of the linear model."""
+        return self._linear.bytes_per_user()
+
+    def _to_rewards(self, z: Array, width: Array) -> Scored:
+        """Map log-odds to rewards, as `fairbandits.models.logistic.to_rewards` does."""
+        xp = self.backend.xp
+        lower = -xp.abs(z)
+        near = xp.where(z > 0.0, lower - width, z + width)
+        return self._sigmoid(z), xp.abs(self._sigmoid(near) - self._sigmoid(lower))
+
+    def _sigmoid(self, z: Array) -> Array:
+        xp = self.backend.xp
+        tail = xp.exp(-xp.abs(z))
+        return xp.where(z >= 0.0, 1.0, tail) / (1.0 + tail)
+
+
+class ZeroScorer(DeviceScorer):
+    """Predicts 0 with certainty, for policies that need no prediction."""
+
+    def prepare(self, model: Any, contexts: Contexts, slots: Ints) -> None:
+        """Note the number of arms."""
+        self._arms = self.backend.asarray(np.zeros((1, len(slots))))
+
+    def score(self, users: UserFeatures) -> Scored:
+        """Return zeros."""
+        zeros = self.backend.xp.zeros_like(users.linear[:, :1]) + self._arms
+        return zeros, zeros
+
+    def score_dense(self, contexts: Array) -> Scored:
+        """Return zeros."""
+        zeros = self.backend.xp.zeros_like(contexts[:, :, 0].T)
+        return zeros, zeros
+
+
+_SCORERS: WeakKeyDictionary[RewardModel, dict[Backend, DeviceScorer]] = WeakKeyDictionary()
+
+
+def scorer_for(model: RewardModel, backend: Backend) -> DeviceScorer:
+    """Return the scorer of a model on a device: the same one in every call, so that state moves once.
+
+    Raises `DeviceError` for models that cannot be scored there.
+    """
+    known = _SCORERS.setdefault(model, {})
+    if backend not in known:
+        known[backend] = _new_scorer(model, backend)
+    return known[backend]
+
+
+def _new_scorer(model: Any, backend: Backend) -> DeviceScorer:
+    if type(model) is DisjointModel:
+        return ArmScorer(ArmMatrices(model.width, backend), backend)
+    if type(model) is HybridModel:
+        return ArmScorer(HybridMatrices(model.width, backend), backend)
+    if type(model) in (SharedModel, FadingSharedModel):
+        return SharedScorer(backend)
+    if type(model) is MixtureModel:
+        return MixtureScorer(backend)
+    if type(model) is LogisticModel:
+        return LogisticScorer(backend)
+    if type(model) is ZeroModel:
+        return ZeroScorer(backend)
+    raise DeviceError(
+        f"model must be disjoint, shared, hybrid or auto for device={backend.device.name!r}, got "
+        f'{type(model).__name__}; use device="cpu"'
+    )

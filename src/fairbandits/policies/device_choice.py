@@ -1,0 +1,146 @@
+"""Choosing for many users on a device: only the scores of the picked arms come back.
+
+Sums are added in another order on a device, so that scores which are closer than rounding can tell may change
+places. Where that could matter, the processor decides: the arms are those that `choose_many` picks without a
+device.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairbandits.models.device.backend import Array
+from fairbandits.policies.device_decisions import DevicePicks
+from fairbandits.policies.device_round import DeviceRound
+from fairbandits.policies.picker import GREEDY, Picker
+from fairbandits.policies.records import Scores, regret_of
+
+if TYPE_CHECKING:
+    from fairbandits.policies.policy import Policy
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+# In float64, scores that are closer than the first number are compared by the processor, unless those that are so
+# close are all equal up to the second one, as those of arms with the same context and history are. In float32
+# nothing is compared again. Both numbers are relative to the best score, on [0, 1].
+_CLOSE = {"float64": (1e-9, 1e-12), "float32": (1e-6, 1e-6)}
+# Scores that the host has to look at are fetched by so many at a time.
+_FETCHED = 2**23
+
+
+def choose_on_device(policy: Policy, on_device: DeviceRound, k: int) -> DevicePicks:
+    """Choose k arms in an order for each user of a round."""
+    picker = policy._mixed_picker()
+    is_greedy = picker is GREEDY
+    chooser = GreedyChooser(policy, on_device, k) if is_greedy else HostChooser(policy, on_device, picker, k)
+    return DevicePicks.join(on_device.for_blocks(chooser.pick))
+
+
+class HostChooser:
+    """Picks on the host, from scores that were computed on the device: for pickers that need all of them."""
+
+    def __init__(self, policy: Policy, on_device: DeviceRound, picker: Picker, k: int) -> None:
+        self._policy, self._round, self._picker, self._k = policy, on_device, picker, k
+
+    def pick(self, users: slice, scores: Scores) -> DevicePicks:
+        """Pick for a block of users."""
+        policy = self._policy
+        fetched = self._round.scores_on_host(scores)
+        unit, keys = policy._scale.unit_scores(fetched), self._round.offered.keys[users]
+        indices, probability = self._picker.slates(unit, self._k, keys, policy._rng)
+        own = Scores(*(np.take_along_axis(getattr(fetched, part), indices, 1) for part in Scores.__slots__))
+        regret = [regret_of(mean, picked) for mean, picked in zip(fetched.mean, indices, strict=True)]
+        return DevicePicks(indices, probability, own, np.array(regret))
+
+
+class GreedyChooser:
+    """Picks the k highest scores of each user on the device."""
+
+    def __init__(self, policy: Policy, on_device: DeviceRound, k: int) -> None:
+        self._policy, self._round, self._k = policy, on_device, k
+        self._close, self._equal = _CLOSE[on_device.backend.device.dtype]
+
+    def pick(self, users: slice, scores: Scores) -> DevicePicks:
+        """Pick for a block of users; let the processor decide where scores are too close."""
+        backend = self._round.backend
+        places, is_close = self._find_best(scores.total)
+        indices: Ints = backend.to_host(places).astype(np.int64)
+        probability = np.ones(len(indices))
+        close = np.flatnonzero(backend.to_host(is_close))
+        for row, total in self._fetch(scores.total, close):
+            indices[row], probability[row] = self._decide(users.start + row, total)
+        if close.size:
+            places = backend.asarray(indices)
+        own = self._take(scores, places)
+        return DevicePicks(indices, probability, own, self._regret(scores.mean, own.mean))
+
+    def _find_best(self, total: Array) -> tuple[Array, Array]:
+        """Return the places of the highest scores, and whether another score is too close to one of them."""
+        backend = self._round.backend
+        xp = backend.xp
+        if self._k == 1:
+            places = xp.expand_dims(xp.argmax(total, axis=1), axis=1)
+            bar = self._bar(xp.take_along_axis(total, places, axis=1))
+            # Where a score is NaN, so is the second one.
+            return places, ~(backend.second(total, places) < bar[:, 0])
+        values, places = backend.top_k(total, min(self._k + 1, total.shape[1]))
+        is_apart = values[:, 1:] < self._bar(values[:, :-1])
+        return places[:, : self._k], ~xp.all(is_apart, axis=1)
+
+    def _bar(self, values: Array) -> Array:
+        """Return the score from which another one is close."""
+        xp, scale = self._round.backend.xp, self._policy._scale
+        unit = scale.to_unit(values)
+        size = xp.abs(unit)
+        return values - scale.span * self._close * xp.where(size > 1.0, size, xp.ones_like(size))
+
+    def _fetch(self, total: Array, rows: Ints) -> Iterator[tuple[int, Floats]]:
+        """Yield rows of scores."""
+        backend = self._round.backend
+        step = max(1, _FETCHED // total.shape[1])
+        for start in range(0, len(rows), step):
+            some = rows[start : start + step]
+            fetched = backend.to_host(backend.xp.take(total, backend.asarray(some), axis=0))
+            yield from zip(some.tolist(), fetched, strict=True)
+
+    def _decide(self, user: int, total: Floats) -> tuple[list[int], float | None]:
+        """Pick for one user whose best scores are close: from the device's scores if they are plainly tied."""
+        policy, offered = self._policy, self._round.offered
+        candidates = self._plainly_tied(policy._scale.to_unit(total))
+        if candidates is not None:
+            tied = policy._scale.to_unit(total[candidates])
+            picked, chance = GREEDY.slate(Scores(tied, tied, tied, tied, tied), self._k, (), policy._rng)
+            return candidates[picked].tolist(), chance
+        rows = offered.rows.select(np.array([user]), np.arange(offered.rows.n_arms))
+        _, scores = policy._score(rows, offered.numbers, offered.keys[user : user + 1], offered.ids)
+        return GREEDY.slate(policy._scale.unit_scores(scores.user(0)), self._k, offered.keys[user], policy._rng)
+
+    def _plainly_tied(self, total: Floats) -> Ints | None:
+        """Return the arms that can be among the best k; None if rounding could change their order."""
+        if not np.isfinite(total).all():
+            return None
+        lowest = np.partition(total, -self._k)[-self._k]
+        size = max(1.0, abs(float(total.max())))
+        candidates = np.flatnonzero(total >= lowest - self._close * size)
+        steps = np.diff(np.sort(total[candidates]))
+        is_doubtful = (steps > self._equal * size) & (steps <= self._close * size)
+        return None if is_doubtful.any() else candidates
+
+    def _take(self, scores: Scores, places: Array) -> Scores:
+        """Return the scores of the picked arms, in one transfer."""
+        backend = self._round.backend
+        xp = backend.xp
+        parts = [xp.take_along_axis(getattr(scores, part), places, axis=1) for part in Scores.__slots__]
+        return Scores(*backend.to_host(xp.stack(parts)))
+
+    def _regret(self, mean: Array, picked: Floats) -> Floats:
+        """Return how much more the best arms were predicted to give than the picked ones, on average."""
+        backend, k = self._round.backend, self._k
+        best = backend.xp.max(mean, axis=1, keepdims=True) if k == 1 else backend.top_k(mean, k)[0]
+        regret: Floats = np.maximum(0.0, backend.to_host(best).mean(axis=1) - picked.mean(axis=1))
+        return regret

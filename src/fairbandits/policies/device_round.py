@@ -1,0 +1,204 @@
+"""A round on a device: the scores of all users, in blocks that fit into its memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from itertools import zip_longest
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairbandits.models.device import Backend, DeviceError, as_backend, scorer_for
+from fairbandits.models.device.backend import AUTO
+from fairbandits.models.device.contexts import CatalogueContexts, UserFeatures, as_device_contexts
+from fairbandits.policies.eligibility import Round
+from fairbandits.policies.predictions import Predictions
+from fairbandits.policies.records import Scores
+
+if TYPE_CHECKING:
+    from fairbandits.policies.policy import Policy
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Result = TypeVar("Result")
+
+# More scores at a time make no product faster.
+_MOST_SCORES = 2**29
+# The share of the memory that the scores of a block may take; the rest is for weights of arms and their matrices.
+_SHARE_OF_SCORES = 0.5
+# The number of arrays with a score for each user and arm that exist at a time: mean, variance, width, both terms,
+# total, and what terms are computed from; those of the block before, which are still being read; and those of each
+# further expert of a mixture.
+_ARRAYS, _ARRAYS_OF_EXPERT = 14, 3
+
+
+def backend_for(policy: Policy, device: Any, eligible: Any = None) -> Backend | None:
+    """Return the backend on which a policy chooses; None for the processor.
+
+    With "auto" that is also the result for what a device cannot do.
+    """
+    backend = as_backend(device)
+    if backend is None:
+        return None
+    try:
+        _check(policy, backend, eligible)
+    except DeviceError:
+        if device == AUTO:
+            return None
+        raise
+    return backend
+
+
+def _check(policy: Policy, backend: Backend, eligible: Any) -> None:
+    """Raise `DeviceError` for what a device cannot do."""
+    name = backend.device.name
+    if not has_array_terms(policy):
+        raise DeviceError(
+            f'device must be "cpu" for {type(policy).__name__}, whose terms are written for NumPy alone, got '
+            f"{name!r}"
+        )
+    if eligible is not None:
+        raise DeviceError(
+            f'device must be "cpu" where users have different eligible arms, got {name!r}; offer the same arms to '
+            "all users of a call"
+        )
+    if policy._model is not None:
+        scorer_for(policy._model, backend)
+
+
+def has_array_terms(policy: Policy) -> bool:
+    """Return whether the class that defines the policy's `terms` declares them to work on any library's arrays."""
+    owner = next(cls for cls in type(policy).__mro__ if "terms" in vars(cls))
+    return bool(vars(owner).get("array_terms", False))
+
+
+class DeviceRound:
+    """A round whose scores are computed on a device.
+
+    Parameters
+    ----------
+    policy : Policy
+        The policy.
+    offered : Round
+        What there is to choose from.
+    backend : Backend
+        The device.
+
+    Attributes
+    ----------
+    rows : Rows
+        The contexts as the model sees them.
+    """
+
+    def __init__(self, policy: Policy, offered: Round, backend: Backend) -> None:
+        self.offered, self.backend = offered, backend
+        self._policy = policy
+        self.rows = policy.transform(offered.rows)
+        self._model = policy._model_for(self.rows.width)
+        self._scorer = scorer_for(self._model, backend)
+        self._contexts = as_device_contexts(self.rows)
+        self._scorer.prepare(self._model, self._contexts, offered.numbers)
+
+    def users_at_a_time(self) -> int:
+        """Return the number of users whose scores fit into the memory that a call may use."""
+        n_arrays = _ARRAYS + _ARRAYS_OF_EXPERT * (len(getattr(self._model, "experts", "1")) - 1)
+        if not isinstance(self._contexts, CatalogueContexts):
+            n_arrays += 3 * self.rows.width
+        per_user = n_arrays * self.rows.n_arms * self.backend.itemsize + self._scorer.bytes_per_user()
+        most = min(int(_SHARE_OF_SCORES * self.backend.memory()) // per_user, _MOST_SCORES // self.rows.n_arms)
+        return max(1, most)
+
+    def for_blocks(self, work: Callable[[slice, Scores], Result]) -> list[Result]:
+        """Call a function with each block of users and their scores, which are arrays of the device.
+
+        While the function waits for the scores of one block, those of the next are being computed already. Where
+        the device has too little memory, blocks become smaller.
+        """
+        n_users, size = self.offered.rows.n_users, self.users_at_a_time()
+        found: list[Result] = []
+        done = 0
+        while done < n_users:
+            draws = self._policy._rng.bit_generator.state
+            is_too_large = False
+            try:
+                for users, result in self._map(work, done, size):
+                    found.append(result)
+                    done, draws = users.stop, self._policy._rng.bit_generator.state
+            except Exception as error:
+                if not self.backend.is_out_of_memory(error):
+                    raise
+                is_too_large = True
+            if is_too_large:
+                # Not within the except clause, where the error still holds arrays of the device.
+                self.backend.release()
+                self._policy._rng.bit_generator.state = draws
+                size = self._smaller(min(size, n_users - done))
+        return found
+
+    def _smaller(self, size: int) -> int:
+        if size > 1:
+            return size // 2
+        raise DeviceError(
+            f"device must have memory for the scores of one user, got {self.backend.device.name!r} without enough "
+            f"of it for {self.rows.n_arms:,} arms; offer fewer arms at a time"
+        )
+
+    def _map(
+        self, work: Callable[[slice, Scores], Result], start: int, size: int
+    ) -> Iterator[tuple[slice, Result]]:
+        """Yield the blocks of users from a first one on, each with what the function returns for it."""
+        n_users = self.offered.rows.n_users
+        blocks = [slice(first, min(first + size, n_users)) for first in range(start, n_users, size)]
+        waiting: tuple[slice, Scores] | None = None
+        with ThreadPoolExecutor(1) as pool:
+            ahead = pool.submit(self._prepare, blocks[0])
+            for users, following in zip_longest(blocks, blocks[1:]):
+                prepared = ahead.result()
+                if following is not None:
+                    ahead = pool.submit(self._prepare, following)
+                launched = users, self._score(users, prepared)
+                if waiting is not None:
+                    yield waiting[0], work(*waiting)
+                waiting = launched
+            if waiting is not None:
+                yield waiting[0], work(*waiting)
+
+    def _prepare(self, users: slice) -> Any:
+        """Move users to the device."""
+        if isinstance(self._contexts, CatalogueContexts):
+            return UserFeatures(self._contexts, users, self.backend)
+        return self._contexts.block(users, self.backend)
+
+    def _score(self, users: slice, prepared: Any) -> Scores:
+        """Compute the scores of some users on the device."""
+        policy, offered = self._policy, self.offered
+        if isinstance(self._contexts, CatalogueContexts):
+            mean, width = self._scorer.score(prepared)
+        else:
+            mean, width = self._scorer.score_dense(prepared)
+        if not policy._scale.is_unit:
+            mean, width = policy._scale.predictions(mean, width)
+        return policy._add_terms(
+            Predictions(
+                mean,
+                width,
+                offered.keys[users],
+                offered.numbers,
+                offered.rows,
+                self.rows,
+                self._model,
+                offered.ids,
+                self.backend,
+            )
+        )
+
+    def scores(self) -> Scores:
+        """Return the scores of all users as arrays of NumPy."""
+        blocks = self.for_blocks(lambda _, scores: self.scores_on_host(scores))
+        return Scores(*(np.concatenate([getattr(each, part) for each in blocks]) for part in Scores.__slots__))
+
+    def scores_on_host(self, scores: Scores) -> Scores:
+        """Return scores as arrays of NumPy."""
+        return Scores(*(self.backend.to_host(getattr(scores, part)) for part in Scores.__slots__))

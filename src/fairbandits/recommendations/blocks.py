@@ -1,0 +1,147 @@
+"""The recommendations of a block of users, as rows of the output."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from fairbandits.arms import ArmId
+from fairbandits.contexts import TableEncoder
+from fairbandits.logs.column_kinds import BOOLEAN, ID, INTEGER, NULL, NUMBER, TEXT, TIME
+from fairbandits.logs.errors import LogError
+from fairbandits.models.device import Device
+from fairbandits.policies.records import RankedArms
+from fairbandits.recommendations.users import UserBlock, UserTable
+from fairbandits.recommender import Recommender
+
+#: The columns of the output before those of the groups.
+COLUMNS = ("user", "position", "arm", "score", "probability")
+
+# The most entries that the contexts of users who are scored together may have, if they are dense.
+_ENTRIES_AT_ONCE = 1 << 23
+
+
+def recommend_block(
+    recommender: Recommender, users: Any, k: int, device: str | Device, random_state: np.random.Generator
+) -> RankedArms:
+    """Rank k items for each user of a data frame.
+
+    On the processor, users are scored a number at a time that depends on the items alone, so that the result does
+    not depend on the machine.
+    """
+    if device != "cpu":
+        return recommender.rank(users, k=k, random_state=random_state, device=device)
+    width = len(recommender.items) * len(recommender.feature_names)
+    step = max(1, _ENTRIES_AT_ONCE // width)
+    parts = [
+        recommender.rank(users[start : start + step], k=k, random_state=random_state)
+        for start in range(0, len(users), step)
+    ]
+    indices, scores, probability, _ = zip(*parts, strict=True)
+    return RankedArms(np.concatenate(indices), np.concatenate(scores), np.concatenate(probability), parts[0].arms)
+
+
+@dataclass(frozen=True, eq=False)
+class BlockRecommender:
+    """Recommends items to blocks of users. It can be pickled for other processes.
+
+    Attributes
+    ----------
+    recommender : Recommender
+        The policy and the items.
+    k : int
+        The number of items of each user.
+    seed : int
+        The seed of the run.
+    device : str or Device
+        Where scores are computed.
+    users : str
+        The name of the users, for errors.
+    id_column : str or None
+        The column with the ids of users; None for the numbers of their rows.
+    schema : pyarrow.Schema
+        The columns of the output.
+    """
+
+    recommender: Recommender
+    k: int
+    seed: int
+    device: str | Device
+    users: str
+    id_column: str | None
+    schema: Any
+
+    def __call__(self, block: UserBlock) -> Any:
+        """Return the rows of the output: k for each user, in the order of the users and positions."""
+        import pyarrow as pa  # noqa: PLC0415 - an extra
+
+        ids = np.arange(block.first, block.first + len(block.table))
+        users = pa.array(ids) if self.id_column is None else block.table[self.id_column]
+        if users.null_count:
+            row = block.first + users.is_null().to_pylist().index(True)
+            raise LogError(f"{self.users}, row {row + 1:,}: users must have an id, got none in {self.id_column!r}")
+        ranked = self._rank(block)
+        n, k = ranked.indices.shape
+        rows = np.repeat(np.arange(n), k)
+        columns = {
+            "user": users.take(rows),
+            "position": pa.array(np.tile(np.arange(1, k + 1), n)),
+            "arm": _as_arrow(ranked.arms).take(ranked.indices.ravel()),
+            "score": pa.array(ranked.scores.ravel()),
+            "probability": pa.array(np.repeat(ranked.probability, k), from_pandas=True),
+            **{name: block.table[name].take(rows) for name in self.recommender.group_columns},
+        }
+        return pa.table(columns).cast(self.schema)
+
+    def _rank(self, block: UserBlock) -> RankedArms:
+        # From the number of the block, and not from a generator that goes on: any order of the blocks gives the
+        # same draws.
+        rng = np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=(block.number,)))
+        is_custom = not isinstance(self.recommender.encoder.users, TableEncoder)
+        frame = block.table.to_pandas() if is_custom else block.table
+        try:
+            return recommend_block(self.recommender, frame, self.k, self.device, rng)
+        except ValueError as error:
+            last = block.first + len(block.table)
+            raise LogError(f"{self.users}, rows {block.first + 1:,} to {last:,}: {error}") from None
+
+
+def output_schema(users: UserTable, items: Sequence[ArmId], groups: Sequence[str]) -> Any:
+    """Return the columns of the output and their types."""
+    import pyarrow as pa  # noqa: PLC0415
+
+    if taken := [name for name in groups if name in COLUMNS]:
+        raise LogError(
+            f"{users.name}: groups must not be named {', '.join(COLUMNS)}, which are columns of the output, got "
+            f"{taken[0]!r}; rename the column"
+        )
+    types = {
+        TEXT: pa.string(),
+        ID: pa.string(),
+        NULL: pa.string(),
+        INTEGER: pa.int64(),
+        NUMBER: pa.float64(),
+        BOOLEAN: pa.bool_(),
+        TIME: pa.timestamp("us"),
+    }
+    copied = [*groups] if users.id_column is None else [users.id_column, *groups]
+    if unusable := [name for name in copied if users.kinds[name] not in types]:
+        raise LogError(
+            f"{users.name}: ids and groups must be text or numbers, got another type in {unusable[0]!r}; convert "
+            "the column"
+        )
+    user = pa.int64() if users.id_column is None else types[users.kinds[users.id_column]]
+    fixed = zip(COLUMNS, (user, pa.int32(), _as_arrow(items).type, pa.float64(), pa.float64()), strict=True)
+    return pa.schema([*fixed, *((name, types[users.kinds[name]]) for name in groups)])
+
+
+def _as_arrow(arms: Sequence[ArmId]) -> Any:
+    """Return the ids of arms: integers if all of them are, otherwise text."""
+    import pyarrow as pa  # noqa: PLC0415
+
+    if all(isinstance(arm, int) for arm in arms):
+        return pa.array(arms, pa.int64())
+    return pa.array(list(map(str, arms)), pa.string())

@@ -1,0 +1,74 @@
+"""The output, and the folder beside it that holds finished blocks until the output is complete."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from fairbandits.cluster import Checkpoint
+from fairbandits.storage import atomic_file, atomic_write, remove_abandoned
+
+_MANIFEST = "manifest.json"
+
+
+def check_output(out: Path) -> None:
+    """Raise ValueError unless a path can become a Parquet file."""
+    if out.is_dir():
+        raise ValueError(f"out must be a file, got the folder {out}")
+    if out.suffix != ".parquet":
+        raise ValueError(f"out must be a .parquet file, got {out}")
+    if not out.parent.is_dir():
+        raise ValueError(f"out must be in an existing folder, got {out}; create the folder first")
+
+
+def write_tables(out: Path, schema: Any, tables: Iterable[Any]) -> None:
+    """Write tables to a Parquet file, one row group each; it is complete, or it is not there."""
+    import pyarrow.parquet as pq  # noqa: PLC0415 - an extra
+
+    with atomic_file(out) as temporary, pq.ParquetWriter(temporary, schema) as writer:
+        for table in tables:
+            writer.write_table(table)
+
+
+@contextmanager
+def unfinished_blocks(
+    out: Path, manifest: Mapping[str, Any], restarted: Callable[[list[str]], None]
+) -> Iterator[Checkpoint]:
+    """Yield the finished blocks of the same run, if it was interrupted before.
+
+    Parameters
+    ----------
+    out : Path
+        The output.
+    manifest : mapping
+        Everything that the blocks depend on, as JSON values. Blocks of a run with another manifest are removed.
+    restarted : callable
+        It is told the entries of the manifest that have changed, if there are blocks to remove.
+    """
+    remove_abandoned(out)
+    folder = out.with_name(f".{out.name}.unfinished")
+    changed = _changes(folder / _MANIFEST, manifest)
+    if changed:
+        restarted(changed)
+        shutil.rmtree(folder)
+    folder.mkdir(exist_ok=True)
+    atomic_write(folder / _MANIFEST, json.dumps(manifest, indent=2).encode())
+    try:
+        with Checkpoint(folder, json.dumps(manifest, sort_keys=True)) as checkpoint:
+            yield checkpoint
+    finally:
+        if [path.name for path in folder.iterdir()] == [_MANIFEST]:
+            shutil.rmtree(folder)
+
+
+def _changes(path: Path, manifest: Mapping[str, Any]) -> list[str]:
+    """Return the entries of a manifest that differ from those of a file, if it is there."""
+    try:
+        before = json.loads(path.read_bytes())
+    except FileNotFoundError:
+        return []
+    return [name for name in manifest if before.get(name) != manifest[name]]

@@ -1,0 +1,370 @@
+"""Choosing on a device: the same arms, probabilities and scores as on the processor."""
+
+import gc
+import weakref
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from fairbandits import (
+    DUCB,
+    AlphaFairLinUCB,
+    Catalogue,
+    Decision,
+    EpsilonGreedy,
+    EqualRegretLinUCB,
+    EvenLinUCB,
+    FairLinUCB,
+    LinTS,
+    LinUCB,
+    MaxMinLinUCB,
+    Model,
+    NaiveLinUCB,
+    NeuralLinear,
+    PrimalDualLinUCB,
+    Slate,
+    Uniform,
+)
+from fairbandits.models.device import Device, DeviceError, as_backend, scorer_for
+from fairbandits.policies import device_round
+from fairbandits.policies.device_decisions import DeviceSlates
+from tests.devices import DEVICES, NUMPY
+
+N_USERS, N_ARMS, N_USER_FEATURES, N_ARM_FEATURES = 90, 24, 6, 4
+PARTS = ("mean", "width", "exploration", "fairness", "total")
+POLICIES = {
+    "LinUCB": lambda model: LinUCB(model=model),
+    "LinUCB, other units": lambda model: LinUCB(model=model, reward_range=(-50.0, 30.0)),
+    "NaiveLinUCB": lambda model: NaiveLinUCB(model=model, drop=[1]),
+    "FairLinUCB": lambda model: FairLinUCB(model=model),
+    "FairLinUCB, auto": lambda model: FairLinUCB(gamma="auto", model=model),
+    "EvenLinUCB": lambda model: EvenLinUCB(model=model),
+    "MaxMinLinUCB": lambda model: MaxMinLinUCB(model=model),
+    "PrimalDualLinUCB": lambda model: PrimalDualLinUCB(model=model),
+    "EqualRegretLinUCB": lambda model: EqualRegretLinUCB(model=model),
+    "AlphaFairLinUCB": lambda model: AlphaFairLinUCB(model=model),
+    "EpsilonGreedy": lambda model: EpsilonGreedy(model=model),
+    "LinUCB, every arm a chance": lambda model: LinUCB(model=model, min_probability=0.01),
+}
+MODELS = {
+    "disjoint": "disjoint",
+    "shared": "shared",
+    "hybrid": "hybrid",
+    "auto": "auto",
+    "discounted": Model(discount=0.97),
+    "logistic": Model(kind="hybrid", link="logistic"),
+}
+
+pytestmark = pytest.mark.filterwarnings("error")
+
+
+class Traffic:
+    """Users, arms and rewards; catalogues with and without matches, and matrices."""
+
+    def __init__(self, seed=0, is_sparse=False):
+        rng = np.random.default_rng(seed)
+        self.users = rng.random((N_USERS, N_USER_FEATURES))
+        if is_sparse:
+            self.users *= rng.random(self.users.shape) < 0.3
+        self.sex = rng.choice(["female", "male", "other"], N_USERS).tolist()
+        speakers = rng.choice(["female", "male"], N_ARMS).tolist()
+        features = rng.random((N_ARMS, N_ARM_FEATURES))
+        self.catalogue = Catalogue(features, N_USER_FEATURES, matches={"sex": speakers})
+        self.rewards = rng.random(400)
+        self.offer = self.catalogue.offer_many(self.users, {"sex": self.sex})
+        self.matrices = self.offer.toarray().reshape(N_USERS, N_ARMS, -1)[:20] + 0.1 * rng.random((20, N_ARMS, 1))
+
+    def teach(self, policy, n=150):
+        low, high = policy.reward_range
+        for i in range(n):
+            user = i % N_USERS
+            offer = self.catalogue.offer(self.users[user], {"sex": self.sex[user]})
+            reward = low + (high - low) * float(self.rewards[i])
+            policy.learn(policy.choose(offer, self.sex[user]), reward)
+        return policy
+
+
+@pytest.fixture(scope="module")
+def traffic():
+    return Traffic()
+
+
+def both_ways(policy, contexts, groups, device, **options):
+    """Choose with and without a device, from the same state of the random generator."""
+    state = policy._rng.bit_generator.state
+    found = []
+    for where in ("cpu", device):
+        policy._rng.bit_generator.state = state
+        found.append(policy.choose_many(contexts, groups, device=where, **options))
+    return found
+
+
+def check_same(policy, contexts, groups, device, atol=1e-9):
+    expected, found = (policy.score(contexts, groups, device=where) for where in ("cpu", device))
+    for part in PARTS:
+        np.testing.assert_allclose(getattr(found, part), getattr(expected, part), atol=atol, rtol=0)
+    on_cpu, on_device = both_ways(policy, contexts, groups, device)
+    assert on_device.indices.tolist() == on_cpu.indices.tolist()
+    assert on_device.probability == pytest.approx(on_cpu.probability)
+    for one, other in zip(on_cpu, on_device, strict=True):
+        assert (other.arm, other.group, other.n_arms) == (one.arm, one.group, one.n_arms)
+        assert other.regret == pytest.approx(one.regret, abs=atol)
+        assert other.score == pytest.approx(one.score, abs=atol)
+        np.testing.assert_array_equal(other.context, one.context)
+    slates, slates_of_device = both_ways(policy, contexts, groups, device, k=3)
+    assert isinstance(slates_of_device, DeviceSlates)
+    for one, other in zip(slates, slates_of_device, strict=True):
+        assert (other.picked, other.group) == (one.picked, one.group)
+        assert other.probability == pytest.approx(one.probability)
+        assert other.regret == pytest.approx(one.regret, abs=atol)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("policy", POLICIES)
+def test_every_policy_and_model_chooses_the_same_arms(traffic, policy, model, device):
+    policy = traffic.teach(POLICIES[policy](MODELS[model]).set_params(random_state=1))
+    check_same(policy, traffic.offer, traffic.sex, DEVICES[device])
+    check_same(policy, traffic.matrices, traffic.sex[:20], DEVICES[device])
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("policy", [Uniform(random_state=1), DUCB(separators=[0, 1, 2], random_state=1)], ids=repr)
+def test_policies_with_a_model_of_their_own(traffic, policy, device):
+    if isinstance(policy, DUCB):
+        with pytest.raises(DeviceError, match=r"model must be disjoint, shared, hybrid or auto.*got Cell"):
+            traffic.teach(policy).choose_many(traffic.offer, traffic.sex, device=DEVICES[device])
+    else:
+        check_same(traffic.teach(policy), traffic.offer, traffic.sex, DEVICES[device])
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("model", ["disjoint", "hybrid"])
+def test_sparse_users_and_sparse_products(model, device, monkeypatch):
+    traffic = Traffic(seed=3, is_sparse=True)
+    policy = traffic.teach(LinUCB(model=model, random_state=1))
+    check_same(policy, traffic.offer, traffic.sex, DEVICES[device])
+    # As if every pair were worth a sparse product.
+    monkeypatch.setattr("fairbandits.models.device.contexts._COST_OF_NONZERO", 0)
+    check_same(policy, traffic.offer, traffic.sex, DEVICES[device])
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("model", ["disjoint", "hybrid", "shared", "auto"])
+def test_the_device_follows_what_is_learned(traffic, model, device):
+    policy = traffic.teach(LinUCB(model=model, random_state=1), n=60)
+    check_same(policy, traffic.offer, traffic.sex, DEVICES[device])
+    policy.learn(policy.choose(traffic.catalogue.offer(traffic.users[0]), "male"), 0.9)
+    check_same(policy, traffic.offer, traffic.sex, DEVICES[device])
+    policy.forget_arm(policy.arms_learned[0])
+    check_same(policy, traffic.offer, traffic.sex, DEVICES[device])
+    check_same(traffic.teach(policy), traffic.offer, traffic.sex, DEVICES[device])
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_a_forgotten_arm_that_learns_as_much_as_before_is_copied_again(device):
+    catalogue = Catalogue(np.zeros((2, 0)), 2)
+    policy = LinUCB(random_state=0)
+    offer = catalogue.offer_many([[1.0, 0.0], [0.0, 1.0]])
+    for user in ([1.0, 0.0], [0.0, 1.0]):
+        # The same number of rows, the same determinant and the same coefficients, for another context.
+        policy.learn(policy.choose(catalogue.offer(user, arms=[0])), 0.0)
+        check_same_scores(policy, offer, device)
+        policy.forget_arm(0)
+
+
+def check_same_scores(policy, offer, device):
+    expected, found = policy.score(offer), policy.score(offer, device=DEVICES[device])
+    np.testing.assert_allclose(found.total, expected.total, atol=1e-12)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("model", ["disjoint", "shared", "hybrid"])
+def test_ties_are_broken_as_on_the_processor(device, model):
+    # Nothing is known of any arm: with no features of arms, all are tied for every user.
+    catalogue = Catalogue(np.zeros((7, 0)), N_USER_FEATURES)
+    offer = catalogue.offer_many(Traffic().users)
+    policy = LinUCB(model=model, random_state=4)
+    on_cpu, on_device = both_ways(policy, offer, None, DEVICES[device])
+    assert on_device.indices.tolist() == on_cpu.indices.tolist()
+    assert set(on_device.probability) == {1.0 / 7.0}
+    slates, slates_of_device = both_ways(policy, offer, None, DEVICES[device], k=3)
+    assert slates_of_device.picked == [list(slate.picked) for slate in slates]
+    assert {slate.probability for slate in slates_of_device} == {slate.probability for slate in slates}
+
+
+class NearlyTied(LinUCB):
+    """The second arm is ahead by a difference that rounding could swallow; the last ones are far behind."""
+
+    array_terms = True
+    lead = 0.0
+
+    def terms(self, predictions):
+        total = np.array([[0.5, 0.5 + self.lead, 0.1, 0.0]])
+        return predictions.like(total) - predictions.mean, 0.0
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("lead", [0.0, 1e-13, 5e-11, 5e-10, 2e-9])
+@pytest.mark.parametrize("k", [None, 1, 2, 4])
+def test_the_processor_decides_where_rounding_could(device, lead, k, monkeypatch):
+    policy = NearlyTied(random_state=0)
+    policy.lead = lead
+    offer = Catalogue(np.eye(4), 2).offer_many(np.ones((6, 2)))
+    calls = []
+    score = LinUCB._score
+    monkeypatch.setattr(LinUCB, "_score", lambda self, *args: calls.append(args) or score(self, *args))
+    on_cpu, on_device = both_ways(policy, offer, None, DEVICES[device], k=k)
+    expected = on_cpu.indices.tolist() if k is None else [list(slate.indices) for slate in on_cpu]
+    assert on_device.indices.tolist() == expected
+    assert on_device.probability == [each.probability for each in on_cpu]
+    # Once without a device; then for each user whose first two arms are closer than 1e-9, and not plainly tied.
+    assert len(calls) == (7 if 1e-12 < lead <= 1e-9 else 1)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_float32_is_right_to_six_digits(traffic, device):
+    policy = traffic.teach(FairLinUCB(random_state=1))
+    single = replace(DEVICES[device], dtype="float32")
+    expected, found = (policy.score(traffic.offer, traffic.sex, device=where) for where in ("cpu", single))
+    np.testing.assert_allclose(found.total, expected.total, atol=1e-5)
+    assert found.total.dtype == np.float64
+    on_cpu, on_device = both_ways(policy, traffic.offer, traffic.sex, single)
+    chosen = on_cpu.scores.total[np.arange(N_USERS), on_device.indices]
+    np.testing.assert_allclose(chosen, on_cpu.scores.total.max(axis=1), atol=1e-5)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("memory", [1, 30_000, 300_000])
+def test_blocks_of_any_size_give_the_same(traffic, device, memory):
+    policy = traffic.teach(EvenLinUCB(random_state=1))
+    check_same(policy, traffic.offer, traffic.sex, replace(DEVICES[device], memory=memory))
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_a_device_without_memory_gets_smaller_blocks(traffic, device, monkeypatch):
+    policy = traffic.teach(LinUCB(random_state=1, min_probability=0.02))
+    score, sizes = device_round.DeviceRound._score, []
+
+    def tight(self, users, prepared):
+        sizes.append(users.stop - users.start)
+        if sizes[-1] > 10:
+            raise MemoryError
+        return score(self, users, prepared)
+
+    monkeypatch.setattr(device_round.DeviceRound, "_score", tight)
+    check_same(policy, traffic.offer, traffic.sex, DEVICES[device])
+    assert sizes[:4] == [90, 45, 22, 11]
+    assert sizes[4] == 5
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_a_device_that_cannot_hold_one_user_says_so(traffic, device, monkeypatch):
+    def full(self, users, prepared):
+        raise MemoryError
+
+    monkeypatch.setattr(device_round.DeviceRound, "_score", full)
+    with pytest.raises(DeviceError, match=r"device must have memory for the scores of one user, got 'c.*24 arms"):
+        LinUCB().choose_many(traffic.offer, device=DEVICES[device])
+
+
+def test_other_errors_are_not_taken_for_a_lack_of_memory(traffic, monkeypatch):
+    monkeypatch.setattr(device_round.DeviceRound, "_score", lambda *_: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        LinUCB().choose_many(traffic.offer, device=NUMPY)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_decisions_of_a_device_are_learned_as_others(traffic, device):
+    one, other = (traffic.teach(EqualRegretLinUCB(random_state=1)) for _ in range(2))
+    decisions = one.choose_many(traffic.offer, traffic.sex, device=DEVICES[device])
+    again = other.choose_many(traffic.offer, traffic.sex)
+    one.learn_many(decisions, traffic.rewards[:N_USERS])
+    other.learn_many(again, traffic.rewards[:N_USERS])
+    np.testing.assert_allclose(
+        one.score(traffic.offer, traffic.sex).total, other.score(traffic.offer, traffic.sex).total, atol=1e-9
+    )
+    slate = one.choose_many(traffic.offer, traffic.sex, k=2, device=DEVICES[device])[0]
+    one.learn(Slate.from_dict(slate.to_dict()), [0.5, None])
+    assert one.has_learned(slate)
+
+
+def test_decisions_of_a_device_are_compact_and_can_be_looked_at(traffic):
+    policy = traffic.teach(LinUCB(random_state=1))
+    decisions = policy.choose_many(traffic.offer, traffic.sex, device=NUMPY)
+    assert len(decisions) == N_USERS
+    assert decisions.scores.total.shape == (N_USERS, 1)
+    assert decisions.picked == [traffic.offer.arms[index] for index in decisions.indices]
+    assert "90 decisions" in decisions._repr_html_()
+    decision = Decision.from_dict(decisions[3].to_dict())
+    assert (decision.arm, decision.n_arms, decision.regret) == (decisions.picked[3], N_ARMS, decisions.regret[3])
+    assert decisions[1:3][0].number == decisions[1].number
+    slates = policy.choose_many(traffic.offer, traffic.sex, k=2, device=NUMPY)
+    assert repr(slates).startswith("<90 slates of ")
+    assert [list(slate.picked) for slate in slates[:2]] == slates.picked[:2]
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_probabilities(traffic, device):
+    for policy in (LinUCB(min_probability=0.01, random_state=0), EpsilonGreedy(random_state=0)):
+        traffic.teach(policy)
+        expected, found = (
+            policy.probabilities(traffic.offer, traffic.sex, device=where) for where in ("cpu", DEVICES[device])
+        )
+        np.testing.assert_allclose(found, expected, atol=1e-12)
+
+
+def test_auto_is_the_processor_where_a_device_cannot_score(traffic):
+    for policy in (LinTS(random_state=0), LinUCB(random_state=0)):
+        one, other = (policy.choose_many(traffic.offer, device=where) for where in ("auto", "cpu"))
+        assert len(one) == len(other) == N_USERS
+    auto = LinUCB(random_state=0).choose_many(traffic.offer, eligible=[[0, 1]] * N_USERS, device="auto")
+    assert set(auto.picked) == {0, 1}
+
+
+def test_what_a_device_cannot_do_is_refused(traffic):
+    with pytest.raises(DeviceError, match=r"device must be \"cpu\" for LinTS, whose terms are written for NumPy"):
+        LinTS().choose_many(traffic.offer, device=NUMPY)
+    with pytest.raises(DeviceError, match=r"device must be \"cpu\" where users have different eligible arms"):
+        LinUCB().choose_many(traffic.offer, eligible=[[0]] * N_USERS, device=NUMPY)
+    with pytest.raises(DeviceError, match=r"device must be \"cpu\" for NeuralLinear"):
+        NeuralLinear().choose_many(traffic.offer, device=NUMPY)
+    with pytest.raises(ValueError, match=r"k must be at most the 24 arm"):
+        LinUCB().choose_many(traffic.offer, k=25, device=NUMPY)
+
+    class Mine(LinUCB):
+        def terms(self, predictions):
+            return 0.0, 0.0
+
+    with pytest.raises(DeviceError, match=r"device must be \"cpu\" for Mine"):
+        Mine().choose_many(traffic.offer, device=NUMPY)
+
+
+def test_state_moves_once(traffic):
+    policy = traffic.teach(LinUCB(random_state=1))
+    backend = as_backend(NUMPY)
+    scorer = scorer_for(policy.reward_model, backend)
+    copied = []
+    copy = type(scorer._matrices)._copy
+    scorer._matrices._copy = lambda model, *run: copied.append(run) or copy(scorer._matrices, model, *run)
+    decisions = policy.choose_many(traffic.offer, traffic.sex, device=NUMPY)
+    copied.clear()
+    policy.choose_many(traffic.offer, traffic.sex, device=NUMPY)
+    assert copied == []
+    policy.learn(decisions[0], 0.5)
+    policy.choose_many(traffic.offer, traffic.sex, device=NUMPY)
+    slot = policy._arms.rows[decisions[0].arm]
+    assert copied == [(slot, slot + 1)]
+    assert scorer_for(policy.reward_model, as_backend(Device("cpu", library="numpy"))) is scorer
+
+
+@pytest.mark.parametrize("model", ["disjoint", "shared", "hybrid", "auto", Model(link="logistic")], ids=str)
+def test_what_is_on_a_device_goes_with_the_policy(traffic, model):
+    policy = traffic.teach(LinUCB(model=model, random_state=1), n=20)
+    policy.choose_many(traffic.offer, traffic.sex, device=NUMPY)
+    scorer = weakref.ref(scorer_for(policy.reward_model, as_backend(NUMPY)))
+    assert scorer() is not None
+    del policy
+    gc.collect()
+    assert scorer() is None
