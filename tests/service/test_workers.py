@@ -1,14 +1,19 @@
 """Worker processes: they are replaced when they die, and end with their parent, even if that is killed."""
 
+import multiprocessing
 import os
 import signal
 import socket
+import sqlite3
 import statistics
 import time
+from contextlib import closing
+from functools import partial
 from pathlib import Path
 
 import pytest
 
+from fairbandits.service.workers import CANNOT_START, WorkerProcesses
 from tests.polling import wait_until
 from tests.service.small import PLAIN
 
@@ -56,6 +61,64 @@ def test_a_worker_that_is_killed_or_freezes_is_replaced(server):
     assert server.said().count("another one starts") == 2
     server.process.send_signal(signal.SIGTERM)
     assert server.process.wait(15) == 0
+
+
+@pytest.mark.slow
+def test_the_other_worker_goes_on_while_a_lock_keeps_a_new_one_from_starting(server, tmp_path):
+    """A worker that freezes within a transaction holds the lock of SQLite until it is killed."""
+    before = wait_until(lambda: len(found := workers_of(server)) == 2 and found)
+    with closing(sqlite3.connect(tmp_path / "log.db", isolation_level=None)) as database:
+        database.execute("BEGIN IMMEDIATE")
+        os.kill(before[0], signal.SIGKILL)
+        wait_until(lambda: "database is locked" in server.said())
+        wait_until(lambda: server.said().count("another one starts") == 2)
+        assert before[1] in workers_of(server)
+    server.wait()
+
+
+def serve_once_then_fail_twice(folder, on_start):
+    """Be a worker: the first to come starts, the next two cannot, and later ones start."""
+    starts = len(list(folder.iterdir())) not in (1, 2)
+    if starts:
+        on_start()
+    (folder / str(os.getpid())).touch()
+    if not starts:
+        raise SystemExit(CANNOT_START)
+    signal.pause()
+
+
+def never_start(on_start):
+    raise SystemExit(CANNOT_START)
+
+
+def run_workers(target):
+    """Run one worker at a time in a process of its own, as a server does."""
+    process = multiprocessing.get_context("spawn").Process(target=_run_workers, args=(target,))
+    process.start()
+    return process
+
+
+def _run_workers(target):
+    WorkerProcesses(1, target).run()
+
+
+def test_a_worker_that_cannot_start_is_tried_again_after_one_has_started(tmp_path):
+    process = run_workers(partial(serve_once_then_fail_twice, tmp_path))
+    try:
+        (first,) = wait_until(lambda: [int(each.name) for each in tmp_path.iterdir()])
+        os.kill(first, signal.SIGKILL)
+        wait_until(lambda: len(list(tmp_path.iterdir())) == 4)
+        assert process.is_alive()
+    finally:
+        process.terminate()
+        process.join(15)
+    assert process.exitcode == 0
+
+
+def test_a_server_whose_first_worker_cannot_start_ends():
+    process = run_workers(never_start)
+    process.join(60)
+    assert process.exitcode == CANNOT_START
 
 
 @pytest.mark.parametrize("workers", ["1", "2"])

@@ -9,7 +9,7 @@ import stat
 import tempfile
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -92,7 +92,7 @@ def run(app: FastAPI, config: Config, listening: socket.socket) -> None:
         _PromptServer(uvicorn.Config(app, **_options(config))).run(sockets=[listening])
 
 
-def _serve_worker(options: dict[str, Any], listening: socket.socket) -> None:
+def _serve_worker(options: dict[str, Any], listening: socket.socket, on_start: Callable[[], None]) -> None:
     """Serve the configuration that the environment names, in a worker process."""
     with suppress(KeyboardInterrupt):
         try:
@@ -101,6 +101,7 @@ def _serve_worker(options: dict[str, Any], listening: socket.socket) -> None:
         except (ValueError, OSError) as error:
             _log.error("error: %s", " ".join(str(error).split()))
             raise SystemExit(CANNOT_START) from None
+        on_start()
         _PromptServer(uvicorn.Config(app, **options)).run(sockets=[listening])
 
 

@@ -9,6 +9,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
@@ -21,11 +22,18 @@ _BEAT_SECONDS = 1.0
 _FROZEN_SECONDS = 15.0
 # Seconds between two looks at the workers.
 _PAUSE_SECONDS = 0.5
-#: The exit status of a worker that cannot start, and so no other one can.
+#: The exit status of a worker that cannot start.
 CANNOT_START = 2
+# Seconds before another one is started in its place.
+_RETRY_SECONDS = 2.0
+# What a worker sends to its parent.
+_ALIVE, _STARTED = b"alive", b"started"
 
 # A forked child would share the connections and the threads' locks of its parent.
 _spawn = multiprocessing.get_context("spawn")
+
+#: The work of a process. It is called with a function, which it calls as soon as it has started.
+Target = Callable[[Callable[[], None]], None]
 
 
 class WorkerProcesses:
@@ -36,12 +44,14 @@ class WorkerProcesses:
     n : int
         The number of processes.
     target : callable
-        What a process does, until it receives SIGTERM. It must be possible to pickle it.
+        What a process does, until it receives SIGTERM. It is called with a function, which it calls as soon as it has
+        started. It must be possible to pickle it.
     """
 
-    def __init__(self, n: int, target: Callable[[], None]) -> None:
+    def __init__(self, n: int, target: Target) -> None:
         self._target = target
         self._workers = [_Worker(target) for _ in range(n)]
+        self._has_started = False
         self._stopping = False
 
     def run(self) -> None:
@@ -64,40 +74,48 @@ class WorkerProcesses:
         self._stopping = True
 
     def _replace(self) -> int:
-        """Replace workers that have ended or froze; return a status if a new one would not start either."""
+        """Replace workers that have ended or froze; return a status if none has ever started.
+
+        If one has, the others go on serving. What keeps a new one from starting may pass: a database that hangs, or
+        the lock of a worker that is frozen.
+        """
         for index, worker in enumerate(self._workers):
-            if worker.is_alive():
+            is_alive = worker.is_alive()
+            self._has_started |= worker.has_started
+            if is_alive:
                 continue
             worker.end(0.0)
             if self._stopping:
                 return 0
-            if worker.process.exitcode == CANNOT_START:
+            cannot_start = worker.process.exitcode == CANNOT_START
+            if cannot_start and not self._has_started:
                 return CANNOT_START
             _log.error(
                 "worker %d ended (status %s); another one starts", worker.process.pid, worker.process.exitcode
             )
-            self._workers[index] = _Worker(self._target)
+            self._workers[index] = _Worker(self._target, _RETRY_SECONDS if cannot_start else 0.0)
         return 0
 
 
 class _Worker:
     """A process, and the pipe through which it and its parent notice each other's end."""
 
-    def __init__(self, target: Callable[[], None]) -> None:
+    def __init__(self, target: Target, delay: float = 0.0) -> None:
         self._pipe, theirs = _spawn.Pipe()
-        self.process = _spawn.Process(target=_work, args=(target, theirs))
+        self.process = _spawn.Process(target=_work, args=(target, theirs, delay))
         self.process.start()
         theirs.close()
+        self.has_started = False
         self._beat_at = time.monotonic()
 
     def is_alive(self) -> bool:
         """Return whether the process runs and has given a sign of life lately."""
-        while self.process.is_alive() and self._pipe.poll():
-            try:
-                self._pipe.recv_bytes()
-            except EOFError:
-                return False
-            self._beat_at = time.monotonic()
+        try:
+            while self._pipe.poll():
+                self.has_started |= self._pipe.recv_bytes() == _STARTED
+                self._beat_at = time.monotonic()
+        except (EOFError, OSError):
+            return False
         return self.process.is_alive() and time.monotonic() - self._beat_at < _FROZEN_SECONDS
 
     def end(self, seconds: float) -> None:
@@ -109,16 +127,27 @@ class _Worker:
         self._pipe.close()
 
 
-def _work(target: Callable[[], None], pipe: Connection) -> None:
-    threading.Thread(target=_watch_parent, args=(pipe,), daemon=True).start()
-    target()
+def _work(target: Target, pipe: Connection, delay: float) -> None:
+    lock = threading.Lock()
+
+    def send(message: bytes) -> None:
+        with lock:
+            pipe.send_bytes(message)
+
+    def tell_started() -> None:
+        with suppress(OSError):  # the other thread notices that the parent is gone
+            send(_STARTED)
+
+    threading.Thread(target=_watch_parent, args=(pipe, send), daemon=True).start()
+    time.sleep(delay)
+    target(tell_started)
 
 
-def _watch_parent(pipe: Connection) -> None:
+def _watch_parent(pipe: Connection, send: Callable[[bytes], None]) -> None:
     """Send signs of life until the parent is gone, then stop this process: it must not keep the port."""
     try:
         while True:
-            pipe.send_bytes(b".")
+            send(_ALIVE)
             if pipe.poll(_BEAT_SECONDS):
                 pipe.recv_bytes()
     except (EOFError, OSError):
