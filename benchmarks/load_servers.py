@@ -13,7 +13,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -125,13 +125,14 @@ def service_config(arms: int, store: dict[str, Any]) -> Config:
 def _serve_ours(arms: int, store: dict[str, Any], workers: int) -> None:
     listening = server.listen(service_config(arms, store))
     if workers == 1:
-        _work(arms, store, listening)
+        _work(arms, store, listening, lambda: None)
     else:
         WorkerProcesses(workers, partial(_work, arms, store, listening)).run()
 
 
-def _work(arms: int, store: dict[str, Any], listening: socket.socket) -> None:
+def _work(arms: int, store: dict[str, Any], listening: socket.socket, on_start: Callable[[], None]) -> None:
     config = service_config(arms, store)
+    on_start()
     server.run(create_app(config), config, listening)
 
 
