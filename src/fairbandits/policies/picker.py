@@ -121,11 +121,11 @@ class GreedyPicker(Picker):
 
     def pick_many(self, scores: Scores, groups: Sequence[GroupKey], rng: np.random.Generator) -> list[Pick]:
         """Pick for each of many users, as `pick` does for one after the other."""
-        counted = zip(*(part.tolist() for part in _count_best_of_many(scores.total)), strict=True)
-        return [
-            (first, 1.0) if count == 1 else _among_best(scores.total[user], first, count, bar, rng)
-            for user, (first, count, bar) in enumerate(counted)
-        ]
+        picked, count, bar = _count_best_of_many(scores.total)
+        tied = np.flatnonzero(count != 1)
+        if tied.size:
+            picked[tied] = _among_best_of_many(scores.total, tied, count[tied], bar[tied], rng)
+        return list(zip(picked.tolist(), (1.0 / count).tolist(), strict=True))
 
     def slate(
         self, scores: Scores, k: int, group: GroupKey, rng: np.random.Generator
@@ -163,7 +163,7 @@ def pick_best(total: Floats, rng: np.random.Generator) -> tuple[int, float]:
     (1, 1.0)
     """
     first, count, bar = _count_best(total)
-    return (first, 1.0) if count == 1 else _among_best(total, first, count, bar, rng)
+    return (first, 1.0) if count == 1 else _among_best(total, count, bar, rng)
 
 
 def share_of_best(total: Floats) -> Floats:
@@ -181,13 +181,18 @@ def share_of_best(total: Floats) -> Floats:
     return (total >= bar[:, None]) / count[:, None]
 
 
-def _among_best(total: Floats, first: int, count: int, bar: float, rng: np.random.Generator) -> tuple[int, float]:
-    if count == 1:
-        return first, 1.0
-    if count == 0 or not np.isfinite(bar):
-        raise ValueError(f"scores must be finite, got {total}; look at what the policy's terms return")
-    nth = rng.integers(count)
-    return int(np.flatnonzero(total >= bar)[nth]), 1.0 / count
+def _among_best(total: Floats, count: int, bar: float, rng: np.random.Generator) -> tuple[int, float]:
+    [index] = _among_best_of_many(total[None], np.array([0]), np.array([count]), np.array([bar]), rng)
+    return int(index), 1.0 / count
+
+
+def _among_best_of_many(total: Floats, users: Ints, count: Ints, bar: Floats, rng: np.random.Generator) -> Ints:
+    """Break the ties of some users at random, with the draws that one user after the other would get."""
+    is_wrong = (count == 0) | ~np.isfinite(bar)
+    if is_wrong.any():
+        wrong = total[users[is_wrong.argmax()]]
+        raise ValueError(f"scores must be finite, got {wrong}; look at what the policy's terms return")
+    return _find_nth_best(total, users, bar, rng.integers(count))
 
 
 @helper()
@@ -223,6 +228,21 @@ def _count_best_of_many(total: Floats) -> tuple[Ints, Ints, Floats]:
         total.size,
     )
     return first, count, bar
+
+
+@kernel()
+def _find_nth_best(total: Floats, users: Ints, bar: Floats, nth: Ints) -> Ints:
+    """Find for each of some users the n-th arm, from 0, whose score is at least the user's bar."""
+    found = np.empty(users.size, np.int64)
+    for i in range(users.size):
+        left = nth[i]
+        for arm in range(total.shape[1]):
+            if total[users[i], arm] >= bar[i]:
+                if left == 0:
+                    found[i] = arm
+                    break
+                left -= 1
+    return found
 
 
 @kernel()

@@ -66,24 +66,33 @@ def new_chain(writer: str | None = None) -> ChainHead:
 def seal(head: ChainHead, kind: str, key: str, time: float, body: str) -> tuple[SealedEvent, ChainHead]:
     """Return what is stored beside the next event of a writer, and the new end of its chain."""
     salt, n = os.urandom(SALT_BYTES), head.n + 1
-    digest = content_digest(salt, kind, key, time, body.encode())
-    link = next_link(head.link, n, kind, key, time, digest)
+    columns = _columns(kind, key, time)
+    digest = _content_digest(salt, columns, body.encode())
+    link = _next_link(head.link, n, columns, digest)
     return SealedEvent(n, salt, digest, link), ChainHead(head.writer, n, link)
 
 
 def content_digest(salt: bytes, kind: str, key: str, time: float, body: bytes) -> bytes:
     """Return the digest of an event."""
-    return hashlib.sha256(salt + _columns(kind, key, time) + body).digest()
+    return _content_digest(salt, _columns(kind, key, time), body)
 
 
 def next_link(link: bytes, n: int, kind: str, key: str, time: float, digest: bytes) -> bytes:
     """Return the link of an entry, given that of its writer's entry before it."""
-    return hashlib.sha256(link + _pack_int(n) + _columns(kind, key, time) + digest).digest()
+    return _next_link(link, n, _columns(kind, key, time), digest)
 
 
 def chain_value(seq: int, link: bytes) -> bytes:
     """Return the value of the column `chain`."""
     return hashlib.sha256(_pack_int(seq) + link).digest()
+
+
+def _content_digest(salt: bytes, columns: bytes, body: bytes) -> bytes:
+    return hashlib.sha256(salt + columns + body).digest()
+
+
+def _next_link(link: bytes, n: int, columns: bytes, digest: bytes) -> bytes:
+    return hashlib.sha256(link + _pack_int(n) + columns + digest).digest()
 
 
 def _columns(kind: str, key: str, time: float) -> bytes:
