@@ -103,7 +103,7 @@ fairbench: $(READY)
 	$(BIN)/fairbandits fairbench
 	$(BIN)/python benchmarks/fairbench_check.py results/fairbench/results.json
 
-# The full simulations, 1,000 logs per cell, take hours; docs/how_to/audit.md, evaluate.md and learn.md have their results.
+# The full simulations, 1,000 logs per cell, take hours; docs/reference/coverage.md and docs/how_to/learn.md have their results.
 simulations: $(READY)
 	@echo "Intervals and conclusions of audits, evaluations, certified learning and tuning on simulated logs: about ten minutes."
 	$(BIN)/python benchmarks/audit_coverage.py --quick --logs 100

@@ -1,7 +1,7 @@
 """W6: an audit of a log with users who come back, compared with DuckDB's `GROUP BY user, group` of the same file.
 
     python benchmarks/audit.py [--rows 50000000] [--turns 3]
-    python benchmarks/audit.py --table    # the table of docs/how_to/audit.md, from the last results
+    python benchmarks/audit.py --table    # the table of docs/reference/audit.md, from the last results
 
 The log is a Parquet file: the user (25 decisions each), the arm (one of a hundred), the reward, the time and one
 attribute. Both sides run interleaved in one process and use all cores; medians are reported. Peak memory and the

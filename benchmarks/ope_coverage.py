@@ -2,7 +2,7 @@
 
     python benchmarks/ope_coverage.py            # 1,000 logs per world; about an hour and a half on two cores
     python benchmarks/ope_coverage.py --quick    # fewer and smaller logs, without other libraries; a minute
-    python benchmarks/ope_coverage.py --table    # the table of docs/how_to/evaluate.md, from the last results
+    python benchmarks/ope_coverage.py --table    # the table of docs/reference/coverage.md, from the last results
 
 For every log of a world (see ope_worlds.py) `evaluate` estimates the value of a candidate overall, for each group,
 and the gaps. Beside the headline stand the skewness-corrected t intervals of the doubly robust estimator and of

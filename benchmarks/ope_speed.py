@@ -1,7 +1,7 @@
 """W7: an evaluation of a policy given as a column of probabilities, compared with three bare passes over the file.
 
     python benchmarks/ope_speed.py [--rows 10000000] [--turns 3]
-    python benchmarks/ope_speed.py --table    # the table of docs/how_to/evaluate.md, from the last results
+    python benchmarks/ope_speed.py --table    # the table of docs/reference/evaluation.md, from the last results
 
 The log has a user (10 decisions each), an arm (one of twenty), the reward, the propensity, one attribute and the
 probability of the policy. A bare pass reads all columns with pyarrow and does nothing with them. Both sides run

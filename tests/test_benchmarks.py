@@ -81,7 +81,7 @@ def test_the_coverage_of_intervals_is_measured():
 
 
 def test_the_table_of_coverage_shows_the_results():
-    assert run("ope_coverage.py", "--table").strip() in (ROOT / "docs" / "how_to" / "evaluate.md").read_text()
+    assert run("ope_coverage.py", "--table").strip() in (ROOT / "docs" / "reference" / "coverage.md").read_text()
 
 
 def test_low_coverage_and_wide_intervals_are_failures():
@@ -103,7 +103,7 @@ def test_the_coverage_of_slates_is_measured():
 
 
 def test_the_table_of_the_audit_shows_the_results():
-    assert run("audit.py", "--table").strip() in (ROOT / "docs" / "how_to" / "audit.md").read_text()
+    assert run("audit.py", "--table").strip() in (ROOT / "docs" / "reference" / "audit.md").read_text()
 
 
 def test_an_audit_is_measured(tmp_path):

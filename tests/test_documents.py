@@ -101,7 +101,7 @@ def test_the_readme_is_short():
             r"NumPy through BLAS \|.*?\| [\d,]+ \((\d+) x",
         ),
         (r"([\d,]+) decisions per second", "reference/service.md", r"SQLite, 100 arms \| ([\d,]+)"),
-        (r"([\d.]+) seconds\*\* to audit", "how_to/audit.md", r"50,000,000 \| (\d+\.\d)\d* s"),
+        (r"([\d.]+) seconds\*\* to audit", "reference/audit.md", r"50,000,000 \| (\d+\.\d)\d* s"),
     ],
 )
 def test_the_speed_in_the_readme_is_that_of_the_page_it_links_to(promise, page, row):

@@ -8,8 +8,8 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import CancelledError, Future
-from contextlib import contextmanager
+from concurrent.futures import CancelledError, Future, InvalidStateError
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from joblib._dask import DaskDistributedBackend
@@ -37,7 +37,7 @@ class WatchedDaskBackend(DaskDistributedBackend):  # type: ignore[misc]  # jobli
         failure = self._watch.failure()
         if failure is not None:
             for future in list(self._pending):
-                if not future.done():
+                with suppress(InvalidStateError):  # it has just ended
                     future.set_exception(failure)
         return failure
 
@@ -51,15 +51,26 @@ class WatchedDaskBackend(DaskDistributedBackend):  # type: ignore[misc]  # jobli
 
     def submit(self, func: Any, callback: Callable[[Any], None] | None = None) -> Future[Any]:
         """Submit a batch. If it fails, the callback gets the exception, which joblib's own backend omits."""
-        future: Future[Any] = super().submit(func, callback)
-        self._pending.add(future)
+        # A future of our own: joblib sets the result of its future even if another thread has set one before.
+        future: Future[Any] = Future()
+
+        def settle(ended: Future[Any]) -> None:
+            with suppress(InvalidStateError):  # the cluster was found to be gone
+                error = ended.exception()
+                if error is None:
+                    future.set_result(ended.result())
+                else:
+                    future.set_exception(error)
 
         def done(future: Future[Any]) -> None:
             self._pending.discard(future)
-            if callback is not None and (error := future.exception()) is not None:
-                callback(_Failure(error))
+            if callback is not None:
+                error = future.exception()
+                callback(future.result() if error is None else _Failure(error))
 
+        self._pending.add(future)
         future.add_done_callback(done)
+        super().submit(func, lambda result: None).add_done_callback(settle)
         return future
 
     def retrieve_result_callback(self, out: Any) -> Any:

@@ -44,8 +44,8 @@ class WorkerProcesses:
     n : int
         The number of processes.
     target : callable
-        What a process does, until it receives SIGTERM. It is called with a function, which it calls as soon as it has
-        started. It must be possible to pickle it.
+        What a process does, until it receives SIGTERM. It is called with a function, which it calls as soon as it
+        has started. It must be possible to pickle it.
     """
 
     def __init__(self, n: int, target: Target) -> None:
@@ -76,8 +76,8 @@ class WorkerProcesses:
     def _replace(self) -> int:
         """Replace workers that have ended or froze; return a status if none has ever started.
 
-        If one has, the others go on serving. What keeps a new one from starting may pass: a database that hangs, or
-        the lock of a worker that is frozen.
+        If one has, the others go on serving. What keeps a new one from starting may pass: a database that hangs,
+        or the lock of a worker that is frozen.
         """
         for index, worker in enumerate(self._workers):
             is_alive = worker.is_alive()

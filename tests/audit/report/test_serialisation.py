@@ -16,7 +16,7 @@ from fairbandits.audit.report import serialisation
 from fairbandits.audit.report.analysis_serialisation import estimate_to_dict
 from tests.audit import logs
 
-DOCUMENT = Path(__file__).parents[3] / "docs" / "how_to" / "audit.md"
+DOCUMENT = Path(__file__).parents[3] / "docs" / "reference" / "audit.md"
 SCHEMA = json.loads(Path(serialisation.__file__).with_name("schema.json").read_text())
 
 

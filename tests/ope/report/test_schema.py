@@ -11,7 +11,7 @@ from fairbandits.ope import evaluate
 from fairbandits.ope.report import page
 from tests.audit.report.test_serialisation import strict
 
-DOCUMENT = Path(__file__).parents[3] / "docs" / "how_to" / "evaluate.md"
+DOCUMENT = Path(__file__).parents[3] / "docs" / "reference" / "evaluation.md"
 SCHEMA = json.loads(Path(page.__file__).with_name("schema.json").read_text())
 VALIDATOR = jsonschema_rs.validator_for(strict(copy.deepcopy(SCHEMA)))
 
@@ -41,7 +41,7 @@ def test_the_schema_is_strict_enough(evaluation):
 
 def test_all_keys_are_documented(evaluation):
     text = DOCUMENT.read_text()
-    section = text[text.index("## The JSON file") :]
+    section = text[text.index("## evaluation.json") :]
     policy = next(iter(evaluation.to_dict()["policies"].values()))
     for key in {*evaluation.to_dict(), *policy} - {"format", "version"}:
         assert f"`{key}`" in section, key

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[3]
-DOCUMENT = ROOT / "docs" / "reference" / "service.md"
+DOCUMENT = ROOT / "docs" / "how_to" / "serve.md"
 
 
 @pytest.fixture(scope="module")
