@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import pytest
 
-from fairbandits.service.log.digests import chain_value, content_digest, new_chain, next_link, seal
+from fairbandits.service.log.digests import chain_value, content_digest, new_chain, new_salts, next_link, seal
 
 CONTENT = {"salt": b"s" * 16, "kind": "decided", "key": "d:1", "time": 1.5, "body": b"{}"}
 LINK = {"link": b"l" * 32, "n": 3, "kind": "decided", "key": "d:1", "time": 1.5, "digest": b"d" * 32}
@@ -37,7 +37,7 @@ def test_a_chain_begins_with_its_writer_and_goes_on():
     assert new_chain().writer != new_chain().writer
     heads = [new_chain("one")]
     for _ in range(3):
-        sealed, head = seal(heads[-1], "decided", "d:1", 1.5, "ä")
+        sealed, head = seal(heads[-1], b"s" * 16, "decided", "d:1", 1.5, "ä")
         assert sealed.digest == content_digest(sealed.salt, "decided", "d:1", 1.5, "ä".encode())
         assert (sealed.n, sealed.link) == (head.n, head.link)
         heads.append(head)
@@ -45,5 +45,7 @@ def test_a_chain_begins_with_its_writer_and_goes_on():
 
 
 def test_equal_events_have_different_digests():
-    sealed = [seal(new_chain("one"), "decided", "d:1", 1.5, "{}")[0] for _ in range(2)]
+    salts = new_salts(2)
+    sealed = [seal(new_chain("one"), salt, "decided", "d:1", 1.5, "{}")[0] for salt in salts]
+    assert {len(salt) for salt in salts} == {16}
     assert sealed[0].digest != sealed[1].digest

@@ -6,7 +6,7 @@ import pytest
 from fairbandits import FairLinUCB
 from fairbandits.service.demo import demo_config
 from fairbandits.service.log.events import ArmAdded, ArmChanged, ArmRetired, Entry, Rewarded
-from fairbandits.service.state.decider import EmptyCatalogueError, decide, new_id
+from fairbandits.service.state.decider import EmptyCatalogueError, decide, new_ids
 from fairbandits.service.state.recommender import ServedRecommender
 from fairbandits.worlds.datasets.stand_in import stand_in_students
 from fairbandits.worlds.features import student_features, video_features
@@ -246,7 +246,7 @@ def test_a_snapshot_of_another_policy_is_refused(log):
 
 
 def test_ids_sort_by_time_and_are_unique():
-    ids = [new_id(1.7e9 + step) for step in range(100)]
+    ids = [each for step in range(100) for each in new_ids(1.7e9 + step, 1)]
     assert ids == sorted(ids)
-    assert len({new_id(5.0) for _ in range(1000)}) == 1000
+    assert len({*new_ids(5.0, 1000)}) == 1000
     assert {len(each) for each in ids} == {32}

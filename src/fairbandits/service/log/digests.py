@@ -63,9 +63,17 @@ def new_chain(writer: str | None = None) -> ChainHead:
     return ChainHead(writer, 0, hashlib.sha256(writer.encode()).digest())
 
 
-def seal(head: ChainHead, kind: str, key: str, time: float, body: str) -> tuple[SealedEvent, ChainHead]:
+def new_salts(n: int) -> list[bytes]:
+    """Return random salts. They are drawn at once: each draw lets another thread have the interpreter lock."""
+    drawn = os.urandom(SALT_BYTES * n)
+    return [drawn[at : at + SALT_BYTES] for at in range(0, len(drawn), SALT_BYTES)]
+
+
+def seal(
+    head: ChainHead, salt: bytes, kind: str, key: str, time: float, body: str
+) -> tuple[SealedEvent, ChainHead]:
     """Return what is stored beside the next event of a writer, and the new end of its chain."""
-    salt, n = os.urandom(SALT_BYTES), head.n + 1
+    n = head.n + 1
     columns = _columns(kind, key, time)
     digest = _content_digest(salt, columns, body.encode())
     link = _next_link(head.link, n, columns, digest)

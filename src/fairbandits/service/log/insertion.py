@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection
 
-from fairbandits.service.log.digests import ChainHead, SealedEvent, chain_value, seal
+from fairbandits.service.log.digests import ChainHead, SealedEvent, chain_value, new_salts, seal
 from fairbandits.service.log.errors import LogLostError
 from fairbandits.service.log.order import BASE_SQL, IS_NEXT_SQL, MAX_ENTRIES
 from fairbandits.service.log.reading import MAX_ROWS
@@ -113,8 +113,8 @@ def insert_entries(
     if len(events) > MAX_ENTRIES:
         raise ValueError(f"a batch must have at most {MAX_ENTRIES:,} entries, got {len(events):,}")
     rows = []
-    for kind, key, body in events:
-        sealed, head = seal(head, kind, key, now, body)
+    for salt, (kind, key, body) in zip(new_salts(len(events)), events, strict=True):
+        sealed, head = seal(head, salt, kind, key, now, body)
         rows.append(_Row(kind, key, body, sealed))
     insert = _insert_sqlite if connection.dialect.name == "sqlite" else _insert_postgresql
     return Inserted(*insert(connection, head.writer, known, now, rows, replies), head)

@@ -27,6 +27,8 @@ from fairbandits.service.state.recommender import ServedRecommender
 
 # Scores that are computed at once. More would take memory without saving time.
 _MAX_SCORES = 100_000
+# Random bytes of an id.
+_ID_BYTES = 10
 
 
 class EmptyCatalogueError(ValueError):
@@ -175,7 +177,7 @@ def _decide_alike(
     now = time.time()
     return [
         Decided(
-            id=new_id(now),
+            id=decision_id,
             time=now,
             at=recommender.seq,
             features=features,
@@ -192,7 +194,9 @@ def _decide_alike(
             key_id=user.get("key_id"),
             policy=recommender.policy_id,
         )
-        for user, (features, groups), choice in zip(users, known, choices, strict=True)
+        for decision_id, user, (features, groups), choice in zip(
+            new_ids(now, len(users)), users, known, choices, strict=True
+        )
     ]
 
 
@@ -244,9 +248,12 @@ def _context(row: Row) -> Context:
     return columns.tolist(), values.tolist(), n_common
 
 
-def new_id(now: float) -> str:
-    """Return an id that cannot be guessed, and that sorts by time, which keeps database indices compact."""
-    return f"{int(now * 1000):012x}{os.urandom(10).hex()}"
+def new_ids(now: float, n: int) -> list[str]:
+    """Return ids that cannot be guessed, and that sort by time, which keeps database indices compact."""
+    # Drawn at once: each draw lets another thread have the interpreter lock.
+    drawn = os.urandom(_ID_BYTES * n).hex()
+    size = 2 * _ID_BYTES
+    return [f"{int(now * 1000):012x}{drawn[at : at + size]}" for at in range(0, len(drawn), size)]
 
 
 def warm_up(config: Config) -> None:

@@ -3,7 +3,7 @@
 import sqlalchemy as sa
 from alembic import op
 
-from fairbandits.service.log.digests import chain_value, new_chain, seal
+from fairbandits.service.log.digests import chain_value, new_chain, new_salts, seal
 
 revision = "0003"
 down_revision = "0002"
@@ -47,8 +47,8 @@ def _copy(connection: sa.Connection, new: sa.Table) -> None:
         if not rows:
             return
         copied = []
-        for row in rows:
-            sealed, head = seal(head, row["kind"], row["key"], row["time"], row["body"])
+        for salt, row in zip(new_salts(len(rows)), rows, strict=True):
+            sealed, head = seal(head, salt, row["kind"], row["key"], row["time"], row["body"])
             copied.append(
                 {
                     **row,
