@@ -1,10 +1,10 @@
-"""Parameters as scikit-learn has them, declared once: name, default, check and documentation in one place.
+"""Parameters in the style of scikit-learn, each declared once: name, default, check and documentation.
 
     class LinUCB(Policy):
         alpha: float = parameter(default=0.5, check=number(at_least=0.0), doc="Weight of the width in the score.")
 
 Every parameter is keyword-only, is checked whenever it is set, and becomes part of the class's documentation.
-Works with `sklearn.base.clone`, without importing scikit-learn.
+Objects work with `sklearn.base.clone`, but scikit-learn is not imported.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from typing import Any, ClassVar, Self, dataclass_transform
 
 import numpy as np
 
-# Products of larger numbers with contexts leave the range of a float64.
+# Products of larger numbers with contexts overflow a float64.
 LARGEST = 1e50
-# Between the name of a parameter and that of a parameter of its value, as in scikit-learn.
+# Separates the names of nested parameters, as in scikit-learn.
 _NESTED = "__"
 
 Check = Callable[[str, Any], object]
@@ -57,20 +57,20 @@ def parameter(*, default: Any, check: Check = _anything, doc: str = "", fixed: b
     Parameters
     ----------
     default : any
-        What it is where it is not given.
+        The value if none is given.
     check : callable, optional
         Takes the name and a value, and raises ValueError if the value is not allowed.
     doc : str, optional
         Its documentation.
     fixed : bool
-        Whether it may no longer change once something has been learned with it.
+        Whether it can no longer change once something has been learned.
     """
     return Parameter(default, check, doc, fixed)
 
 
 @dataclass_transform(kw_only_default=True, field_specifiers=(parameter,))
 class Parameters:
-    """Base of everything that has declared parameters."""
+    """Base class for objects with declared parameters."""
 
     _declared: ClassVar[Mapping[str, Parameter]] = {}
     #: Whether parameters can be set after construction.
@@ -81,7 +81,7 @@ class Parameters:
         names = [
             name for base in cls.__mro__ for name, value in vars(base).items() if isinstance(value, Parameter)
         ]
-        # A subclass that assigns something else to the name takes the parameter away.
+        # A subclass removes a parameter by assigning something else to its name.
         found = {name: inspect.getattr_static(cls, name) for name in names}
         cls._declared = {name: value for name, value in found.items() if isinstance(value, Parameter)}
         if "__init__" in vars(cls):
@@ -103,10 +103,10 @@ class Parameters:
         self._begin()
 
     def _begin(self) -> None:
-        """Set up what is not a parameter, once the parameters have been checked."""
+        """Set up all other attributes, once the parameters have been checked."""
 
     def _check_together(self) -> None:
-        """Check what depends on several parameters."""
+        """Check constraints that involve several parameters."""
 
     def _has_learned(self) -> bool:
         """Return whether something has been learned with the parameters."""
@@ -116,11 +116,11 @@ class Parameters:
         """Update what depends on parameters that have been set."""
 
     def _nested(self, name: str, value: Any) -> Parameters | None:
-        """Return the object with the parameters of a parameter; None if a value has none."""
+        """Return the object that holds the nested parameters of a value; None if it has none."""
         return value if isinstance(value, Parameters) else None
 
     def _unnested(self, params: Mapping[str, Any]) -> dict[str, Any]:
-        """Return parameters without nested ones: an object of which some were given is replaced by a new one."""
+        """Return parameters without nested ones: objects whose nested parameters are given are replaced."""
         own = {name: value for name, value in params.items() if _NESTED not in name}
         inner: dict[str, dict[str, Any]] = {}
         for name, value in params.items():
@@ -139,12 +139,12 @@ class Parameters:
                 first = f"{name}{_NESTED}{next(iter(values))}"
                 raise ValueError(f"{first} needs a value of {name} with parameters, got {value!r}")
             changed = nested._replaced(values)
-            # A word may stand for the object: it stays if nothing changes.
+            # The value may be a word that stands for the object: keep it if nothing changes.
             own[name] = value if changed == nested else changed
         return own
 
     def _replaced(self, params: Mapping[str, Any]) -> Self:
-        """Return a new object with other parameters."""
+        """Return a new object with some parameters changed."""
         return type(self)(**{**self.get_params(deep=False), **self._unnested(params)})
 
     def _check_all(self) -> None:
@@ -153,7 +153,7 @@ class Parameters:
         self._check_together()
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return the parameters by name; `deep` adds those of parameters that have some, as `model__discount`."""
+        """Return the parameters by name; `deep` adds nested ones such as `model__discount`."""
         params = {name: self.__dict__[name] for name in self._declared}
         for name, value in list(params.items()) if deep else ():
             inner = self._nested(name, value)
@@ -162,12 +162,12 @@ class Parameters:
         return params
 
     def set_params(self, **params: Any) -> Self:
-        """Set parameters, also nested ones such as `model__discount`; all are checked before the first changes."""
+        """Set parameters, including nested ones such as `model__discount`; all are checked before any changes."""
         if self._frozen:
             raise AttributeError(f"a {type(self).__name__} does not change; make a new one")
         params = self._unnested(params)
         before = self.get_params(deep=False)
-        # A seed that is set again starts the randomness again, so it always counts as changed.
+        # Setting the same seed again restarts the random generator, so it always counts as changed.
         changed = {n: value for n, value in params.items() if n == "random_state" or not _same(before[n], value)}
         for name, value in changed.items():
             if self._declared[name].fixed and self._has_learned():
@@ -200,7 +200,7 @@ def number(
     or_word: str | None = None,
     or_none: bool = False,
 ) -> Check:
-    """Return a check for numbers within bounds, or one word or None that stands for another choice.
+    """Return a check for numbers within bounds; optionally, one word or None is allowed as well.
 
     Examples
     --------
@@ -234,7 +234,7 @@ def number(
 
 
 def one_of(*choices: str) -> Check:
-    """Return a check for one of some words."""
+    """Return a check for one of several words."""
 
     def check(name: str, value: Any) -> None:
         if not isinstance(value, str) or value not in choices:
@@ -259,7 +259,7 @@ def _same(a: Any, b: Any) -> bool:
 
 
 def _documented(cls: type[Parameters]) -> str:
-    """Return the docstring of a class with its parameters, before the first other section."""
+    """Return the docstring of a class with a section on its parameters, before all other sections."""
     doc = inspect.cleandoc(vars(cls).get("__doc__") or "")
     if not cls._declared:
         return doc

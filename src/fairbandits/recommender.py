@@ -34,10 +34,10 @@ Names = Sequence[str]
 
 
 class Recommender:
-    """A policy behind tables: it takes users as rows of a data frame, and decides which item each of them gets.
+    """A policy for tables: users are rows of a data frame, and the policy decides which item each of them gets.
 
-    The tables show what to expect: the ranges of numbers and dates, the categories of text, where values are
-    missing (`fairbandits.contexts.fit_encoder`). Columns that name rows, such as ids and titles, are left out. A
+    Encoders are fitted to the tables: ranges of numbers and dates, categories of text, and missing values
+    (`fairbandits.contexts.fit_encoder`). Columns that identify rows, such as ids and titles, are left out. A
     context is the user's features, then the item's, then matches and interactions.
 
     Parameters
@@ -45,7 +45,7 @@ class Recommender:
     policy : Policy
         The policy, which has learned nothing yet.
     users : data frame
-        Users such as those to come, one row each: of pandas, polars or any library that narwhals reads.
+        Representative users, one row each: a frame of pandas, polars or any library that narwhals supports.
     items : data frame
         The items, one row each. Their ids are the index of a pandas frame, or the column `item_id`.
     groups : sequence of str
@@ -54,17 +54,17 @@ class Recommender:
     features : sequence of str, optional
         The columns of `users` that are features; by default all others.
     matches : sequence of str, or mapping of str to (user column, item column)
-        What users and items can have in common, such as a language: a feature is 1 where both have the same value.
-        A name alone is that of a column in both tables.
+        What users and items can have in common, such as a language: a feature is 1 if both have the same value.
+        A name without a pair is a column in both tables.
     interactions : sequence of (user column, item column)
-        Columns whose features are multiplied, for models that all items share.
+        Columns whose features are multiplied, for models shared by all items.
     categories : sequence of str
-        Columns of numbers, in either table, that are categories, such as postal codes.
+        Numeric columns, in either table, that hold categories, such as postal codes.
     item_id : str, optional
         The column of `items` with their ids; by default the index, else the column "item", "arm", "id" or
         "item_id".
     user_encoder, item_encoder : fitted transformers of scikit-learn, optional
-        Instead of the encoders that the tables suggest, such as a ColumnTransformer.
+        Used instead of encoders fitted to the tables, for example a ColumnTransformer.
 
     Attributes
     ----------
@@ -128,7 +128,7 @@ class Recommender:
 
     def _begin(self, policy: Policy, catalogue: ItemCatalogue) -> None:
         self.policy = policy
-        # Policies with other encoders must not be merged, and a policy that is saved alone keeps its encoder.
+        # Policies with different encoders must not be merged, and a policy that is saved alone keeps its encoder.
         policy.metadata["encoder"] = catalogue.encoder.to_dict()
         self.catalogue = catalogue
         self._lock = SharedLock()
@@ -137,7 +137,7 @@ class Recommender:
     def from_parts(
         cls, policy: Policy, catalogue: ItemCatalogue, groups: Names = (), item_id: str | None = None
     ) -> Self:
-        """Return a recommender from a policy and a catalogue, where there are no tables to learn encoders from."""
+        """Return a recommender from a policy and a catalogue, if there are no tables to fit encoders to."""
         recommender = cls.__new__(cls)
         recommender.group_columns = as_names("groups", groups)
         recommender.item_id = item_id
@@ -173,7 +173,7 @@ class Recommender:
     def choose(self, user: User, *, eligible: Any = None, k: int) -> Slate: ...
 
     def choose(self, user: User, *, eligible: Any = None, k: int | None = None) -> Decision | Slate:
-        """Choose an item for one user, or k items in an order.
+        """Choose an item for one user, or an ordered slate of k items.
 
         Parameters
         ----------
@@ -194,14 +194,14 @@ class Recommender:
     def choose_many(
         self, users: Any, *, eligible: Any = None, k: int | None = None, device: str | Device = "cpu"
     ) -> Any:
-        """Choose an item, or k items in an order, for each of many users, with what is known now.
+        """Choose an item, or an ordered slate of k items, for each of many users, without learning in between.
 
         Parameters
         ----------
         users : data frame, or sequence of mappings
             One row per user.
         eligible : collection of ids, sequence of collections, or boolean array (n_users, n_items), optional
-            The items that all users may get; or those of each user, None for all.
+            The items that all users may get, or those of each user; None for all.
         k : int, optional
             The number of items of each user's slate.
         device : {"cpu", "auto"}, name of a device, or Device
@@ -228,7 +228,7 @@ class Recommender:
         users : data frame, or sequence of mappings
             One row per user, at least one.
         k : int
-            The number of items of each user.
+            The number of items per user.
         random_state : int or NumPy generator, optional
             For ties and random draws, instead of the policy's own generator.
         device : {"cpu", "auto"}, name of a device, or Device
@@ -246,9 +246,9 @@ class Recommender:
         groups: Sequence[Mapping[str, Any]],
         eligible: Sequence[ArmId] | None = None,
     ) -> Offer:
-        """Return the contexts of items for users whose groups are known apart from their rows.
+        """Return the contexts of items for users whose groups are given separately from their features.
 
-        `policy.choose_many(offer, groups)` then decides. Rows of tables have both: use `choose_many`.
+        `policy.choose_many(offer, groups)` then decides. For rows of tables, which have both, use `choose_many`.
 
         Parameters
         ----------
@@ -272,7 +272,7 @@ class Recommender:
         users.require(self.group_columns, "groups")
         columns = [users.labels(name) for name in self.group_columns]
         rows = list(zip(*columns, strict=True)) if columns else [()] * len(users)
-        # One object for all users of the same groups, so that `as_groups` reads it once.
+        # One object for all users with the same groups, so that `as_groups` reads it once.
         groups = {row: dict(zip(self.group_columns, row, strict=True)) for row in set(rows)}
         return [groups[row] for row in rows]
 
@@ -287,7 +287,7 @@ class Recommender:
         self.policy.learn_many(decisions, rewards, again=again)
 
     def learn_logged(self, users: Any, items: Sequence[ArmId], rewards: Sequence[float]) -> None:
-        """Learn past decisions, also of others: the user of each, the item that was shown, and its reward."""
+        """Learn past decisions, even of other policies, from the user of each, the item shown, and its reward."""
         many = _as_many(users)
         ids = _as_list_of_ids(items)
         if len(ids) != len(many):
@@ -304,7 +304,7 @@ class Recommender:
     def add_items(self, items: Any) -> None:
         """Add items, or change those whose ids are known: a data frame with the columns of the first items.
 
-        What was learned of an item stays when it changes.
+        What was learned about an item is kept when it changes.
         """
         table = FrameTable(items, "items")
         ids, _ = table.ids(self.item_id, ID_COLUMNS)
@@ -312,7 +312,7 @@ class Recommender:
             self.catalogue.set_table(ids, table)
 
     def retire_items(self, items: Sequence[ArmId]) -> None:
-        """Remove items, and what was learned of them; rewards of earlier decisions still count for the groups."""
+        """Remove items and what was learned about them; rewards of earlier decisions still count for groups."""
         ids = as_arms(items) if not isinstance(items, str) else ()
         if not ids:
             raise ValueError(f"items must be a list of ids, got {items!r}")
@@ -334,7 +334,7 @@ class Recommender:
         write(path, self.state().to_bytes())
 
     def state(self) -> PolicyState:
-        """Return a copy of the whole recommender, which another thread can write."""
+        """Return a copy of the state of the whole recommender, which another thread can save."""
         with self._lock:
             state = self.policy.state()
             state.header["metadata"] = {
@@ -357,16 +357,16 @@ class Recommender:
         item_encoder: Any = None,
         feature_map: Any = None,
     ) -> Self:
-        """Load what `save` or `fairbandits fit` wrote.
+        """Load a recommender that `save` or `fairbandits fit` wrote.
 
         Parameters
         ----------
         path : path
             The file.
         user_encoder, item_encoder : fitted transformers, optional
-            Those that the recommender was made with, if any: files do not hold them.
+            Those that the recommender was made with, if any: files do not contain them.
         feature_map : fitted transformer, optional
-            That of the policy's model, if it has one.
+            The feature map of the policy's model, if it has one.
         """
         policy_state = read(path)
         return cls.from_state(
@@ -387,7 +387,7 @@ class Recommender:
         item_encoder: Any = None,
         feature_map: Any = None,
     ) -> Self:
-        """Return the recommender of which `state` is a copy; errors call it `name`."""
+        """Rebuild a recommender from its state; `name` identifies it in error messages."""
         policy = Policy.from_state(state, name, feature_map=feature_map)
         if not has_items(state):
             raise PolicyFileError(f"{name}: a policy without users and items; load it with Policy.load")
@@ -413,7 +413,7 @@ class Recommender:
 
 
 def has_items(state: PolicyState) -> bool:
-    """Return whether a state is that of a recommender, and not of a policy alone."""
+    """Return whether a state is that of a recommender, not of a policy alone."""
     return RECOMMENDER in state.header["metadata"]
 
 

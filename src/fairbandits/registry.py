@@ -1,4 +1,4 @@
-"""Policies and worlds by name, with parameters, as a command line or a configuration file gives them.
+"""Policies and worlds by name, with parameters, as written on a command line or in a configuration file.
 
 Policies and models are written as calls with keyword arguments: `FairLinUCB(gamma=2, model=shared)`,
 `Model(kind=shared, discount=0.999)`, `module:Class(...)` for custom classes. Python's own parser reads them.
@@ -28,7 +28,7 @@ from fairbandits.worlds import StudentsAndVideos
 _BASES = (Policy,)
 
 _JSON_CONSTANTS = {"true": True, "false": False, "null": None}
-# `module:Class` is no Python expression, so the parser sees the attribute `module.__colon__.Class`.
+# `module:Class` is not a Python expression, so the parser sees the attribute `module.__colon__.Class`.
 _MODULE_AND_CLASS = re.compile(r"\b([A-Za-z_][\w.]*):([A-Za-z_]\w*)")
 _COLON = ".__colon__."
 _CALL = re.compile(r"[A-Za-z_][\w.:]*\s*\(")
@@ -98,7 +98,7 @@ def parse_params(texts: Iterable[str]) -> dict[str, Any]:
 
 
 def parse_value(text: str) -> Any:
-    """Parse a value: a literal, `Name(parameter=value, ...)`, or else a string without quotes.
+    """Parse a value: a literal, `Name(parameter=value, ...)`, or otherwise a string without quotes.
 
     Examples
     --------
@@ -156,7 +156,7 @@ def split_list(text: str) -> list[str]:
 
 
 def make_policy(text: str, seed: int | None = 0, defaults: Mapping[str, Any] | None = None) -> Policy:
-    """Return a new policy from its name and parameters, as `parse_call` takes them.
+    """Return a new policy from its name and parameters, in the form that `parse_call` accepts.
 
     Parameters
     ----------
@@ -200,7 +200,7 @@ def make_run(
     Parameters
     ----------
     policy, world : str
-        Names, as `find_policy` and `find_world` take them.
+        Names that `find_policy` and `find_world` accept.
     seed : int
         The seed of the run.
     policy_params, world_params : mapping, optional
@@ -315,7 +315,7 @@ def _find_class(kind: str, name: str, known: Mapping[str, type]) -> type:
     module, colon, member = name.partition(":")
     if not colon:
         raise ValueError(f"{kind} must be one of {', '.join(known)}, or module:Class, got {name!r}")
-    # As for `python -m`, modules in the current folder can be imported.
+    # As with `python -m`, modules in the current folder can be imported.
     if str(Path.cwd()) not in sys.path:
         sys.path.insert(0, str(Path.cwd()))
     try:

@@ -36,7 +36,7 @@ def test_items_and_a_cluster(capsys, tables):
     assert main([*GREEDY, *options, "-o", "here.parquet"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == f"{N_USERS} users (ids: column level), 10 of 12 items each"
-    assert lines[1] == "nothing has been learned of 1 of the items"
+    assert lines[1] == "nothing has been learned about 1 of the items"
     assert main([*GREEDY, *options, "-o", "there.parquet", "--cluster", "local"]) == 0
     assert pq.read_table("here.parquet").equals(pq.read_table("there.parquet"))
 

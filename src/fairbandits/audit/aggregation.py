@@ -24,7 +24,7 @@ from fairbandits.models.threads import n_threads
 
 # Threads take turns with the parts of a log: enough parts for many cores, and none too small to be worth a task.
 _MAX_PARTS, _ROWS_PER_PART = 16, 500_000
-# So many chunks may wait to be added up: reading goes on, and memory is bounded.
+# The number of chunks that may wait to be added up, so that reading goes on in bounded memory.
 _MAX_WAITING = 2
 
 
@@ -68,7 +68,7 @@ def aggregate_units(log: Log, windows: Windows, lowest: float) -> UnitSums:
     if log.roles.user is None:
         return _aggregate(log, partial(_unit_sums, windows=windows, lowest=lowest))
     sums, chunks = _first_unit_sums(log, windows)
-    # This thread reads. Each shard of users has a thread of its own, which adds the chunks in their order, so the
+    # This thread reads. Each shard of users has its own thread, which adds the chunks in their order, so the
     # sums do not depend on the number of threads.
     threads = [ThreadPoolExecutor(1, thread_name_prefix="fairbandits-audit") for _ in sums.shards]
     waiting: deque[list[Future[None]]] = deque()

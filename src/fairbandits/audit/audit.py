@@ -55,7 +55,7 @@ class Audit:
     comparisons : tuple of Comparison
         The comparisons by each attribute and by their intersections.
     has_users : bool
-        Whether the log says who the users are; always False for a sequential audit.
+        Whether the log identifies users; always False for a sequential audit.
     checks : LogChecks
         What is wrong with the rows of the log.
     fingerprint : str
@@ -63,7 +63,7 @@ class Audit:
     date : str or None
         The date of the audit, if it was given.
     note : str or None
-        A sentence of the log about its rows, such as which decisions are not in it.
+        A remark on the rows of the log, such as which decisions it lacks.
     """
 
     name: str
@@ -92,7 +92,7 @@ class Audit:
 
     @property
     def sentence(self) -> str:
-        """The gap of the headline comparison, its interval, and since when it has been detectable."""
+        """The gap of the headline comparison, its interval, and how long it has been detectable."""
         return self.sentences.summary(self.headline)
 
     @property
@@ -200,18 +200,18 @@ def audit(
     min_rows : int
         The number of rewards that a group needs to be compared, if `sequential`.
     max_unassessed : float
-        The largest share of users that may be left out of a verdict of "fair".
+        The largest share of users that may be unassessed for a verdict of "fair".
     lower_is_better : bool
         Whether rewards are harms.
     min_cell : int
-        The number of users below which a group, or a group of an arm, is neither compared nor shown.
+        The number of users below which a group, or a group within an arm, is neither compared nor shown.
     date : str, optional
         The date of the audit, as in 2026-11-16, or "today". By default the report has no date, so that the same
         log gives the same files.
     reference : str or sequence of str
         The groups that others are compared with, at most one for each attribute; by default the advantaged ones.
     impact_ratios : bool
-        Whether to report impact ratios, as New York City's Local Law 144 asks for them, and the four-fifths rule.
+        Whether to report impact ratios, as required by New York City's Local Law 144, and the four-fifths rule.
     reward_range : tuple of two floats
         The lowest and the highest possible reward.
     cluster : str, optional

@@ -24,7 +24,7 @@ from fairbandits.statistics.clusters import ClusterMeans, Floats
 from fairbandits.statistics.fixed_sample import is_large_enough, mean_bounds
 from fairbandits.statistics.multiplicity import divide_error, sidak
 
-#: How the error probability of a comparison is divided over its statements, which all hold together. Most goes to
+#: How the error probability of a comparison is divided among its statements, which all hold jointly. Most goes to
 #: the gap over the whole log, because the verdict depends on it.
 WEIGHTS = {"gap": 0.5, "recent": 0.2, "windows": 0.1, "means": 0.1, "effects": 0.05, "missing": 0.05}
 # If a larger share of the users appears in several groups, the groups are not independent.
@@ -179,7 +179,7 @@ class _FixedSampleComparison:
         pairs = [self._pairs_in_window(window, error / 2.0) for window in range(n)]
         window_means = self.means.windows[:, self.large]
         usable = np.stack([self._is_usable(window_means[window]) for window in range(n)])
-        # The intervals of a window's means are drawn; its gap decides. They share the error of the window.
+        # The intervals of a window's means are only drawn; the gap decides. They share the error of the window.
         low, high = mean_bounds(window_means, sidak(error / 2.0, len(self.large)))
         means, low, high = (
             np.where(usable, self._in_units(part), np.nan) for part in (window_means.mean, low, high)
@@ -240,7 +240,7 @@ class _FixedSampleComparison:
     # -- effects ---------------------------------------------------------------------------------------
 
     def _effect_errors(self, pair: tuple[int, int], arms: NDArray[np.int64]) -> tuple[Any, Any, Any]:
-        """Return the standard errors of the sums of effects and of the total effect of each arm, and its users."""
+        """Return the standard errors of the summed effects and of each total effect, and the users per arm."""
         tables = [table for group in pair for table in self._fold_tables(group, arms)]
         folds = np.flatnonzero((tables[0] + tables[2]).sum(axis=0) > 0)
         left = [leave_out_each(table, folds) for table in tables]
@@ -270,7 +270,7 @@ class _FixedSampleComparison:
     def _effect(self, value: float, standard_error: Any) -> IntervalEstimate:
         from scipy.special import stdtrit  # noqa: PLC0415 - slow to import
 
-        # Two effects are reported with an interval; those of single arms hold one at a time.
+        # The two effects have joint intervals; those of single arms hold one at a time.
         quantile = -float(stdtrit(max(self.n_folds - 1, 1), sidak(self.errors["effects"], 2) / 2.0))
         radius = quantile * float(standard_error)
         return IntervalEstimate(float(value), float(value) - radius, float(value) + radius)

@@ -1,4 +1,4 @@
-"""What an audit reports beside gaps: a reference group, exposure, impact ratios and adjusted gaps.
+"""Analyses of an audit besides gaps: a reference group, exposure, impact ratios and adjusted gaps.
 
 No verdict depends on them. Each kind has an error probability of its own, divided over all comparisons, so the
 intervals of one kind hold jointly.
@@ -35,7 +35,7 @@ def add_further_analyses(
     settings: AuditSettings,
     cluster: Any = None,
 ) -> tuple[Comparison, ...]:
-    """Return comparisons with a reference group, exposure and, where they were asked for, the other analyses.
+    """Return comparisons with a reference group, exposure and, if requested, the other analyses.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Impact ratios as New York City's Local Law 144 asks for them, and the four-fifths rule.
+"""Impact ratios as required by New York City's Local Law 144, and the four-fifths rule.
 
 The selection rate of a category is the share of its decisions with the favourable outcome; for scores, the share
 of its users above the median of all users. The impact ratio divides it by the rate of the most selected category.

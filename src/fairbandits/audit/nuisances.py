@@ -18,9 +18,9 @@ from fairbandits.categorical import Categorical
 Floats = NDArray[np.float64]
 
 N_CROSS_FITS = 5
-# A number with so few different values is treated as text, without assuming a smooth effect.
+# A number with at most this many distinct values is treated as text, without assuming a smooth effect.
 _MAX_LEVELS = 10
-# Text with more values: the rare ones are taken together.
+# If a text has more values than this, the rare ones are merged.
 _MAX_CATEGORIES = 100
 _N_KNOTS = 5
 # A weak penalty: a strong one would hide that the groups do not overlap.

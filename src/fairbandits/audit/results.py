@@ -156,7 +156,7 @@ class Timeline(ShortRepr):
     gap_low, gap_high : arrays
         The interval of the gap at the end of each block.
     since : int or None
-        The first block from which on the interval of the gap has excluded zero, or the tolerance.
+        The block since which the interval of the gap has excluded zero, or the tolerance.
     """
 
     blocks: TimeBlocks
@@ -239,7 +239,7 @@ class Unassessed(ShortRepr):
     outside : tuple of GroupResult
         The small groups that a test shows to be beyond the tolerance.
     without_reward : float
-        The number of users in groups that are compared, all of whose rewards are missing.
+        The number of users in compared groups whose rewards are all missing.
     """
 
     users: float
@@ -328,7 +328,7 @@ class GapAnalysis(ShortRepr):
 
     @property
     def has_history(self) -> bool:
-        """Whether there is more than one time block, with data."""
+        """Whether there is more than one time block with data."""
         if self.timeline is not None:
             return self.timeline.blocks.n > 1 and not bool(np.isnan(self.timeline.means.mean).all())
         return self.history is not None and self.history.windows.n > 1
@@ -414,5 +414,5 @@ class Comparison(ShortRepr):
 
     @property
     def too_small(self) -> tuple[GroupResult, ...]:
-        """The groups that are not."""
+        """The groups that are too small to be compared."""
         return tuple(group for group in self.groups if not group.is_large_enough)

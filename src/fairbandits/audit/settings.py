@@ -28,11 +28,11 @@ class AuditSettings:
     min_rows : int
         The number of rewards that a group needs to be compared; only for `sequential`.
     max_unassessed : float
-        The largest share of users that may be left out of a verdict of "fair".
+        The largest share of users that may be unassessed for a verdict of "fair".
     lower_is_better : bool
         Whether rewards are harms, so that the group with the highest mean is disadvantaged.
     min_cell : int
-        The number of users below which a group, or a group of an arm, is neither compared nor shown.
+        The number of users below which a group, or a group within an arm, is neither compared nor shown.
     reference : tuple of str
         The groups that others are compared with, at most one for each attribute; by default the advantaged ones.
     impact_ratios : bool

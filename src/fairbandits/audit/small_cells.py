@@ -29,7 +29,7 @@ def hidden_cells(users: Mapping[Cell, float], min_cell: int) -> set[Cell]:
     users : mapping
         The number of users of every cell of all comparisons.
     min_cell : int
-        The number of users from which on a cell is shown.
+        The number of users that a cell needs to be shown.
 
     Examples
     --------

@@ -23,7 +23,7 @@ MAX_STRATA, MAX_LEVELS = 100, 20
 class StrataSums:
     """Counts and sums of rewards by stratum and combination of groups, in folds of users.
 
-    A value that is unknown is a level of its own.
+    Unknown values form a separate level.
 
     Parameters
     ----------

@@ -45,7 +45,7 @@ def unassessed_users(
         margin = (settings.tolerance or 0.0) / span
         # The group must lie beyond the tolerance of some compared group, wherever that group's true mean lies.
         floor, ceiling = float(bounds[0][large].max()) - margin, float(bounds[1][large].min()) + margin
-        # The tests have an error probability of their own: all they can do is to keep "fair" from being said.
+        # The tests have a separate error probability, because they can only prevent a verdict of "fair".
         each = (1.0 - settings.confidence) / (2 * len(small))
         for number in small:
             mean, users = float(means.whole.mean[number]), float(means.whole.effective_users[number])

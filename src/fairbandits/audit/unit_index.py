@@ -144,7 +144,7 @@ def _mixed(user: np.uint64, combination: np.int32) -> np.uint64:
 
 @kernel()
 def row_keys(first_row: int, n: int) -> Keys:
-    """Return a distinct key for each of n consecutive rows: rows of unknown users are users of their own."""
+    """Return a distinct key for each of n consecutive rows: each row of an unknown user is a separate user."""
     keys = np.empty(n, np.uint64)
     for i in range(n):
         # A bijection, so keys of rows differ from each other. Its constant keeps them apart from the keys of ids.

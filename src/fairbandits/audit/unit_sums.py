@@ -111,7 +111,7 @@ class UnitSums:
 
     @cached_property
     def n_users(self) -> int:
-        """The number of distinct users; ask when all rows have been added."""
+        """The number of distinct users; valid once all rows have been added."""
         return sum(len(np.unique(table.units.users)) for table in self.shards)
 
     @property
@@ -147,7 +147,7 @@ class UnitSums:
 
 
 def user_keys(chunk: Chunk) -> Keys:
-    """Return the key of each decision's user; a decision of an unknown user has a key of its own."""
+    """Return the key of each decision's user; each decision of an unknown user has its own key."""
     if chunk.user is None:
         return row_keys(chunk.first_row, len(chunk))
     if (chunk.user != 0).all():

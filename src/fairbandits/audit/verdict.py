@@ -14,7 +14,7 @@ _PRIORITY = ("unfair", "gap", "undecided", "fair", "too small")
 
 
 def exit_status(comparisons: Sequence[Comparison], settings: AuditSettings) -> int:
-    """Return the verdict: unfair if any comparison is, now or in all; fair if all are and nobody falls out.
+    """Return the verdict: unfair if any comparison is, recently or overall; fair if all are, without obstacles.
 
     Without a tolerance there is no verdict, and the status is 0.
     """
@@ -34,7 +34,7 @@ def conclusions_of(comparison: Comparison) -> tuple[str, ...]:
 
 
 def obstacles(comparison: Comparison, settings: AuditSettings) -> tuple[str, ...]:
-    """Return why "fair" cannot be said of everybody: "unassessed", "unknown" or "outside"."""
+    """Return what rules out a verdict of "fair": "unassessed", "unknown" or "outside"."""
     unassessed, tolerance = comparison.unassessed, settings.tolerance
     if tolerance is None:
         return ()

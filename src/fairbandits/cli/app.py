@@ -1,4 +1,4 @@
-"""The command line application: all commands, error messages in one line, and exit statuses."""
+"""The command-line application: all commands, one-line error messages, and exit statuses."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ def audit(
     tolerance: Annotated[
         float | None,
         typer.Option(
-            help="The largest gap that is tolerated; the exit status is then 0 fair, 1 unfair, 3 undecided."
+            help="The largest tolerated gap; the exit status is then 0 (fair), 1 (unfair) or 3 (undecided)."
         ),
     ] = None,
     confidence: Annotated[float, typer.Option(help="The joint confidence of all intervals.")] = 0.95,
@@ -47,7 +47,7 @@ def audit(
         int, typer.Option(help="With --sequential: the number of rewards that a group needs to be compared.")
     ] = MIN_ROWS,
     max_unassessed: Annotated[
-        float, typer.Option(help="The share of users that may be left out of a verdict of fair.")
+        float, typer.Option(help="The largest share of users that may be unassessed for a verdict of fair.")
     ] = 0.01,
     lower_is_better: Annotated[bool, typer.Option("--lower-is-better", help="Rewards are harms.")] = False,
     min_cell: Annotated[

@@ -1,4 +1,4 @@
-"""`fairbandits backup` and `fairbandits restore`: copy all that a service stores, and bring it back."""
+"""`fairbandits backup` and `fairbandits restore`: back up and restore everything that a service stores."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def restore(
     file: Annotated[Path, typer.Argument(help="File that `fairbandits backup` wrote.")],
     config: ConfigArgument = None,
     replace: Annotated[
-        bool, typer.Option("--replace", help="Replace what the store holds, which is lost.")
+        bool, typer.Option("--replace", help="Overwrite the store; its current content is lost.")
     ] = False,
 ) -> None:
     """Restore a backup into the store of a service that is not running."""

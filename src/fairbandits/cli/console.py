@@ -14,7 +14,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Column, Table
 
-# Files and pipes have no width of their own.
+# The width of tables in files and pipes, where there is no terminal.
 _FILE_WIDTH = 120
 
 
@@ -25,16 +25,16 @@ def echo(text: str) -> None:
 
 @contextmanager
 def tolerate_closed_pipe() -> Iterator[None]:
-    """Discard the output from the moment that nobody reads it any more, as after `| head -1`.
+    """Discard the output once its reader has closed the pipe, as in `| head -1`.
 
-    The command goes on, so that its files are written and its exit status is the true one.
+    The command goes on, so that it writes its files and returns its usual exit status.
     """
     stdout = sys.stdout
-    sys.stdout = _PipeStream(stdout)  # it has what printing needs
+    sys.stdout = _PipeStream(stdout)  # it implements what printing needs
     try:
         yield
     finally:
-        sys.stdout.flush()  # what Python would otherwise write at its end, when errors can no longer be handled
+        sys.stdout.flush()  # Python would otherwise flush at exit, when errors can no longer be handled
         sys.stdout = stdout
 
 
@@ -61,7 +61,7 @@ class _PipeStream:
             self._discard()
 
     def _discard(self) -> None:
-        """Redirect the stream, with all that it still holds, to nowhere."""
+        """Redirect the stream, including its buffer, to the null device."""
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, self._stream.fileno())
         os.close(nowhere)

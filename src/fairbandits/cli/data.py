@@ -36,13 +36,13 @@ def data(
 
 
 def _fetch_missing(folder: Path | None) -> list[str]:
-    """Download what is missing and can be downloaded; return the error of each dataset that could not be."""
+    """Download the missing datasets that have a download; return the errors of failed downloads."""
     failures = []
     for status in worlds.dataset_status(folder):
         if status.state == "missing" and DATASETS[status.name].downloads:
             try:
                 echo(f"downloaded: {worlds.fetch_dataset(status.name)}")
-            # One source out of reach says nothing about the others.
+            # If one source is unreachable, the others may still be available.
             except DataMissingError as error:
                 failures.append(str(error))
     return failures

@@ -53,7 +53,7 @@ def evaluate(
         ),
     ] = None,
     learning: Annotated[
-        bool, typer.Option("--learning", help="Let policies learn during the evaluation, by replay alone.")
+        bool, typer.Option("--learning", help="Let policies learn during the evaluation, which only uses replay.")
     ] = False,
     uniform: Annotated[
         bool,
@@ -79,8 +79,8 @@ def evaluate(
     require_gap: Annotated[
         float | None,
         typer.Option(
-            help="The largest gap that is tolerated; the exit status is then 0 if all policies are within it, 1 "
-            "if one is beyond it, 3 if the log cannot tell."
+            help="The largest tolerated gap; the exit status is then 0 if all policies are within it, 1 if one is "
+            "beyond it, and 3 if the log is inconclusive."
         ),
     ] = None,
     sequential: Annotated[

@@ -24,10 +24,10 @@ def export(
     ],
     config: ConfigArgument = None,
     user: Annotated[
-        str | None, typer.Option(help="Id of a user: export all that is held about this user, as .json.")
+        str | None, typer.Option(help="Id of a user: export everything stored about this user, as .json.")
     ] = None,
 ) -> None:
-    """Export a service: its log for audit, evaluate and fit, its recommender, or what it holds about a user."""
+    """Export data of a service: its log for audit, evaluate and fit, its recommender, or the data of a user."""
     require_service_extra()
     from fairbandits.service.demo import load_config_or_demo  # noqa: PLC0415 - needs an extra
     from fairbandits.service.export import export as write  # noqa: PLC0415

@@ -29,12 +29,10 @@ from fairbandits.compare.ranking import rank_policies
 def fairbench(
     worlds_: Annotated[
         list[str] | None,
-        typer.Option(
-            "--worlds", help="Worlds, as `fairbandits compare` takes them (default: all but the long ones)."
-        ),
+        typer.Option("--worlds", help="Worlds, as for `fairbandits compare` (default: all but the long ones)."),
     ] = None,
     policies: PoliciesOption = None,
-    long: Annotated[bool, typer.Option("--long", help="Add the worlds of 100,000 rounds.")] = False,
+    long: Annotated[bool, typer.Option("--long", help="Include the worlds with 100,000 rounds.")] = False,
     seeds: SeedsOption = None,
     jobs: JobsOption = -1,
     cluster: ClusterOption = None,

@@ -1,4 +1,4 @@
-"""`fairbandits forget-user`: delete what a service holds about a user, and what it learned from it."""
+"""`fairbandits forget-user`: delete a user's data from a service, and what it learned from them."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 
 def forget_user(
-    user: Annotated[str, typer.Option(help="Id of the user, as requests have it.")],
+    user: Annotated[str, typer.Option(help="Id of the user, as in requests.")],
     config: ConfigArgument = None,
 ) -> None:
-    """Delete what a service holds about a user, and remove what it learned from it; it may be running."""
+    """Delete a user's data from a service, which may be running, and remove what it learned from them."""
     require_service_extra()
     from fairbandits.service.demo import load_config_or_demo  # noqa: PLC0415 - needs an extra
     from fairbandits.service.lifecycle import erasure  # noqa: PLC0415
@@ -35,8 +35,7 @@ def forget_user(
     if done.pruned.decisions:
         echo(
             f"What was learned before {format_day(done.pruned.until)} remains: the content of "
-            f"{done.pruned.decisions:,} decision(s) was deleted because of its age, and nothing tells whose they "
-            "were."
+            f"{done.pruned.decisions:,} decision(s) was deleted because of its age, so their users are unknown."
         )
     echo("Backups and exports that were made before still hold the user.")
 

@@ -21,16 +21,16 @@ keys = typer.Typer(help="Create, list, rotate and revoke keys of the service.")
 
 _Config = Annotated[
     Path | None,
-    typer.Option("--config", help="Configuration, or saved recommender, of the service; the demo's without one."),
+    typer.Option("--config", help="Configuration or saved recommender of the service (default: the demo)."),
 ]
 
 
 @keys.command()
 def create(
-    name: Annotated[str, typer.Option(help="Name of the owner, for people.")],
+    name: Annotated[str, typer.Option(help="Name of the owner, for display.")],
     scope: Annotated[str, typer.Option(help="Scopes, separated by commas: decide, reward, read, admin.")],
     expires: Annotated[
-        str | None, typer.Option(help="Time after which the key expires, such as 90d; never without it.")
+        str | None, typer.Option(help="Time after which the key expires, such as 90d (default: never).")
     ] = None,
     config: _Config = None,
 ) -> None:
@@ -52,7 +52,7 @@ def create(
 
 @keys.command("list")
 def show(config: _Config = None) -> None:
-    """List the keys with their scopes and dates (UTC); the last use is up to an hour later than it says."""
+    """List the keys with their scopes and dates (UTC); the actual last use may be up to an hour later."""
     with _store(config) as store:
         from fairbandits.service.auth import key_store  # noqa: PLC0415 - needs an extra
 
@@ -63,7 +63,7 @@ def show(config: _Config = None) -> None:
         )
         return
     listed = new_table("id", "name", "scopes", "created", "last used", "expires", "revoked")
-    listed.columns[0].no_wrap = True  # it is copied
+    listed.columns[0].no_wrap = True  # so that it can be copied
     for key in found:
         dates = (key.created, key.used, key.expires, key.revoked)
         listed.add_row(key.id, _one_line(key.name), ", ".join(sorted(key.scopes)), *map(_day, dates))
@@ -108,7 +108,7 @@ def revoke(
 
 
 def _no_such_key(key_id: str) -> ValueError:
-    return ValueError(f"ID must be that of an active key, got {key_id!r}; `fairbandits keys list` shows the keys")
+    return ValueError(f"ID must be the id of an active key, got {key_id!r}; see `fairbandits keys list`")
 
 
 @contextmanager

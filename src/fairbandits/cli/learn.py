@@ -1,4 +1,4 @@
-"""`fairbandits learn`: the best policy of a family that a test on held-out users certifies."""
+"""`fairbandits learn`: find the best policy of a family that can be certified on held-out users."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from fairbandits.ope.report.learning_sentences import HEADERS, LearningSentences
 def learn(
     log: Log,
     tolerance: Annotated[
-        float, typer.Option(help="The largest gap between groups that is tolerated.", show_default=False)
+        float, typer.Option(help="The largest tolerated gap between groups.", show_default=False)
     ],
     margin: Annotated[
         float,

@@ -29,7 +29,7 @@ def _reading(help_: str, metavar: str | None = None) -> Any:
 
 
 class Duplicates(StrEnum):
-    """What happens to rows that repeat a decision."""
+    """The treatment of rows that repeat a decision."""
 
     KEEP = "keep"
     DROP = "drop"
@@ -40,7 +40,7 @@ def open_log(
         list[str],
         typer.Argument(
             help="Files, a folder, a quoted pattern ('logs/*.csv'), a .duckdb file, the URL of a database, or - "
-            "for the standard input.",
+            "for standard input.",
             show_default=False,
         ),
     ],
@@ -81,7 +81,7 @@ def open_log(
         str | None,
         typer.Option(
             "--format",
-            help="The suffix to go by if the name of the log has none, such as csv.gz. [default: csv for -]",
+            help="The file suffix to assume if the log's name has none, such as csv.gz. [default: csv for -]",
             show_default=False,
             rich_help_panel="Reading the log",
             metavar="SUFFIX",
@@ -89,7 +89,7 @@ def open_log(
     ] = None,
     na: Annotated[
         list[str] | None,
-        _reading("A text that is a missing value, such as NA. Repeatable or comma-separated.", "TEXT"),
+        _reading("A text that stands for a missing value, such as NA. Repeatable or comma-separated.", "TEXT"),
     ] = None,
     duplicates: Annotated[
         Duplicates, _reading("What to do with rows that repeat the decision and the arm of an earlier row.")

@@ -29,7 +29,7 @@ CatalogueOption = Annotated[
 
 ConfigArgument = Annotated[
     Path | None,
-    typer.Argument(help="Configuration, or saved recommender, of the service; the demo's without one."),
+    typer.Argument(help="Configuration or saved recommender of the service (default: the demo)."),
 ]
 
 RewardRangeOption = Annotated[
@@ -38,7 +38,7 @@ RewardRangeOption = Annotated[
 
 
 def default_seeds(seeds: int | None, quick: bool) -> int:
-    """Return the number of seeds: as given, or the default."""
+    """Return the given number of seeds, or the default."""
     return seeds if seeds is not None else 3 if quick else 20
 
 

@@ -20,12 +20,12 @@ def recommend(
         Path, typer.Argument(help="A policy saved by fit, or by Recommender.save.", show_default=False)
     ],
     users: Annotated[
-        str, typer.Option(help="The users: a Parquet file, or any other that fit reads.", show_default=False)
+        str, typer.Option(help="The users: a Parquet file, or any format that fit reads.", show_default=False)
     ],
     items: Annotated[
         str | None, typer.Option(help="The items on offer, instead of those in POLICY.", show_default=False)
     ] = None,
-    k: Annotated[int, typer.Option("-k", help="The number of items of each user.")] = 10,
+    k: Annotated[int, typer.Option("-k", help="The number of items per user.")] = 10,
     out: Annotated[Path, typer.Option("--out", "-o", help="The Parquet file to write.")] = Path(
         "recommendations.parquet"
     ),
@@ -63,14 +63,14 @@ def _print_summary(written: Recommendations, users: str, seconds: float) -> None
     ids = f"column {written.id_column}" if written.id_column else "row numbers"
     echo(f"{counted(written.users, 'user')} (ids: {ids}), {written.k} of {counted(written.items, 'item')} each")
     if written.unlearned:
-        echo(f"nothing has been learned of {written.unlearned:,} of the items")
+        echo(f"nothing has been learned about {written.unlearned:,} of the items")
     if written.groups:
         table = new_table("attribute", "group", "users", "mean score")
         for each in written.groups:
             group = "unknown" if each.group is None else str(each.group)
             table.add_row(each.attribute, group, f"{each.users:,}", f"{each.mean_score:.4f}")
         print_table(table)
-    # The time of blocks that were finished before is not known.
+    # The time taken by blocks of an earlier run is unknown.
     rate = "" if written.is_resumed else f", {written.users / seconds:,.0f} users/s"
     echo(f"{seconds:.1f} s{rate}")
     echo(f"written: {written.out}, {written.out.stat().st_size:,} bytes")

@@ -15,11 +15,11 @@ from fairbandits.progress import progress_bar
 def replace(
     config: ConfigArgument = None,
     policy: Annotated[
-        str | None, typer.Option(help="The policy with its parameters; that of CONFIG by default.")
+        str | None, typer.Option(help="The policy with its parameters (default: that of CONFIG).")
     ] = None,
-    back: Annotated[bool, typer.Option("--back", help="Bring the policy back that was replaced last.")] = False,
+    back: Annotated[bool, typer.Option("--back", help="Bring back the policy that was replaced last.")] = False,
 ) -> None:
-    """Replace the policy of a service: the new one learns from the log here, and then takes over there."""
+    """Replace the policy of a running service; the new one learns from the log before it takes over."""
     require_service_extra()
     from fairbandits.service.demo import load_config_or_demo  # noqa: PLC0415 - needs an extra
     from fairbandits.service.lifecycle.replacement import replace_policy  # noqa: PLC0415

@@ -26,7 +26,7 @@ _EXTRA = ("pydantic", "fastapi", "uvicorn", "sqlalchemy", "alembic", "prometheus
 def serve(
     config: Annotated[
         Path | None,
-        typer.Argument(help="Configuration, or a file that `fit` wrote; the demo is served without one."),
+        typer.Argument(help="Configuration, or a file that `fit` wrote (default: the demo)."),
     ] = None,
     host: Annotated[str | None, typer.Option(help="Address to listen on, instead of the configured one.")] = None,
     port: Annotated[
@@ -36,12 +36,12 @@ def serve(
         ),
     ] = None,
     uds: Annotated[
-        Path | None, typer.Option(help="Local socket to listen on, instead of an address and a port.")
+        Path | None, typer.Option(help="Unix socket to listen on, instead of an address and a port.")
     ] = None,
     insecure: Annotated[
         bool,
         typer.Option(
-            "--insecure", help="While there is no key, allow everything from everywhere, also by proxies."
+            "--insecure", help="While there are no keys, allow all requests from anywhere, even through proxies."
         ),
     ] = False,
     log_format: Annotated[LogFormat | None, typer.Option(help="Format of log lines.")] = None,

@@ -28,7 +28,7 @@ def _file(help_: str) -> Any:
 
 
 def _change(help_: str) -> Any:
-    return typer.Option(help=help_, rich_help_panel="Changes of the world")
+    return typer.Option(help=help_, rich_help_panel="Changes to the world")
 
 
 def simulate(
@@ -56,13 +56,13 @@ def simulate(
     group: Annotated[list[str] | None, _column("A sensitive attribute. Repeatable or comma-separated.")] = None,
     label: Annotated[str | None, _column("The label, in a table of labels; its values are the arms.")] = None,
     arm: Annotated[str | None, _column("The arm, in a table of decisions made uniformly at random.")] = None,
-    users: Annotated[str | None, _file("Describes the users of ratings.")] = None,
-    items: Annotated[str | None, _file("Describes the items of ratings.")] = None,
+    users: Annotated[str | None, _file("The features of users, for ratings.")] = None,
+    items: Annotated[str | None, _file("The features of items, for ratings.")] = None,
     delay: Annotated[str | None, _change("Rounds until rewards arrive: 50, or 0,100.")] = None,
-    missing: Annotated[str | None, _change("Share of rewards never seen: 0.3, or female=0.3,male=0.1.")] = None,
-    bias: Annotated[str | None, _change("Added to rewards that are seen: -0.1, or female=-0.2.")] = None,
+    missing: Annotated[str | None, _change("Share of unobserved rewards: 0.3, or female=0.3,male=0.1.")] = None,
+    bias: Annotated[str | None, _change("Bias added to observed rewards: -0.1, or female=-0.2.")] = None,
     noise: Annotated[str | None, _change("Standard deviation of noise on rewards, or bernoulli.")] = None,
-    drift: Annotated[float | None, _change("Share of rounds after which preferences turn.")] = None,
+    drift: Annotated[float | None, _change("Share of rounds after which preferences reverse.")] = None,
     present: Annotated[float | None, _change("Share of arms on offer at a time.")] = None,
     data: DataOption = "auto",
     out: OutOption = Path("results"),
@@ -71,7 +71,7 @@ def simulate(
     world_params = registry.parse_params(with_ or ())
     if sensitive is not None:
         if "sensitive" in world_params:
-            raise ValueError("sensitive must be given once, got it by --sensitive and by --with")
+            raise ValueError("sensitive must be given once, got both --sensitive and --with sensitive")
         names = [name.strip() for name in sensitive.split(",")]
         world_params["sensitive"] = names if len(names) > 1 else names[0]
     roles = {"user": user, "item": item, "reward": reward, "label": label, "arm": arm}

@@ -10,7 +10,7 @@ from fairbandits.cli.serve import require_service_extra
 def verify(
     config: ConfigArgument = None,
 ) -> None:
-    """Verify a service: the digest of every entry of its log, the snapshots, and the state that follows."""
+    """Verify the store of a service: the digest of every log entry, the snapshots, and the state they lead to."""
     require_service_extra()
     from fairbandits.service.demo import load_config_or_demo  # noqa: PLC0415 - needs an extra
     from fairbandits.service.verification import verify as check  # noqa: PLC0415

@@ -1,4 +1,4 @@
-"""Worlds of the command line: those of a name, those of a table, and changes of either."""
+"""Worlds on the command line, by name or from a table, and changes to them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from fairbandits.worlds import LabelledWorld, ModifiedWorld, RatingsWorld, Repla
 
 _SUFFIXES = (".csv", ".tsv", ".txt", ".gz", ".parquet", ".pq")
 # The kinds of tables: the world, its parameter for the table, and the columns that must be given. The first column
-# tells which kind it is.
+# identifies the kind.
 _KINDS: dict[str, tuple[type, str, tuple[str, ...]]] = {
     "ratings": (RatingsWorld, "ratings", ("item", "user", "reward")),
     "labelled rows": (LabelledWorld, "table", ("label",)),

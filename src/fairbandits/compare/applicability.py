@@ -19,14 +19,14 @@ _ROUNDS = 2
 
 @dataclass
 class Trials:
-    """What was found out before the runs.
+    """The results of trying all policies and worlds before the runs.
 
     Attributes
     ----------
     data_sources : dict
         The data of each world; None for a world that does not name its data.
     skipped : dict
-        The reason why a world cannot be had, by world.
+        The reason why a world is unavailable, by world.
     not_applicable : dict
         The reason why a policy cannot run, by world and policy.
     """

@@ -101,7 +101,7 @@ def compare(
         world objects. The seed is the `random_state` of a class. A class without that parameter, and an object,
         are the same for every seed, which then is the seed of the policy alone.
     policies : iterable of policies
-        Policies, as `fairbandits.compare.policy_specs.parse_policies` takes them: text, classes or objects.
+        Policies that `fairbandits.compare.policy_specs.parse_policies` accepts: text, classes or objects.
     seeds : int
         The number of seeds.
     jobs : int

@@ -110,8 +110,8 @@ def smallest_gap(means: SubgroupMeans, groups: Collection[Group]) -> float:
 def gaps_on_same_users(seeds: Sequence[SubgroupMeans], tolerance: float, groups: Collection[Group]) -> list[float]:
     """Compute the gap, in each seed, of an oracle that knows the rewards but not which users will come.
 
-    The programme is solved once, on the means pooled over seeds: at the tolerance, or at the smallest gap that can
-    be had. It says how far each subgroup's mean lies between its worst and its best arms. The same fraction,
+    The programme is solved once, on the means pooled over seeds: at the tolerance, or at the smallest feasible
+    gap. It says how far each subgroup's mean lies between its worst and its best arms. The same fraction,
     applied to every seed, gives gaps that are not 0 because users differ, which no policy can foresee. The
     absolute gap of a small group is biased upwards by that; these gaps are biased in the same way.
     """

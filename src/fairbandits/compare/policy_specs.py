@@ -41,7 +41,7 @@ POLICIES: tuple[str, ...] = (
 )
 
 
-#: A policy as text, a class with its default parameters, or an object, of which the parameters count.
+#: A policy as text, a class with its default parameters, or an object, of which only the parameters are used.
 PolicyLike = str | type[Policy] | Policy
 
 

@@ -29,9 +29,9 @@ class PooledGap(NamedTuple):
 def pooled_gap(seeds: Sequence[SubgroupMeans], groups: Collection[Group]) -> PooledGap:
     """Compute the gap over all seeds together.
 
-    The mean of the seeds' gaps is something else: in a seed, a group of few rounds is far from the others by
-    chance, in one direction or the other, and a gap counts both alike. So a policy that treats everybody the same
-    has a mean gap well above 0, however many seeds there are.
+    It differs from the mean of the seeds' gaps. In one seed, the mean of a group with few rounds is far from the
+    others by chance, in either direction, and a gap counts both alike. So even a policy that treats everybody the
+    same has a mean gap well above 0, no matter how many seeds there are.
     """
     value = _gap(seeds, groups)
     n = len(seeds)

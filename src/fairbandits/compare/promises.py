@@ -1,4 +1,4 @@
-"""What FairBench demands of the default policy, checked on the results as they are in `results.json`."""
+"""The promises that FairBench checks for the default policy, on the content of `results.json`."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Promise:
     Attributes
     ----------
     measured, limit : float
-        The measured value, and what it may be at most (a gap, a shortfall of reward).
+        The measured value (a gap, or a shortfall of reward), and its largest allowed value.
     kept : bool
         Whether it is.
     note : str

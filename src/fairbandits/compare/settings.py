@@ -9,7 +9,7 @@ from fairbandits.validation import check_integer, check_number
 
 @dataclass(frozen=True)
 class Settings:
-    """How a comparison is run and judged.
+    """How a comparison is run and evaluated.
 
     Parameters
     ----------

@@ -43,10 +43,10 @@ class SuiteWorld:
     tags : set of str
         The sets that the world belongs to; see `fairbandits.compare.suite_worlds.as_worlds`.
     needs : str
-        The data that it needs. A world whose data cannot be had is skipped, and the report says so.
+        The data that it needs. A world whose data are unavailable is skipped, and the report says so.
     is_identifiable : bool
-        Whether the rewards that count can be learned from those that are seen. Where they cannot, nothing is
-        promised of the default policy; its results are reported as everywhere.
+        Whether the rewards that count can be learned from the observed ones. If not, the default policy makes no
+        promises here; its results are reported all the same.
     """
 
     description: str

@@ -1,6 +1,6 @@
-"""Encoders of single columns: numbers and dates scaled to 0..1, categories one-hot, gaps marked.
+"""Encoders of single columns: numbers and dates scaled to 0..1, categories one-hot, missing values marked.
 
-Each column of a table fills at most two entries of a context: its value, and a mark for a missing value.
+Each column of a table fills at most two entries of a context: its value, and an indicator of a missing value.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 #: The kinds of columns, and of encoders.
 NUMBER, CATEGORY, DATE = "number", "category", "date"
-#: A column as it was read: labels as codes, numbers and dates (in seconds) as floats with NaN for gaps.
+#: A column as it was read: labels as codes, numbers and dates (in seconds) as floats, NaN if missing.
 RawColumn = Categorical | Floats
-#: Where a value lies among the features of its column, -1 for nowhere, and the entry.
+#: The index of each value among the features of its column, -1 for none, and the entry.
 Entries = tuple[Ints, Floats]
 
 
@@ -32,7 +32,7 @@ Entries = tuple[Ints, Floats]
 class NumberEncoder:
     """A column of numbers, scaled so that `low` becomes 0 and `high` becomes 1.
 
-    Values beyond the range are moved to its ends: a typing error must not dominate a regression.
+    Values outside the range are clipped: a typing error must not dominate a regression.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ class NumberEncoder:
     low, high : float or None
         The range; None for numbers that are used as they are.
     fill : float or None
-        What stands for a missing value; None if there must be none.
+        The value to fill in for a missing one; None if no value may be missing.
     marks_missing : bool
         Whether a second feature is 1 where the value is missing.
 
@@ -89,7 +89,7 @@ class NumberEncoder:
             ]
         )
         for infinite in column[np.isinf(column)].tolist():
-            self.parse(infinite)  # which refuses it
+            self.parse(infinite)  # raises ValueError
         return column
 
     def encode_value(self, value: Any) -> list[tuple[int, float]]:
@@ -150,7 +150,7 @@ class DateEncoder(NumberEncoder):
     def parse(self, value: Any) -> float:
         """Return a date, a time, or either in ISO format, in seconds since 1970.
 
-        A number is refused: it may be seconds or milliseconds.
+        Numbers are rejected, because they may be seconds or milliseconds.
         """
         if isinstance(value, np.datetime64):
             value = value.astype("datetime64[us]").item()
@@ -168,7 +168,7 @@ class DateEncoder(NumberEncoder):
 
 @dataclass(frozen=True)
 class CategoryEncoder:
-    """A column of categories, one feature each. An unknown category is 0 in all of them.
+    """A column of categories, with one feature for each. An unknown category is 0 in all of them.
 
     Parameters
     ----------
@@ -208,7 +208,7 @@ class CategoryEncoder:
         return (*(f"{self.name}={category}" for category in self.categories), *others, *missing)
 
     def encode(self, column: RawColumn) -> list[Entries]:
-        """Encode a column of labels, each of which is looked up once."""
+        """Encode a column of labels; each distinct label is looked up once."""
         if not isinstance(column, Categorical):
             raise ValueError(f"{self.name} must be a column of categories, got numbers")
         of_label = [self._index(category_text(label)) for label in column.labels]
@@ -264,7 +264,7 @@ class MissingValueError(ValueError):
 
 
 def category_text(value: Any) -> str:
-    """Return a category as text: 3, 3.0 and "3" are one, and so are True and "true".
+    """Return a category as text: 3, 3.0 and "3" are the same, and so are True and "true".
 
     Examples
     --------
@@ -283,7 +283,7 @@ def category_text(value: Any) -> str:
 
 
 def as_categorical(values: Sequence[Any]) -> Categorical:
-    """Return values as codes of their texts, in the order of appearance; -1 for missing ones."""
+    """Return values as codes of their texts, in order of appearance; -1 for missing ones."""
     code: dict[str, int] = {}
     codes = [
         code.setdefault(value, len(code))
@@ -297,7 +297,7 @@ def as_categorical(values: Sequence[Any]) -> Categorical:
 
 
 def column_encoder_from_dict(values: Mapping[str, Any]) -> ColumnEncoder:
-    """Return the encoder of which `to_dict` returned the values."""
+    """Rebuild an encoder from what `to_dict` returned."""
     given = dict(values)
     kind = _KINDS[given.pop("kind")]
     if kind is CategoryEncoder:

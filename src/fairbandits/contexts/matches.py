@@ -1,4 +1,4 @@
-"""Match features: bits at the end of a context that say whether the user's value is the arm's."""
+"""Match features: bits at the end of a context that say whether the user's value equals the arm's."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class _Patterns(NamedTuple):
     Attributes
     ----------
     of_combination : array of shape (n_combinations, 2)
-        The first pattern of each combination, and their number.
+        The index of the first pattern of each combination, and the number of its patterns.
     starts, columns : arrays
         The columns of the bits that are set in each pattern.
     """
@@ -54,7 +54,7 @@ class _Patterns(NamedTuple):
 
 
 class Matches:
-    """The ways in which a user can match arms, each a bit in a column of its own.
+    """The ways in which a user can match arms, each with its own column of bits.
 
     Parameters
     ----------
@@ -79,18 +79,17 @@ class Matches:
                     codes.setdefault(value, len(codes))
             self._of_arm[way] = [codes.get(value, _ARM_WITHOUT) for value in of_arms]
         self._first_column = first_column
-        # Combinations of values are numbered as users show them.
+        # Combinations of values are numbered in the order of their first appearance.
         self._combinations: dict[tuple[int, ...], int] = {}
         self._which: list[Ints] = []
         self._patterns = _Patterns(np.empty((0, 2), np.int64), np.zeros(1, np.int64), np.empty(0, np.int64))
-        # By combination and number of entries, the parts of `shared_parts_of_one` that are the same for all such
-        # users.
+        # The fields of `shared_parts_of_one` that depend only on the combination and the number of entries.
         self._cached: dict[tuple[int, int], tuple[Ints, Ints, Ints]] = {}
         # A catalogue is shared between threads.
         self._lock = threading.Lock()
 
     def __getstate__(self) -> dict[str, Any]:
-        # Locks cannot be pickled, as for the workers of a cluster.
+        # Locks cannot be pickled, and the workers of a cluster need pickles.
         return {name: value for name, value in self.__dict__.items() if name != "_lock"}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -153,7 +152,7 @@ class Matches:
                 return self._combinations[key]
             bits = self._of_arm == np.array(key, np.int64)[:, None]
             n_arms = bits.shape[1]
-            # Without any way to match there is one pattern, of no bits.
+            # Without any way to match, there is one pattern: no bits.
             patterns, which = bits[:, :1], np.zeros(n_arms, np.int64)
             if key:
                 patterns, which = np.unique(bits, axis=1, return_inverse=True)
@@ -162,14 +161,14 @@ class Matches:
             for pattern in patterns.T:
                 columns = np.append(columns, self._first_column + np.flatnonzero(pattern))
                 starts = np.append(starts, len(columns))
-            # The number is published last, when all that it points to is there.
+            # The number is published last, when everything it refers to exists.
             self._which.append(which.reshape(1, n_arms).astype(np.int64))
             self._patterns = _Patterns(of_combination, starts, columns)
             self._combinations[key] = len(self._which) - 1
             return self._combinations[key]
 
     def shared_parts(self, users: Floats, combinations: Ints) -> SharedParts:
-        """Return the shared parts of many users' contexts: a part per pattern of match bits."""
+        """Return the shared parts of many users' contexts, one for each pattern of match bits."""
         used, pattern_of = np.unique(combinations, return_inverse=True)
         which = np.concatenate([self._which[combination] for combination in used])
         found = _shared_parts(users, combinations, pattern_of, *self._patterns)
@@ -177,7 +176,7 @@ class Matches:
         return SharedParts(starts, columns, values, of_users, which, is_usable)
 
     def shared_parts_of_one(self, user: Floats, combination: int) -> SharedParts:
-        """Return the shared parts of one user's contexts; what does not depend on the features is cached."""
+        """Return the shared parts of one user's contexts; all that does not depend on the features is cached."""
         columns, values, is_usable = _shared_parts_of_one(user, combination, *self._patterns)
         cached = self._cached.get((combination, columns.size))
         if cached is None:
@@ -255,7 +254,7 @@ def _write_part(
     columns: Ints,
     values: Floats,
 ) -> int:
-    """Write one shared part, the user's features and the bits of a pattern; return where the next begins."""
+    """Write one shared part, the user's features and the bits of a pattern; return where the next one begins."""
     for j in range(users.shape[1]):
         if users[user, j] != 0.0:
             columns[at], values[at] = j, users[user, j]
@@ -268,7 +267,7 @@ def _write_part(
 
 @helper()
 def _count(users: Floats, user: int) -> tuple[int, int]:
-    """Count the features of a user that are not zero, and those that are not usable numbers."""
+    """Count the non-zero features of a user, and those that are not usable numbers."""
     filled = unusable = 0
     for j in range(users.shape[1]):
         filled += users[user, j] != 0.0

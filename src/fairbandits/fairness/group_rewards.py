@@ -1,4 +1,4 @@
-"""The rewards of each group, as a stream."""
+"""Streaming statistics of the rewards of each group."""
 
 from __future__ import annotations
 
@@ -29,23 +29,23 @@ Floats = NDArray[np.float64]
 class GroupRewards:
     """Counts, means and variances of the rewards of each group, and of each group from each arm.
 
-    Any number of attributes with any number of values; recording a reward costs the same however many came before.
-    Users of unknown group are left out.
+    There may be any number of attributes and values; recording a reward takes constant time. Users of unknown
+    group are left out.
 
     Gaps come with anytime-valid confidence intervals (`fairbandits.statistics.confidence_sequence`), simultaneous
-    over the groups that are compared. They take several times as long as a choice. The attributes below are plain
-    arrays and cost nothing, `mean_of` costs as much as an attribute, and `gap(confidence=None)` has no interval.
-    While other threads learn, the entries of the arrays may be of different moments.
+    over the groups that are compared. An interval takes several times as long as a choice. The attributes below
+    are plain arrays and cost nothing, `mean_of` costs as much as an attribute, and `gap(confidence=None)` computes
+    no interval. While other threads learn, the entries of the arrays may date from different moments.
 
     Parameters
     ----------
     reward_range : tuple of two floats
-        The lowest and the highest possible reward. A group without rewards has the lowest as its mean.
+        The lowest and the highest possible reward. The mean of a group without rewards is the lowest.
     arms : ArmIndex, optional
-        The numbers of the arms, where a policy keeps them.
+        The numbers of the arms, if a policy keeps them.
     lock : SharedLock, optional
-        The lock of the policy that the record belongs to; by default one of its own. Threads may add to a record
-        and read it; whoever calls `record`, `record_slate` or `record_many` holds the lock.
+        The lock of the policy that the record belongs to; by default a new one. Threads may add to a record and
+        read it; callers of `record`, `record_slate` and `record_many` must hold the lock.
 
     Attributes
     ----------
@@ -114,14 +114,14 @@ class GroupRewards:
             add_reward(*self._tables, group, arm, reward)
 
     def record_slate(self, reward: float, key: GroupKey, items: Sequence[tuple[int, float]]) -> None:
-        """Record what a user received from several arms at once, checked before.
+        """Record the validated rewards that a user received from several arms at once.
 
-        The user's groups count one reward, however many arms there were; each arm counts its own.
+        The user's groups count one reward, no matter how many arms there were; each arm counts its own.
 
         Parameters
         ----------
         reward : float
-            The user's reward in all.
+            The user's overall reward.
         key : tuple
             The user's groups.
         items : sequence of (arm, reward)
@@ -154,21 +154,21 @@ class GroupRewards:
                 self._claim(attribute, value)
 
     def restart(self) -> None:
-        """Start the means of the groups anew; what each arm gave each group stays.
+        """Restart the means of the groups; the rewards of each group by arm are kept.
 
-        Intervals start anew as well: each period between two restarts may fail with its own 5%.
+        Intervals restart as well: each period between two restarts has its own error probability of 5%.
         """
         with self._lock:
             self._before = self._before + self.counts
             self._totals.clear(...)
 
     def forget_arm(self, arm: int) -> None:
-        """Drop what an arm gave each group; the groups' totals stay."""
+        """Drop the rewards of each group from an arm; the groups' totals are kept."""
         with self._lock:
             self._by_arm.clear((slice(None), arm))
 
     def merge(self, other: GroupRewards) -> None:
-        """Add another record."""
+        """Add the rewards of another record."""
         if other.reward_range != self.reward_range:
             raise ValueError(
                 f"records must have the same reward_range to merge, got {self.reward_range} and "
@@ -196,7 +196,7 @@ class GroupRewards:
         """Return every group's count, mean, variance and confidence interval; the intervals are simultaneous."""
         with self._lock:
             named = [(self._names[number], self._totals.cell(number, 0)) for number in self._numbers(attribute)]
-        # Intervals take long, and other threads can learn meanwhile.
+        # Intervals take long; without the lock, other threads can learn in the meantime.
         radius = self._radius([cell for _, cell in named], confidence)
         low, high = self.reward_range
         summaries = []
@@ -240,7 +240,7 @@ class GroupRewards:
     def mean_of(self, attribute: str, value: GroupValue) -> float:
         """Return the mean reward of a group, its entry of `means`; cheap enough for every round.
 
-        A group without rewards has the lowest possible one as its mean.
+        The mean of a group without rewards is the lowest possible reward.
 
         Examples
         --------
@@ -282,7 +282,7 @@ class GroupRewards:
     def _gap_alone(self, attribute: str | None) -> Gap:
         """Return the widest gap without its interval."""
         if attribute is not None:
-            self._numbers(attribute)  # raises for an unknown one
+            self._numbers(attribute)  # raises ValueError for an unknown attribute
         means, counts = self.means.tolist(), self.counts.tolist()
         widest = -1.0
         extreme: tuple[str, GroupValue | None, GroupValue | None] = ("", None, None)
@@ -306,17 +306,17 @@ class GroupRewards:
         )
 
     def ratio(self, attribute: str | None = None, confidence: float = 0.95) -> Gap:
-        """Return the lowest mean reward of a group divided by the highest; 1 is equal."""
+        """Return the lowest mean reward of a group divided by the highest; 1 means equality."""
         if self.reward_range[0] < 0.0:
             raise ValueError(f"reward_range must be non-negative for a ratio, got {self.reward_range}; use gap()")
         return lowest_ratio(extremes(self.summaries(attribute, confidence)), confidence)
 
     def arm_bias(self, arm: ArmId, attribute: str | None = None, confidence: float = 0.95) -> Gap:
-        """Return how much more an arm gave the advantaged group than the disadvantaged one.
+        """Return how much more reward an arm gave the advantaged group than the disadvantaged one.
 
-        Negative where the arm favours the disadvantaged group. A group that never received the arm counts with the
-        lowest possible reward, as in the paper; the interval then shows that nothing is known. The interval is for
-        this one arm: of a hundred arms, five may be wrong.
+        It is negative if the arm favours the disadvantaged group. A group that never received the arm counts with
+        the lowest possible reward, as in the paper; the interval then shows that nothing is known. The interval is
+        for this one arm: of the intervals of a hundred arms, five may be wrong.
         """
         with self._lock:
             if arm not in self._arms:
@@ -338,13 +338,13 @@ class GroupRewards:
             return gap_between(bias, max(low - high, bias - reach), min(high - low, bias + reach), best, worst)
 
     def rounds_of(self, attribute: str, value: GroupValue) -> float:
-        """Return the number of rewards of a group, restarts or not."""
+        """Return the number of rewards of a group, including those before restarts."""
         with self._lock:
             number = self._number.get(attribute, {}).get(value)
             return 0.0 if number is None else float(self._before[number] + self.counts[number])
 
     def numbers_of(self, key: GroupKey) -> list[int]:
-        """Return the numbers of those of a user's groups that have received a reward."""
+        """Return the numbers of the user's groups that have received a reward."""
         with self._lock:
             found = (self._number.get(attribute, {}).get(value) for attribute, value in key)
             return [number for number in found if number is not None]
@@ -384,7 +384,7 @@ class GroupRewards:
         return self.reward_range[1] - self.reward_range[0]
 
     def _claim(self, attribute: str, value: GroupValue) -> int:
-        """Return the number of a group, and give it one if it has none."""
+        """Return the number of a group; a new group is given one."""
         values = self._number.setdefault(attribute, {})
         number = values.get(value)
         if number is None:
@@ -415,8 +415,8 @@ class GroupRewards:
     def _radius(self, cells: Sequence[tuple[float, float, float]], confidence: float) -> Floats:
         """Return the half-widths of simultaneous confidence intervals for several cells.
 
-        The k-th group to appear gets 1 / (k (k + 1)) of the error probability: that sums to at most the whole
-        however many groups there will be, and no interval changes when another group appears.
+        The k-th group to appear gets 1 / (k (k + 1)) of the error probability. These shares sum to at most 1, no
+        matter how many groups appear, and no interval changes when another group appears.
         """
         listed = np.array(cells).reshape(-1, 3)
         k = np.arange(1, len(listed) + 1)
@@ -424,7 +424,7 @@ class GroupRewards:
 
 
 def as_range(reward_range: Any, name: str = "reward_range") -> tuple[float, float]:
-    """Check a range of rewards."""
+    """Validate a range of rewards, and return it as floats."""
     try:
         low, high = (float(bound) for bound in reward_range if not isinstance(bound, str))
     except (TypeError, ValueError):
@@ -437,7 +437,7 @@ def as_range(reward_range: Any, name: str = "reward_range") -> tuple[float, floa
 
 
 def as_reward(reward: Any, reward_range: tuple[float, float]) -> float:
-    """Check a reward."""
+    """Validate a reward, and return it as a float."""
     low, high = reward_range
     try:
         if isinstance(reward, str | bytes):

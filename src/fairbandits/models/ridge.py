@@ -42,8 +42,8 @@ MOST_LEVERAGE = 1e5
 class RidgeRegressions(RewardModel):
     """Ridge regressions of one width, each in a slot: `A = ridge * I + sum w x x'`, `b = sum w r x`.
 
-    A^-1 and theta follow by rank-one updates, and are computed afresh from A and b before rounding shows. A slot
-    that has learned nothing has no matrices.
+    A^-1 and theta are maintained by rank-one updates, and recomputed from A and b before rounding errors matter. A
+    slot that has learned nothing has no matrices.
 
     Parameters
     ----------
@@ -52,16 +52,17 @@ class RidgeRegressions(RewardModel):
     ridge : float
         The ridge penalty, > 0.
     dtype : {"float64", "float32"}
-        How A^-1 is stored. As float32 it takes half the memory, and scores are right to about six digits; A and b,
-        from which it is computed afresh, are always float64.
+        The type of A^-1. In float32 it takes half the memory, and scores are accurate to about six digits; A and
+        b, from which it is recomputed, are always float64.
     discount : float
         Factor by which the weight of a row shrinks when its slot learns another: `A = ridge * I + sum d^k x x'`
-        and `b = sum d^k r x`, k rows ago. Below 1 every row is learned by solving afresh, d^3 instead of d^2.
+        and `b = sum d^k r x` for a row k rows ago. Below 1, every row is learned by solving from scratch, which
+        costs d^3 instead of d^2.
     """
 
     is_mergeable = True
 
-    # Per slot: where its matrices are, b, theta, log det A, rows learned, and rows since A^-1 was computed afresh.
+    # Per slot: where its matrices are, b, theta, log det A, rows learned, and rows since A^-1 was recomputed.
     _ARRAYS = ("where", "moment", "theta", "log_det", "rows_learned", "since_refresh")
 
     def __init__(self, width: int, ridge: float, dtype: str = "float64", discount: float = 1.0) -> None:
@@ -77,13 +78,13 @@ class RidgeRegressions(RewardModel):
         self.since_refresh: Ints = np.empty(0, np.int64)
         self._matrices = self._matrix_pool()
         self._refresh_every = max(_REFRESH_EVERY, _REFRESH_EVERY_WIDTHS * width)
-        #: How often slots were emptied or restored: copies elsewhere then start afresh (`models.device`).
+        #: How often slots were emptied or restored, after which copies elsewhere start over (`models.device`).
         self.n_resets = 0
         self._collect()
 
     @property
     def order_dependent(self) -> bool:  # type: ignore[override]
-        """Whether the same rewards in another order lead to other predictions."""
+        """Whether the same rewards in a different order lead to different predictions."""
         return self.discount < 1.0
 
     def _most_steps(self) -> int:
@@ -116,11 +117,11 @@ class RidgeRegressions(RewardModel):
         return len(self.theta)
 
     def score(self, rows: Rows, arms: Ints) -> tuple[Floats, Floats]:
-        """Predict for every user and arm: for models that derive from this."""
+        """Predict for every user and arm; defined by subclasses."""
         raise NotImplementedError
 
     def _repair(self, rows: Rows, slots: Ints, width: Floats) -> None:
-        """Compute widths that are NaN from A itself: rounding has made their variances negative."""
+        """Recompute NaN widths from A itself: rounding has made their variances negative."""
         root_of = functools.cache(self.root_of)
         for user, arm in np.argwhere(np.isnan(width)).tolist():
             width[user, arm] = np.linalg.norm(root_of(int(slots[arm])) @ rows.row(user, arm).dense())
@@ -133,8 +134,8 @@ class RidgeRegressions(RewardModel):
         Raises
         ------
         ValueError
-            Where A would no longer be positive definite in float64: very large columns that are nearly copies of
-            each other.
+            If A would no longer be positive definite in float64, because of very large columns that are nearly
+            copies of each other.
         """
         if row.width != self.width:
             raise ValueError(f"row must be {self.width} wide, got {row.width}")
@@ -152,7 +153,7 @@ class RidgeRegressions(RewardModel):
             self._allocate(arm, outcome)
 
     def _update(self, slot: int, row: Row, reward: float, weight: float) -> int:
-        """Update A^-1 and theta by a row; return what came of it."""
+        """Update A^-1 and theta with a row; return the outcome."""
         at = tuple(row.parts), row.user, row.arm, reward, weight
         return learn_row(*at, self._state, slot, MOST_LEVERAGE, self._refresh_every, self.ridge)
 
@@ -178,11 +179,11 @@ class RidgeRegressions(RewardModel):
         return 0 <= slot < self.n_slots and bool(self.where[slot, MATRICES] >= 0)
 
     def _learn_afresh(self, slot: int, row: Row, reward: float, weight: float) -> None:
-        """Learn a row by solving afresh, on copies until that has succeeded."""
+        """Learn a row by solving from scratch, on copies until that has succeeded."""
         columns, values, n_shared = checked_entries(row, self.width)
         gram, moment = self._gram(slot).copy(), self.moment[slot].copy()
         if self.discount < 1.0:
-            # The ridge does not fade: without it A would become singular in directions that no longer occur.
+            # The ridge is not discounted: without it, A would become singular in directions that no longer occur.
             gram = self.discount * gram + (1.0 - self.discount) * self.ridge * identity(self.width)
             moment *= self.discount
         add_observation(columns, values, reward, weight, gram, moment)
@@ -191,7 +192,7 @@ class RidgeRegressions(RewardModel):
     def _solve(
         self, slot: int, gram: Floats, moment: Floats, n_rows: int, part: tuple[Ints, Floats] | None = None
     ) -> None:
-        """Set A and b of a slot, which gained n rows; where they cannot be solved, nothing changes."""
+        """Set A and b of a slot that gained n rows; if they cannot be solved, nothing changes."""
         inverse, theta, log_det = solve(gram, moment)
         place = self._add_matrices(slot)
         self._matrices["gram"][place], self.moment[slot] = gram, moment
@@ -204,16 +205,16 @@ class RidgeRegressions(RewardModel):
         self._write_inverse(slot, inverse)
 
     def _set_part(self, slot: int, columns: Ints, values: Floats) -> None:
-        """Note the arm part of the last row: for models that make use of it."""
+        """Record the arm part of the last row, for models that use it."""
 
     def add_sums(self, slot: int, gram: Floats, moment: Floats, n_rows: int = 1) -> None:
-        """Add to A and b of a slot, and solve afresh."""
+        """Add to A and b of a slot, and solve again."""
         if slot >= self.n_slots:
             self._add_slots(slot + 1)
         self._solve(slot, self._gram(slot) + gram, self.moment[slot] + moment, n_rows)
 
     def learn_equations(self, equations: NormalEquations, pairs: Iterable[tuple[int, int]]) -> None:
-        """Learn rows that have been summed: pairs of an arm here and its number in the equations."""
+        """Learn rows that have been summed, given pairs of an arm here and its number in the equations."""
         for slot, theirs in pairs:
             self.add_sums(slot, equations.gram[theirs], equations.moment[theirs], int(equations.count[theirs]))
 
@@ -222,7 +223,7 @@ class RidgeRegressions(RewardModel):
         return arms
 
     def merge(self, other: Self, pairs: Iterable[tuple[int, int]]) -> None:
-        """Add what other regressions have learned: pairs of a slot here and one there."""
+        """Add what other regressions have learned, given pairs of a slot here and one there."""
         for slot, theirs in pairs:
             self._merge_slot(slot, other, theirs)
 
@@ -254,7 +255,7 @@ class RidgeRegressions(RewardModel):
         return float(self.log_det[slot]) if slot < self.n_slots else self.width * math.log(self.ridge)
 
     def root_of(self, slot: int) -> Floats:
-        """Return M with A^-1 = M' M of a slot, computed from A itself."""
+        """Return M of a slot, with A^-1 = M' M, computed from A itself."""
         root, _, _ = checked_invert(self._gram(slot), self.width)
         return root
 
@@ -279,13 +280,13 @@ class RidgeRegressions(RewardModel):
         return multiply(self._inverse(slot), columns, values, self.width)
 
     def _gram(self, slot: int) -> Floats:
-        """Return A of a slot as a packed triangle; not a copy where it is stored as one."""
+        """Return A of a slot as a packed triangle; not a copy if it is stored as one."""
         if self._has_matrices(slot):
             return np.asarray(self._matrices["gram"][self.where[slot, MATRICES]])
         return self.ridge * identity(self.width)
 
     def _inverse(self, slot: int) -> Floats:
-        """Return A^-1 of a slot as a packed triangle; not a copy where it is stored as one."""
+        """Return A^-1 of a slot as a packed triangle; not a copy if it is stored as one."""
         if self._has_matrices(slot):
             return np.asarray(self._matrices["inverse"][self.where[slot, MATRICES]])
         return identity(self.width) / self.ridge
@@ -300,7 +301,7 @@ class RidgeRegressions(RewardModel):
 
     def restore(self, arrays: dict[str, NDArray[Any]]) -> None:
         """Restore what `arrays` returned."""
-        # Kernels do not check their indices, so nothing wrong must reach them.
+        # Kernels do not check their indices, so nothing invalid must reach them.
         self._check(arrays)
         self.n_resets += 1
         self._copy_in(arrays)
@@ -319,7 +320,7 @@ class RidgeRegressions(RewardModel):
         check_shapes(arrays, self._matrices.arrays)
 
     def _add_slots(self, n_slots: int) -> None:
-        """Make room for at least n_slots, by doubling: the cost per slot stays constant."""
+        """Make room for at least n_slots, by doubling, so that the amortised cost per slot is constant."""
         old = self.n_slots
         new = max(n_slots, 2 * old)
         for name in self._ARRAYS:
@@ -339,7 +340,7 @@ class RidgeRegressions(RewardModel):
 
 
 def check_shapes(arrays: dict[str, NDArray[Any]], ours: dict[str, NDArray[Any]]) -> None:
-    """Raise ValueError for arrays that are not of one length, or not of the shape and type of ours."""
+    """Raise ValueError for arrays of different lengths, or without the shape and type of ours."""
     n = len(arrays[next(iter(ours))])
     for name, array in ours.items():
         if arrays[name].shape != (n, *array.shape[1:]) or arrays[name].dtype != array.dtype:
@@ -347,5 +348,5 @@ def check_shapes(arrays: dict[str, NDArray[Any]], ours: dict[str, NDArray[Any]])
 
 
 def in_widths(deviations: Floats, width: Floats) -> Floats:
-    """Divide deviations by their widths; where there is no width there is no deviation."""
+    """Divide deviations by their widths; 0 where the width is 0."""
     return np.divide(deviations, width, out=np.zeros(width.shape), where=width > 0.0)

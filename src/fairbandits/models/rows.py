@@ -15,7 +15,7 @@ from fairbandits.models.kernels.layouts import FIRST_ARM, FIRST_SHARED, N_SHARED
 from fairbandits.models.kernels.triangles import is_inside
 from fairbandits.views.short_repr import ShortRepr
 
-# Gathering costs about twice a straight read, so rows that are half full are read straight.
+# A gather costs about twice as much as a contiguous read, so rows that are half full are kept dense.
 _FULL_FROM = 0.5
 
 
@@ -28,7 +28,7 @@ class Row(ShortRepr):
     parts : SplitRows
         The contexts of the round.
     user, arm : int
-        Which of them it is.
+        The indices of its user and arm.
     width : int
         The number of features.
     """
@@ -39,7 +39,7 @@ class Row(ShortRepr):
     width: int
 
     def entries(self) -> tuple[Ints, Floats, int]:
-        """Copy out the non-zero columns and their values; return also how many of the first arms share."""
+        """Return copies of the non-zero columns and their values, and how many of the leading ones arms share."""
         return split_rows.copy_row(tuple(self.parts), self.user, self.arm)
 
     def alone(self) -> Row:
@@ -85,7 +85,7 @@ class _Rows(ShortRepr):
         raise NotImplementedError
 
     def times(self, vectors: Floats) -> Floats:
-        """Multiply each user's rows with that user's vector, a column of `vectors`: (n_users, n_arms)."""
+        """Multiply each user's rows by that user's vector, a column of `vectors`: (n_users, n_arms)."""
         return np.array(
             [
                 [self.row(user, arm).dense() @ vector for arm in range(self.n_arms)]
@@ -109,7 +109,7 @@ class SparseRows(_Rows):
         return tuple(self.parts._replace(users=self.parts.users[first:end]))
 
     def picked(self, arms: Ints) -> tuple[SparseRows, Ints]:
-        """Return rows that hold those of the picked arms, and their places: these rows themselves."""
+        """Return rows that contain those of the picked arms, and their indices: here, all of these rows."""
         return self, arms
 
     def select(self, users: Ints, arms: Ints) -> SparseRows:
@@ -124,7 +124,7 @@ class SparseRows(_Rows):
         is_common = bool((first == first[0]).all())
         places = first[0] + arms if is_common else (first[:, None] + arms).ravel()
         own[:, FIRST_ARM] = 0 if is_common else np.arange(len(users)) * len(arms)
-        # Kernels take it that the shared parts of one user follow those of the user before.
+        # Kernels assume that the shared parts of a user follow those of the previous user.
         shared, own[:, FIRST_SHARED] = _ranges(own[:, FIRST_SHARED], own[:, N_SHARED])
         starts = parts.shared_starts[shared]
         entries, firsts = _ranges(starts, parts.shared_starts[shared + 1] - starts)
@@ -145,12 +145,12 @@ class SparseRows(_Rows):
         return dense
 
     def without(self, dropped: NDArray[np.bool_]) -> SparseRows:
-        """Set the dropped columns to zero, which to a ridge regression is the same as not having them."""
+        """Set the dropped columns to zero, which for a ridge regression is the same as removing them."""
         parts = self.parts
         changed = parts._replace(
             shared_values=np.where(dropped[parts.shared_columns], 0.0, parts.shared_values),
             values=np.where(dropped[parts.columns], 0.0, parts.values),
-            # Arm parts are no longer what their names stand for.
+            # The names of arm parts no longer apply.
             bounds=parts.bounds * np.array([1, 1, 0]),
         )
         return SparseRows(self.n_users, self.n_arms, self.width, changed)
@@ -181,7 +181,7 @@ class DenseRows(_Rows):
         return DenseRows(len(users), len(arms), self.width, chosen)
 
     def picked(self, arms: Ints) -> tuple[DenseRows, Ints]:
-        """Copy out the rows of the picked arms, one per user, because the matrix is the caller's."""
+        """Copy the rows of the picked arms, one per user, because the matrix is the caller's."""
         chosen = self.matrix[np.arange(self.n_users) * self.n_arms + arms]
         return DenseRows(self.n_users, 1, self.width, chosen), np.zeros_like(arms)
 
@@ -190,7 +190,7 @@ class DenseRows(_Rows):
         return Row.of(np.arange(self.width), self.matrix[user * self.n_arms + arm].copy(), self.width, self.width)
 
     def without(self, dropped: NDArray[np.bool_]) -> DenseRows:
-        """Set the dropped columns to zero, which to a ridge regression is the same as not having them."""
+        """Set the dropped columns to zero, which for a ridge regression is the same as removing them."""
         return DenseRows(self.n_users, self.n_arms, self.width, np.where(dropped, 0.0, self.matrix))
 
 
@@ -205,9 +205,9 @@ def as_rows(contexts: Any, width: int | None = None, n_users: int = 1) -> Rows:
     contexts : array-like or scipy sparse, shape (n_users * n_arms, n_features)
         Finite numbers; the rows of the first user, then those of the second, and so on.
     width : int, optional
-        The number of features that is expected.
+        The expected number of features.
     n_users : int
-        How many users the rows are for.
+        The number of users.
 
     Examples
     --------
@@ -266,13 +266,13 @@ def stack_rows(many: Any, width: int | None = None) -> Rows:
 
 
 def _ranges(starts: Ints, lengths: Ints) -> tuple[Ints, Ints]:
-    """Return the members of several ranges, one after the other, and where each of them begins."""
+    """Return the concatenation of several ranges, and where each of them begins."""
     firsts = np.cumsum(lengths) - lengths
     return np.repeat(starts - firsts, lengths) + np.arange(int(lengths.sum())), firsts
 
 
 def checked_entries(row: Row, width: int) -> tuple[Ints, Floats, int]:
-    """Return the entries of a row that may come from a file, checked, because kernels trust them."""
+    """Check the entries of a row, which may come from a file, and return them: kernels trust them."""
     if row.width != width:
         raise ValueError(f"row must be {width} wide, got {row.width}")
     columns, values, n_shared = row.entries()
@@ -282,7 +282,7 @@ def checked_entries(row: Row, width: int) -> tuple[Ints, Floats, int]:
 
 
 def as_single_round(row: Row, width: int) -> SparseRows:
-    """Return a row that may come from a file, checked, as the only arm of one user."""
+    """Check a row, which may come from a file, and return it as the only arm of one user."""
     return SparseRows(1, 1, width, split_rows.single_row(*checked_entries(row, width)))
 
 
@@ -294,10 +294,10 @@ def refuse_outside(width: int) -> NoReturn:
 def as_floats(contexts: Any, what: str = "contexts must be a matrix of numbers, dense or scipy sparse") -> Floats:
     """Convert to a contiguous array of float64."""
     if type(contexts) is np.ndarray and contexts.dtype == np.float64 and contexts.flags.c_contiguous:
-        return contexts  # the common case, at every round
+        return contexts  # the common case, in every round
     try:
         array = np.asarray(contexts)
-        # Objects may hold numbers, as data frames of mixed types do; text and complex numbers are no features.
+        # Objects may hold numbers, as data frames of mixed types do; text and complex numbers cannot be features.
         if array.dtype.kind not in "biufO":
             raise ValueError(f"its entries are of type {array.dtype}")
         if array.dtype.kind == "O" and any(isinstance(entry, str) for entry in array.flat):
@@ -360,7 +360,7 @@ def _check_shape(n: int, d: int, width: int | None) -> None:
 
 
 def check_width(d: int, width: int | None) -> None:
-    """Raise ValueError for contexts of another width than the one expected."""
+    """Raise ValueError for contexts that do not have the expected width."""
     if width is not None and d != width:
         raise ValueError(
             f"contexts must have {width} columns, as those the policy has learned, got {d}; "

@@ -44,7 +44,7 @@ ExtraVariance = Callable[[int, int | None], float]
 
 #: Below this effective sample size there is no estimate.
 MIN_EFFECTIVE_ROWS = 30
-# Probabilities that add up to 1 but for less than this leave nothing to others.
+# If probabilities add up to 1 within this tolerance, nothing is left for other arms.
 _ROUNDING = 1e-6
 
 
@@ -156,7 +156,7 @@ class PolicySums:
         self.clipped_weight += other.clipped_weight
 
     def __getstate__(self) -> dict[str, Any]:
-        # The sums alone: the rest is the same for all parts of a log, and large.
+        # Only the sums: the rest is the same for all parts of a log, and large.
         return {**self.__dict__, "_units": None, "_summary": None, "_model": None}
 
     def restore(self, summary: LogSummary, model: CrossFittedRidge | None, units: LogUnits) -> None:
@@ -164,7 +164,7 @@ class PolicySums:
         self._summary, self._model, self._units = summary, model, units
 
     def _sums_of(self, name: str) -> EstimatorSums:
-        """Return the sums of an estimator, which start when it is first needed."""
+        """Return the sums of an estimator, which are created when first needed."""
         if name not in self._sums:
             self._sums[name] = EstimatorSums(len(self._groups), self._mean_reward)
         return self._sums[name]
@@ -274,7 +274,7 @@ class PolicySums:
         return find_drift(self._drift.totals(*self._units.members(OVERALL)))
 
     def largest_share(self) -> float:
-        """Return the largest share of the rows that one unit has."""
+        """Return the largest share of rows that belong to one unit."""
         rows = self.tables.observed(OVERALL)[:, ROWS]
         return float(rows.max() / rows.sum()) if rows.size else 0.0
 
@@ -284,12 +284,12 @@ class PolicySums:
         return UnitTables(self._units, self._columns, self._largest_weight)
 
     def unsupported(self, group: int = OVERALL) -> float:
-        """Return the probability with which the policy does what the log does not show to the group."""
+        """Return the probability with which the policy makes choices that the log does not show to the group."""
         tables = self.tables
         return tables.unsupported(group) if self.has_propensities else 1.0 - tables.expected_weight(group)
 
     def never_shown(self, group: int = OVERALL) -> float:
-        """Return the probability with which the policy chooses arms of which the group has no rows."""
+        """Return the probability with which the policy chooses arms for which the group has no rows."""
         counts = self.arm_counts[group]
         missing = self.arm_probabilities[group][counts == 0].sum() + self.elsewhere[group]
         return float(missing / max(counts.sum(), 1))
@@ -329,7 +329,7 @@ class PolicySums:
 
 
 def _remainder(probabilities: Floats) -> Floats:
-    """Return what the probabilities of each row lack to 1, apart from rounding."""
+    """Return the probability that is missing in each row, apart from rounding."""
     missing: Floats = 1.0 - probabilities.sum(axis=1)
     return np.where(missing > _ROUNDING, missing, 0.0)
 

@@ -34,7 +34,7 @@ ESTIMATOR_NAMES: dict[str, str] = {
     "direct_method": "direct method",
     "replay": "replay",
 }
-#: The estimators whose intervals hold whatever the effective sample size.
+#: The estimators whose intervals hold regardless of the effective sample size.
 HEADLINES = ("likelihood", "confidence_sequence")
 
 
@@ -309,7 +309,7 @@ class Evaluation(ShortRepr):
     sequential : bool
         Whether the intervals are anytime-valid.
     has_users : bool
-        Whether the log says who the users are.
+        Whether the log identifies users.
     """
 
     log: str

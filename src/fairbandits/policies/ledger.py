@@ -1,4 +1,4 @@
-"""Which decisions were made, and which have been learned."""
+"""The ledger of a policy: which decisions were made, and which have been learned."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from fairbandits.policies.records import Decision, Slate
 Ints = NDArray[np.int64]
 
 _DECISIONS = (Decision, Slate)
-# A decision takes a bit. A damaged number beyond this would fill the memory.
+# A decision takes one bit. A corrupt number beyond this limit would exhaust the memory.
 _MOST_DECISIONS = 2**32
 
 
 class Account:
-    """The decisions of one session: which were learned (a bit each), and which arms were forgotten when.
+    """The decisions of one session: which were learned (one bit each), and which arms were forgotten when.
 
     Parameters
     ----------
@@ -33,9 +33,9 @@ class Account:
     issued : int
         The number of decisions.
     forgotten : dict
-        For each forgotten arm the number of the first decision after it was forgotten.
+        For each forgotten arm, the number of the first decision after it was forgotten.
     epoch : int
-        How many of the arms that its family has forgotten are in `forgotten`, or were before the session began.
+        How many of the family's forgotten arms are accounted for: in `forgotten`, or before the session began.
     """
 
     def __init__(self, epoch: int = 0) -> None:
@@ -46,7 +46,7 @@ class Account:
 
     @property
     def is_empty(self) -> bool:
-        """Whether there is nothing that a new account would not say as well."""
+        """Whether the account is indistinguishable from a new one."""
         return not (self.issued or self.forgotten or any(self._learned))
 
     def has_learned(self, number: int) -> bool:
@@ -91,7 +91,7 @@ class Account:
 
     @classmethod
     def restored(cls, values: dict[str, Any], bits: NDArray[Any]) -> Account:
-        """Return the account of which `to_json` and `bits` returned the parts; older files have no epoch."""
+        """Rebuild an account from what `to_json` and `bits` returned; older files have no epoch."""
         account = cls(int(values.get("epoch", 0)))
         account.issued, account.forgotten = int(values["issued"]), dict(values["forgotten"])
         account._learned = bytearray(bits.tobytes())
@@ -99,17 +99,17 @@ class Account:
 
 
 class Ledger:
-    """Numbers decisions, and ensures that each is learned once.
+    """The register that numbers decisions and ensures that each is learned once.
 
-    A policy and all that is loaded from its files are one family; each process that loads it opens a session. A
+    A policy and all copies loaded from its files form one family; each process that loads it opens a session. A
     decision names both, `FAMILY:SESSION`, and its number within the session. So a policy can also learn decisions
-    that were made after its file had been saved, by a process that died before it saved another one: the account
-    of a session that is not known is opened when its first decision comes.
+    that were made after its file was saved, by a process that died before saving again: the account of an unknown
+    session is opened when its first decision arrives.
 
-    It takes a bit per decision, so that rewards may never come without filling the memory. After a merge it knows
-    both families.
+    It takes one bit per decision, so decisions whose rewards never arrive do not fill the memory. After a merge it
+    knows both families.
 
-    Forgotten arms are numbered within a family, and a session states in its name how many there were when it
+    Forgotten arms are numbered within a family, and the name of a session states how many there were when it
     began (its epoch): an arm that was forgotten later is forgotten for all decisions of that session.
 
     Attributes
@@ -122,19 +122,19 @@ class Ledger:
         self.policy = ""
         self._current = Account()
         self._accounts: dict[str, Account] = {}
-        # For each family the arms that were forgotten, the last one last, with their epochs: 1, 2, ...
+        # For each family, the forgotten arms in order, with their epochs: 1, 2, ...
         self._families: dict[str, dict[ArmId, int]] = {}
         self.open_family()
 
     def open_family(self) -> None:
-        """Open a new family for future decisions; those of known ones can still be learned."""
+        """Open a new family for future decisions; decisions of known families can still be learned."""
         # Random, not seeded: two policies with the same seed are still two policies.
         self._family = secrets.token_hex(8)
         self._families[self._family] = {}
         self.open_session()
 
     def open_session(self) -> None:
-        """Open a new session for future decisions; those made before can still be learned."""
+        """Open a new session for future decisions; earlier decisions can still be learned."""
         if self.policy in self._accounts and self._current.is_empty:
             del self._accounts[self.policy]
         epoch = _epoch(self._families[self._family])
@@ -142,18 +142,18 @@ class Ledger:
         self._current = self._accounts[self.policy] = Account(epoch)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        # A copy of a policy must not give its decisions the names of another's.
+        # A copy of a policy must not name its decisions like the original.
         self.__dict__.update(state)
         self.open_session()
 
     def issue(self, many: int = 1) -> int:
-        """Return the number of the next decision, or the first of the next many."""
+        """Return the number of the next decision, or of the first of the next `many`."""
         account = self._current
         account.issued += many
         return account.issued - many
 
     def check(self, decision: Any, again: bool) -> Account:
-        """Raise ValueError unless this is a decision of the policy that may be learned; return its account."""
+        """Return the account of a decision; raise ValueError unless it is one of the policy and may be learned."""
         account = self._find(decision)
         if account is None:
             raise ValueError(
@@ -168,14 +168,14 @@ class Ledger:
         return account
 
     def check_many(self, policy: str, numbers: Ints, again: bool) -> Account | None:
-        """Return the account of different decisions of a session; None if `check` refuses one, or two are one."""
+        """Return the account of distinct decisions of a session; None if `check` rejects one, or two are equal."""
         if not again and not np.diff(np.sort(numbers, kind="stable")).all():
             return None
         account = self._account(policy, int(numbers.min()), int(numbers.max()))
         return None if account is None or (not again and account.has_learned_any(numbers)) else account
 
     def claim(self, decision: Any, again: bool) -> tuple[Account, bool]:
-        """Mark a decision as learned, if `check` allows; return its account, and whether it is the first time."""
+        """Mark a decision as learned, if `check` allows it; return its account, and whether it was not before."""
         account = self.check(decision, again)
         is_first = not (again and account.has_learned(decision.number))
         account.mark(decision.number)
@@ -187,7 +187,7 @@ class Ledger:
         return account is not None and account.has_learned(decision.number)
 
     def _find(self, decision: Any) -> Account | None:
-        """Return the account of a decision; None if it is of another family, or has not been made."""
+        """Return the account of a decision; None if it belongs to another family, or was never made."""
         if not isinstance(decision, _DECISIONS):
             raise ValueError(
                 f"decision must be a Decision or Slate that choose returned, got {type(decision).__name__}"
@@ -204,29 +204,29 @@ class Ledger:
             return None
         if account is None:
             account = self._accounts[policy] = Account(_first_epoch(policy))
-        # What was forgotten since the session ended was forgotten after all of its decisions.
+        # Arms forgotten since the session ended were forgotten after all of its decisions.
         since = takewhile(lambda pair: pair[1] > account.epoch, reversed(family.items()))
         account.forgotten.update((arm, _MOST_DECISIONS) for arm, _ in since)
         account.epoch = max(account.epoch, _epoch(family))
         return account
 
     def forget(self, arm: ArmId) -> None:
-        """Note that an arm is forgotten from now on."""
+        """Record that an arm is forgotten from now on."""
         for forgotten in self._families.values():
             epoch = _epoch(forgotten) + 1
-            forgotten.pop(arm, None)  # so that the last one is last
+            forgotten.pop(arm, None)  # so that it is inserted last
             forgotten[arm] = epoch
         self._current.forgotten[arm] = self._current.issued
         self._current.epoch = _epoch(self._families[self._family])
 
     def merge(self, other: Ledger) -> None:
-        """Add copies of the accounts of another policy; future decisions are of a new family."""
+        """Add copies of the accounts of another policy; future decisions belong to a new family."""
         self._accounts.update(copy.deepcopy(other._accounts))
         self._families.update(copy.deepcopy(other._families))
         self.open_family()
 
     def shares_history(self, other: Ledger) -> bool:
-        """Return whether both know decisions of one and the same family."""
+        """Return whether both know decisions of the same family."""
         return bool(self._families.keys() & other._families.keys())
 
     def to_json(self) -> dict[str, Any]:
@@ -243,9 +243,9 @@ class Ledger:
 
     @classmethod
     def restored(cls, values: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Ledger:
-        """Return the ledger of which `to_json` and `arrays` returned the parts, with a new session.
+        """Rebuild a ledger from what `to_json` and `arrays` returned, with a new session.
 
-        In files of version 4 and before an account was a policy: each is taken for a family of one session.
+        In files up to version 4, an account was a policy: each becomes a family with one session.
         """
         ledger = cls()
         accounts = {
@@ -254,7 +254,7 @@ class Ledger:
         if values["policy"] not in accounts:
             raise ValueError(f"there is no account of {values['policy']}")
         families = values["families"] if "families" in values else {policy: [] for policy in accounts}
-        # Sessions without a decision are opened again if one comes.
+        # Sessions without decisions are opened again when a decision arrives.
         ledger._accounts = {policy: account for policy, account in accounts.items() if not account.is_empty}
         ledger._families = {family: dict(forgotten) for family, forgotten in families.items()}
         ledger.policy, ledger._family = "", _family_of(values["policy"])
@@ -267,7 +267,7 @@ def _family_of(policy: str) -> str:
 
 
 def _first_epoch(policy: str) -> int:
-    """Return the epoch at which a session began; later arms are forgotten for it if its name does not say."""
+    """Return the epoch at which a session began; 0 if its name does not state it."""
     try:
         return int(policy.partition(".")[2], 16)
     except ValueError:

@@ -1,4 +1,4 @@
-"""Policies as files: arrays in safetensors, the rest as JSON in its header. Never a pickle."""
+"""Policy files: arrays in safetensors, everything else as JSON in the header; no pickle."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ VERSION = 5
 # Versions that can still be read.
 _OLDER = ("3", "4")
 
-#: The metadata of a file that only a recommender reads; a policy that is loaded alone does not keep them.
+#: The metadata in a file that only a recommender reads; a policy that is loaded on its own drops it.
 RECOMMENDER = "recommender"
 
 AnyPolicy = TypeVar("AnyPolicy", bound="Policy")
@@ -44,12 +44,12 @@ class PolicyFileError(ValueError):
 
 @dataclass(frozen=True, eq=False)
 class PolicyState:
-    """A whole policy at one moment.
+    """A snapshot of a whole policy.
 
     Attributes
     ----------
     header : dict
-        What is not an array, as JSON values.
+        Everything that is not an array, as JSON values.
     arrays : dict of arrays
         The arrays, by name.
     """
@@ -103,7 +103,7 @@ class PolicyState:
         state = cls(json.loads(text), arrays)
         if version == "3":
             state = _with_new_names(state)
-        # A service keeps other states than those of policies in this form.
+        # A service also stores states other than those of policies in this form.
         if version in _OLDER and "params" in state.header:
             _check_scale(state, version, name)
             _drop_default_tolerance(state.header)
@@ -111,7 +111,7 @@ class PolicyState:
 
 
 def _check_scale(state: PolicyState, version: str, name: str) -> None:
-    """Refuse a policy whose model learned rewards that were not scaled to [0, 1], as it did until version 4."""
+    """Reject a policy whose model learned rewards that were not scaled to [0, 1], as up to version 4."""
     given = params_from_dict({"range": state.header["params"].get("reward_range", [0.0, 1.0])})["range"]
     if tuple(given) != (0.0, 1.0):
         raise PolicyFileError(
@@ -120,12 +120,12 @@ def _check_scale(state: PolicyState, version: str, name: str) -> None:
         )
 
 
-# Until version 4 the default of their tolerance was 0.01, which None now stands for where rewards are in [0, 1].
+# Up to version 4, their default tolerance was 0.01. For rewards in [0, 1], None now means the same.
 _HAD_DEFAULT_TOLERANCE = {"FairLinUCB", "EvenLinUCB", "PrimalDualLinUCB", "CounterfactualLinUCB"}
 
 
 def _drop_default_tolerance(header: dict[str, Any]) -> None:
-    """Replace the old default by the new one, so that policies of before and of today have equal parameters."""
+    """Replace the old default with the new one, so that old and new policies have equal parameters."""
     if header["class"] in _HAD_DEFAULT_TOLERANCE and header["params"].get("tolerance") == 0.01:
         header["params"]["tolerance"] = None
 
@@ -135,7 +135,7 @@ _RENAMED_ARRAYS = {"bank.common.": "model.shared.", "bank.lanes": "model.blocks"
 
 
 def _with_new_names(state: PolicyState) -> PolicyState:
-    """Return the state of a file of version 3 (fairbandits 0.1.0) in today's names."""
+    """Return the state of a file of version 3 (fairbandits 0.1.0) with today's names."""
     header = {("class" if name == "kind" else name): value for name, value in state.header.items()}
     header["metadata"] = header.pop("notes", {})
     header["records"] = {"regrets": header.pop("regrets")} if "regrets" in header else {}
@@ -182,7 +182,7 @@ def _hash(text: str, arrays: dict[str, NDArray[Any]]) -> str:
 
 
 def kind_of(cls: type) -> str:
-    """Return the name of a class in files: ours by name alone, wherever they move; others with their module."""
+    """Return the name of a class in files: without its module for our own, which may move; with it for others."""
     if cls.__module__.split(".")[0] == "fairbandits":
         return cls.__qualname__
     return f"{cls.__module__}.{cls.__qualname__}"
@@ -208,7 +208,7 @@ def state_of(policy: Policy) -> PolicyState:
     parts: dict[str, dict[str, NDArray[Any]]] = {"groups": {**policy.groups.arrays()}}
     parts["ledger"] = {**policy._ledger.arrays()}
     parts |= {f"records.{name}": {**record.arrays()} for name, record in records.items()}
-    # Whether somebody has chosen before anything was learned makes no difference.
+    # Until something has been learned, a model that was only used for choosing makes no difference.
     if policy.rounds_learned and policy._model is not None:
         parts["model"] = policy._model.arrays()
     return PolicyState(
@@ -221,7 +221,7 @@ def restore(policy: Policy, state: PolicyState) -> None:
     header, arrays = state.header, state.arrays
     policy._rng = rng_from_dict(header["rng"])
     policy._arms = ArmIndex.from_json(header["arms"])
-    # Two policies may be loaded from one file: each numbers its decisions in a session of its own.
+    # Two policies may be loaded from one file: each numbers its decisions in its own session.
     policy._ledger = Ledger.restored(header["ledger"], with_prefix(arrays, "ledger."))
     policy.groups = policy._new_record(policy.reward_range, policy._arms)
     policy.groups.restore(header["groups"], with_prefix(arrays, "groups."))
@@ -239,7 +239,7 @@ def restore(policy: Policy, state: PolicyState) -> None:
 
 
 def policy_from(state: PolicyState, cls: type[AnyPolicy], name: str, feature_map: Any) -> AnyPolicy:
-    """Return the policy of a state, of a class that derives from `cls`."""
+    """Rebuild the policy of a state; its class must derive from `cls`."""
     header = state.header
     try:
         kind = cls if header["class"] == kind_of(cls) else cls.kinds[header["class"]]

@@ -54,12 +54,12 @@ from fairbandits.policies.serialisation import as_generator
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-# Dividing by less leaves the range of a float64.
+# Dividing by less overflows a float64.
 _SMALLEST_RIDGE = 1e-50
 
 
 class Policy(Parameters):
-    """The base of all policies: derive from it, and define `terms`.
+    """Base class of all policies; subclasses define `terms`.
 
     Threads may share a policy: calls take turns.
 
@@ -83,7 +83,8 @@ class Policy(Parameters):
     """
 
     kinds: ClassVar[dict[str, type[Policy]]] = {}
-    #: Whether `terms` work on arrays of any library, as `device=` needs it: for a class that defines `terms`.
+    #: Whether `terms` works on arrays of any library, as `device=` requires; set by the class that defines
+    #: `terms`.
     array_terms: ClassVar[bool] = False
 
     ridge: float = parameter(
@@ -140,7 +141,7 @@ class Policy(Parameters):
 
     def _set_builder(self) -> None:
         self._builder = as_model(self.model)
-        # The width that a feature map takes, None without one.
+        # The width that the feature map expects; None without one.
         self._map_width = self._builder.width
         self._model: RewardModel | None = None
 
@@ -183,7 +184,7 @@ class Policy(Parameters):
         return rows if self._map_width is None else self._builder.transform(rows)
 
     def records(self) -> Mapping[str, Record]:
-        """Return records that the policy keeps besides `groups`: they are saved and merged with it."""
+        """Return the records that the policy keeps besides `groups`, which are saved and merged with it."""
         return {}
 
     def observe(self, decision: Decision | Slate) -> None:
@@ -222,26 +223,26 @@ class Policy(Parameters):
         eligible: Any = None,
         k: int | None = None,
     ) -> Decision | Slate:
-        """Choose an arm for one user, or k arms in an order.
+        """Choose an arm for one user, or an ordered slate of k arms.
 
         Parameters
         ----------
         contexts : Offer, or array-like, data frame or scipy sparse of shape (n_arms, n_features)
-            One row per arm on offer; or the offer of a `Catalogue`. The columns of a frame must be those of the
-            frames before, `feature_names_in_`, in the same order.
+            One row per arm on offer, or the offer of a `Catalogue`. The columns of a frame must be those of
+            earlier frames, `feature_names_in_`, in the same order.
         group : str, int, mapping or None
             The user's group, or groups by attribute; None if it is unknown. A row of a data frame is a mapping.
         arms : sequence of str or int, optional
             The ids of the arms on offer; by default those in the index of a pandas frame, or 0..n-1.
         eligible : collection of ids, or boolean array of shape (n_arms,), optional
-            Those of the arms that this user may be offered; all by default.
+            The arms that this user may be offered; all by default.
         k : int, optional
             The number of arms of a slate; by default a single arm is chosen.
 
         Returns
         -------
         Decision, or Slate if k is given
-            Keep it until the reward comes, and give both to `learn`.
+            Keep it until the reward arrives, and pass both to `learn`.
         """
         with self._lock:
             rows, ids, numbers = self._read(contexts, arms, as_rows)
@@ -318,10 +319,10 @@ class Policy(Parameters):
         k: int | None = None,
         device: str | Device = "cpu",
     ) -> Decisions | MixedDecisions | Sequence[Slate]:
-        """Choose an arm for each of many users, or k arms for each, with what is known now.
+        """Choose an arm, or an ordered slate of k arms, for each of many users, without learning in between.
 
-        Equivalent to calling `choose` for one user after the other, except for the order of `LinTS`'s draws, and
-        much faster.
+        Equivalent to calling `choose` for each user in turn, except for the order of `LinTS`'s draws, and much
+        faster.
 
         Parameters
         ----------
@@ -329,12 +330,12 @@ class Policy(Parameters):
             For each user one row per arm, dense, scipy sparse or a data frame; or the offer of a `Catalogue` to
             many users.
         groups : sequence or data frame, optional
-            The group of each user. Each column of a frame is an attribute; so is a named column alone.
+            The group of each user. Each column of a frame is an attribute; so is a single named column.
         arms : sequence of str or int, optional
             The ids of the arms, the same for all users; by default those in the index of pandas frames, or 0..n-1.
         eligible : sequence of collections, or boolean array of shape (n_users, n_arms), optional
-            Those of the arms that each user may be offered, None for all. Users with the same eligible arms are
-            scored together; each gets what `choose` with only these arms, in the order of `arms`, would choose.
+            The arms that each user may be offered, None for all. Users with the same eligible arms are scored
+            together; each gets what `choose` with only these arms, in the order of `arms`, would choose.
         k : int, optional
             The number of arms of each user's slate.
         device : {"cpu", "auto"}, name of a device, or Device
@@ -389,7 +390,7 @@ class Policy(Parameters):
     ) -> Scores:
         """Score every arm for every user, without deciding: arrays of shape (n_users, n_arms).
 
-        Takes what `choose_many` takes.
+        Takes the same parameters as `choose_many`.
         """
         with self._lock:
             return self._score_offered(Round(*self._read_many(contexts, groups, arms)), backend_for(self, device))
@@ -414,7 +415,7 @@ class Policy(Parameters):
         Parameters
         ----------
         contexts, groups, arms, k, device
-            What `choose_many` takes.
+            As in `choose_many`.
         random_state : int or NumPy generator, optional
             For ties and random draws, instead of the policy's own generator.
 
@@ -458,10 +459,10 @@ class Policy(Parameters):
         Parameters
         ----------
         contexts, groups, arms, device
-            What `choose_many` takes.
+            As in `choose_many`.
         draws : int
-            Where the probability has no closed form (Thompson sampling with a shared model): the number of picks
-            per user from which it is estimated, without bias.
+            The number of picks per user from which a probability without a closed form (Thompson sampling with a
+            shared model) is estimated, without bias.
 
         Examples
         --------
@@ -520,14 +521,14 @@ class Policy(Parameters):
     def _score(
         self, contexts: Rows, numbers: Ints, keys: tuple[GroupKey, ...], ids: Sequence[ArmId]
     ) -> tuple[Rows, Scores]:
-        """Score arms; return also the contexts as the model sees them."""
+        """Score arms; also return the contexts as the model sees them."""
         rows = self.transform(contexts)
         model = self._model_for(rows.width)
         mean, width = self._predict(model, rows, numbers)
         return rows, self._add_terms(Predictions(mean, width, keys, numbers, contexts, rows, model, ids))
 
     def _add_terms(self, predictions: Predictions) -> Scores:
-        """Add what exploration and fairness are worth to predictions, of NumPy or on a device."""
+        """Add the terms for exploration and fairness to predictions, in NumPy or on a device."""
         mean = predictions.mean
         exploration, fairness = self.terms(predictions)
         try:
@@ -544,12 +545,12 @@ class Policy(Parameters):
         )
 
     def _predict(self, model: RewardModel, rows: Rows, numbers: Ints) -> tuple[Floats, Floats]:
-        """Predict rewards and their uncertainty, in units of reward: the only place where models are asked."""
+        """Predict rewards and their uncertainty, in units of reward: the only place where models are called."""
         found = model.score(rows, numbers)
         return found if self._scale.is_unit else self._scale.predictions(*found)
 
     def _mixed_picker(self) -> Picker:
-        """Return the picker that also leaves every arm its lowest probability."""
+        """Return the picker that also gives every arm at least `min_probability`."""
         if not self.min_probability:
             return self.picker
         return MinProbabilityPicker(self.picker, float(self.min_probability))
@@ -573,8 +574,8 @@ class Policy(Parameters):
     def learn(self, decision: Decision | Slate, reward: Reward, *, again: bool = False) -> None:
         """Learn the reward of a decision: at once, or later, in any order.
 
-        Also by a policy that was loaded from a file: decisions that the saved policy made, before it was saved or
-        after, are learned once.
+        A policy loaded from a file can also learn decisions of the saved policy, made before or after it was
+        saved. Each decision is learned once.
 
         Parameters
         ----------
@@ -585,7 +586,7 @@ class Policy(Parameters):
             nobody looked at, which is then not learned; or a single number for the whole slate, which every arm
             learns as its own. The user's groups count the mean of the rewards, once.
         again : bool
-            Allow a decision that was learned before; its reward then counts once more.
+            Allow a decision that has been learned before; its reward then counts once more.
         """
         with self._lock:
             if isinstance(decision, Slate):
@@ -601,7 +602,7 @@ class Policy(Parameters):
     def has_learned(self, decision: Decision | Slate) -> bool:
         """Return whether a decision has been learned; False for one of another policy.
 
-        After a crash an application learns the decisions of its journal that the saved policy has not learned:
+        After a crash, an application learns the decisions in its journal that the saved policy has not learned:
 
             for decision, reward in journal:
                 if not policy.has_learned(decision):
@@ -619,20 +620,20 @@ class Policy(Parameters):
     ) -> None:
         """Learn the rewards of many decisions; all are checked before the first is learned.
 
-        Equivalent to `learn` for one after the other, to rounding, and several times as fast for decisions of
+        Equivalent to calling `learn` for each in turn, up to rounding, and several times as fast for decisions of
         single arms by a linear model without forgetting.
 
-        Only a row that float64 cannot hold (`RidgeRegressions.learn`) is found later: those before it are then
-        learned, it and those after it are not. That holds for the arms of one slate as well.
+        Only a row that float64 cannot represent (`RidgeRegressions.learn`) is detected later: the decisions before
+        it are then learned, it and those after it are not. The same holds for the arms of one slate.
 
         Parameters
         ----------
         decisions : sequence
             Decisions and slates, or what several calls of `choose_many` returned.
         rewards : iterable
-            One for each decision, in the same order; for a slate what `learn` takes.
+            One for each decision, in the same order; for a slate, what `learn` accepts.
         again : bool
-            Allow decisions that were learned before; their rewards then count once more.
+            Allow decisions that have been learned before; their rewards then count once more.
         """
         with self._lock:
             if not (isinstance(decisions, Iterable) and isinstance(rewards, Iterable)):
@@ -652,7 +653,7 @@ class Policy(Parameters):
     def _learn_in_turn(
         self, decisions: Sequence[Decision | Slate], rewards: Sequence[Reward], again: bool
     ) -> None:
-        """Check all decisions and rewards, then learn one after the other."""
+        """Check all decisions and rewards, then learn them one by one."""
         for decision in decisions:
             self._ledger.check(decision, again)
         if len(decisions) != len(rewards):
@@ -693,7 +694,7 @@ class Policy(Parameters):
                 if value is not None:
                     learned.append((self._learn_arm(slate, arm, row, value, account), value))
         finally:
-            # Where the model refuses an arm, those before it stay learned, and must not be learned again.
+            # If the model rejects an arm, those before it stay learned, and must not be learned again.
             if learned:
                 self.groups.record_slate(reward, slate.group, learned)
                 self.observe(slate)
@@ -701,12 +702,12 @@ class Policy(Parameters):
                 self.rounds_learned += 1
 
     def _learn_arm(self, decision: Decision | Slate, arm: ArmId, row: Row, reward: float, account: Account) -> int:
-        """Learn the reward of an arm; return its number, -1 if it was forgotten since the decision."""
+        """Learn the reward of an arm; return its number, -1 if it has been forgotten since the decision."""
         is_forgotten = decision.number < account.forgotten.get(arm, 0)
         return self._update(None if is_forgotten else arm, row, reward)
 
     def _update(self, arm: ArmId | None, row: Row, reward: float) -> int:
-        """Update the model, and return the number of the arm; where the model refuses, nothing changes."""
+        """Update the model, and return the number of the arm; if the model rejects the row, nothing changes."""
         model = self._model_for(row.width)
         if not self._scale.is_unit:
             reward = self._scale.to_unit(reward)
@@ -728,7 +729,7 @@ class Policy(Parameters):
         return self._update(arm, row, reward)
 
     def replay(self, reward: float, group: GroupKey, items: Iterable[tuple[ArmId | None, Row, float]]) -> None:
-        """Learn one decision that is kept elsewhere, such as in the log of a service.
+        """Learn one decision that is stored elsewhere, such as in the log of a service.
 
         The same decisions in the same order lead to bitwise identical states, whoever made them and whatever was
         chosen in between. Whether a decision was learned before is not checked. Policies that keep `records` of
@@ -737,12 +738,12 @@ class Policy(Parameters):
         Parameters
         ----------
         reward : float
-            The user's reward in all, within `reward_range`.
+            The user's overall reward, within `reward_range`.
         group : tuple of (attribute, value) pairs
             The user's group.
         items : iterable of (arm, row, reward)
-            Each arm that was looked at, None for one that was forgotten since, with its context and its reward. A
-            row that the model refuses (`RidgeRegressions.learn`) counts for the groups alone.
+            Each arm that was looked at, None for one that has since been forgotten, with its context and its
+            reward. A row that the model rejects (`RidgeRegressions.learn`) counts for the groups alone.
         """
         with self._lock:
             if self.records():
@@ -758,19 +759,19 @@ class Policy(Parameters):
             self.rounds_learned += 1
 
     def learn_statistics(self, statistics: SufficientStatistics) -> None:
-        """Learn logged decisions, also of other policies, from their sums: each regression is solved once.
+        """Learn logged decisions, even of other policies, from their sums: each regression is solved once.
 
-        Equivalent to learning them one by one, and much faster. For models whose order of rewards matters use
-        `learn_logged`.
+        Equivalent to learning them one by one, and much faster. For models that depend on the order of rewards,
+        use `learn_logged`.
         """
         with self._lock:
             batch_learning.learn_statistics(self, statistics)
 
     def learn_logged(self, contexts: Any, arms: Any, rewards: Any, groups: Any = None) -> None:
-        """Learn logged decisions, also of other policies, in their order.
+        """Learn logged decisions, even of other policies, in their order.
 
-        Can be called in a loop on the parts of a log. All are checked before the first is learned; only a row that
-        float64 cannot hold (`RidgeRegressions.learn`) is found later.
+        Can be called repeatedly, with one part of a log at a time. All are checked before the first is learned;
+        only a row that float64 cannot represent (`RidgeRegressions.learn`) is detected later.
 
         Parameters
         ----------
@@ -781,8 +782,8 @@ class Policy(Parameters):
         rewards : sequence of float
             Its reward.
         groups : sequence, data frame or mapping of str to sequence, optional
-            The group of each user, None if it is unknown: as `choose_many` takes it, or the values of each
-            attribute.
+            The group of each user, None if it is unknown: in any form that `choose_many` accepts, or the values of
+            each attribute.
 
         Examples
         --------
@@ -796,18 +797,19 @@ class Policy(Parameters):
             batch_learning.learn_logged(self, contexts, arms, rewards, groups)
 
     def forget_arm(self, arm: ArmId, *, missing_ok: bool = False) -> None:
-        """Retire an arm: what was learned of it is dropped, what its users received stays counted.
+        """Retire an arm: what was learned about it is dropped, but the rewards of its users still count.
 
-        Offered again under the same id, it is a new arm. Rewards of earlier decisions for it still count for the
-        groups, and do not bring it back. What a shared model learned from it cannot be told apart, and stays.
+        If it is offered again under the same id, it is a new arm. Rewards of earlier decisions for it still count
+        for the groups, and do not bring it back. What a shared model learned from it cannot be separated, and is
+        kept.
 
         Parameters
         ----------
         arm : str or int
             Its id.
         missing_ok : bool
-            Allow an arm of which nothing has been learned: one that was never chosen, or whose rewards are still
-            to come and must not bring it back. By default that is an error, because the id may be misspelt.
+            Allow an arm about which nothing has been learned: one that was never chosen, or whose rewards are
+            still to come and must not bring it back. By default this is an error, because the id may be misspelt.
         """
         with self._lock:
             arm = as_arm(arm)
@@ -861,7 +863,7 @@ class Policy(Parameters):
 
     @property
     def order_dependent(self) -> bool:
-        """Whether the same rewards in another order lead to other predictions."""
+        """Whether the same rewards in a different order lead to different predictions."""
         return self._builder.order_dependent
 
     @property
@@ -876,12 +878,12 @@ class Policy(Parameters):
 
     @property
     def arms_learned(self) -> tuple[ArmId, ...]:
-        """The arms of which something has been learned."""
+        """The arms about which something has been learned."""
         with self._lock:
             return tuple(self._arms.rows)
 
     def _expected_width(self) -> int | None:
-        """Return the width that contexts must have; any, while nothing has been learned."""
+        """Return the width that contexts must have; None, for any width, while nothing has been learned."""
         return self._learned_width() if self._map_width is None else self._map_width
 
     def _check_row_width(self, row: Row) -> None:
@@ -892,7 +894,7 @@ class Policy(Parameters):
         return self._model.width if self.rounds_learned and self._model is not None else None
 
     def _model_for(self, width: int) -> RewardModel:
-        """Return the model for contexts of a width; while nothing has been learned, the width may change."""
+        """Return the model for contexts of a given width; the width may change while nothing has been learned."""
         model = self._model
         if model is None or model.width != width:
             if model is not None and self.rounds_learned:
@@ -907,7 +909,7 @@ class Policy(Parameters):
     # -- state -----------------------------------------------------------------------------------------
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Save parameters, all that was learned, and the state of the random generator.
+        """Save the parameters, everything that has been learned, and the state of the random generator.
 
         The file is safetensors with a JSON header and a checksum; it is written atomically.
         """
@@ -924,20 +926,21 @@ class Policy(Parameters):
             return persistence.state_of(self).checksum()
 
     def state(self) -> persistence.PolicyState:
-        """Return a copy of the whole policy, which another thread can write while the policy goes on."""
+        """Return a copy of the policy's whole state, which another thread can save while the policy goes on."""
         with self._lock:
             return persistence.state_of(self).copy()
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], *, feature_map: Any = None) -> Self:
-        """Load what `save` wrote; the policy continues as if it had never stopped.
+        """Load a policy that `save` wrote; it continues as if it had never stopped.
 
         Parameters
         ----------
         path : path
             The file.
         feature_map : fitted transformer, optional
-            That of the policy's `Model`, if it has one. Files do not hold it, but can tell whether it is the same.
+            The feature map of the policy's `Model`, if it has one. Files do not contain it, but it is checked to
+            be the same.
         """
         return cls.from_state(persistence.read(path), str(path), feature_map=feature_map)
 
@@ -945,14 +948,14 @@ class Policy(Parameters):
     def from_state(
         cls, state: persistence.PolicyState, name: str = "the state", *, feature_map: Any = None
     ) -> Self:
-        """Return the policy of which `state` is a copy; errors call it `name`."""
+        """Rebuild a policy from its state; `name` identifies it in error messages."""
         return persistence.policy_from(state, cls, name, feature_map)
 
     def merge(self, other: Self) -> Self:
         """Return a policy that has learned what both have learned.
 
-        Both stay as they are. They must have the same parameters, except for `random_state`, and no common past,
-        which would count twice. Decisions of either can be learned by the result.
+        Both stay unchanged. They must have the same parameters, except for `random_state`, and no common history,
+        which would count twice. The result can learn the decisions of either.
         """
         locks = [each._lock for each in (self, other) if isinstance(each, Policy)]
         with hold(*locks):

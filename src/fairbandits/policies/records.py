@@ -20,10 +20,10 @@ from fairbandits.views.text import counted, shorten_name
 
 Floats = NDArray[np.float64]
 
-# The most arms of a slate that its repr names.
+# The largest number of arms that the repr of a slate names.
 _MAX_NAMED = 5
 
-#: What `learn` takes: a number; for a slate also one for each of its arms, None for an arm nobody looked at.
+#: What `learn` accepts: a number, or for a slate one for each of its arms, None for an arm nobody looked at.
 Reward = float | Sequence[float | None] | NDArray[np.float64]
 
 
@@ -40,9 +40,9 @@ class Scores:
     width : array
         Its uncertainty, `sqrt(x' A^-1 x)` for linear models.
     exploration : array
-        What the policy adds for exploration.
+        The exploration term that the policy adds.
     fairness : array
-        What it adds for fairness.
+        The fairness term that it adds.
     total : array
         The sum, by which arms are compared.
     """
@@ -58,12 +58,12 @@ class Scores:
         return f"<Scores of {users}{counted(self.total.shape[-1], 'arm')}>"
 
     def user(self, i: int) -> Scores:
-        """Return the scores of one user, copied if there are many, so that they can be kept alone."""
+        """Return the scores of one user, copied if there are many, so that the others can be freed."""
         own = Scores(self.mean[i], self.width[i], self.exploration[i], self.fairness[i], self.total[i])
         return own if len(self.mean) == 1 else Scores(*(getattr(own, part).copy() for part in Scores.__slots__))
 
     def as_batch(self) -> Scores:
-        """Return the scores of one user as those of many, with one row."""
+        """Return the scores of one user as a batch with one row."""
         return Scores(*(getattr(self, part)[None] for part in Scores.__slots__))
 
     def at(self, indices: NDArray[np.int64]) -> Scores:
@@ -76,12 +76,12 @@ class Scores:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Scores:
-        """Return the scores of which `to_dict` returned the lists, or single numbers for a single arm."""
+        """Rebuild scores from what `to_dict` returned, or from single numbers for a single arm."""
         return cls(*(np.atleast_1d(np.array(values[part], np.float64)) for part in Scores.__slots__))
 
 
 class RankedArms(NamedTuple):
-    """The best arms of many users, as arrays: what a list of slates holds, without an object for each user.
+    """The best arms of many users, as arrays: the content of a list of slates, without an object for each user.
 
     Attributes
     ----------
@@ -90,7 +90,7 @@ class RankedArms(NamedTuple):
     scores : array of shape (n_users, k)
         Their scores.
     probability : array of shape (n_users,)
-        The probability with which these arms are picked in this order; NaN where that has no closed form.
+        The probability with which these arms are picked in this order; NaN if it has no closed form.
     arms : sequence of ids
         The arms that were on offer.
     """
@@ -102,10 +102,10 @@ class RankedArms(NamedTuple):
 
 
 class Record(Protocol):
-    """What a policy keeps of its decisions besides their rewards: saved, loaded and merged with it."""
+    """A record of decisions that a policy keeps besides their rewards; it is saved, loaded and merged with it."""
 
     def to_json(self) -> Any:
-        """Return what is not a number, as JSON values."""
+        """Return everything that is not a number, as JSON values."""
         ...
 
     def arrays(self) -> Mapping[str, NDArray[Any]]:
@@ -117,12 +117,12 @@ class Record(Protocol):
         ...
 
     def merge(self, other: Any) -> None:
-        """Add another record."""
+        """Add the content of another record."""
         ...
 
 
 class OtherArms(NamedTuple):
-    """What the compact form of a decision states of the arms that it leaves out.
+    """What the compact form of a decision states about the arms that it leaves out.
 
     Attributes
     ----------
@@ -145,7 +145,7 @@ class Decision:
     arm : str or int
         The arm that was picked.
     probability : float or None
-        The probability with which it was picked for this user; None where that has no closed form (Thompson
+        The probability with which it was picked for this user; None if it has no closed form (Thompson
         sampling with a shared model).
     group : tuple of (attribute, value) pairs
         The user's group.
@@ -198,13 +198,13 @@ class Decision:
         return float(self.scores.total[self.index])
 
     def to_dict(self, *, all_scores: bool = False) -> dict[str, Any]:
-        """Return the decision as JSON values, to store it until the reward comes.
+        """Return the decision as JSON values, to store it until the reward arrives.
 
         Parameters
         ----------
         all_scores : bool
-            Whether to include all arms on offer with their scores, as an audit may need them. The compact form has
-            those of the picked arm alone, which is all that learning needs.
+            Whether to include all arms on offer with their scores, which an audit may need. The compact form has
+            only those of the picked arm, which is all that learning needs.
 
         Examples
         --------
@@ -232,7 +232,7 @@ class Decision:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Decision:
-        """Return the decision of which `to_dict` returned the values, in either form."""
+        """Rebuild a decision from what `to_dict` returned, in either form."""
         try:
             others = _others_from_dict(values)
             arm = as_arm(values["arm"])
@@ -269,14 +269,14 @@ DecisionDraft: Any = make_dataclass("DecisionDraft", [field.name for field in fi
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Slate:
-    """Several arms for one user, in an order: all that learning needs later, and all that an audit needs.
+    """Several arms for one user, in order: all that learning needs later, and all that an audit needs.
 
     Attributes
     ----------
     picked : tuple of ids
         The arms that were picked, in the order of their positions.
     probability : float or None
-        The probability with which these arms were picked in this order; None where that has no closed form
+        The probability with which these arms were picked in this order; None if it has no closed form
         (Thompson sampling).
     group : tuple of (attribute, value) pairs
         The user's group.
@@ -330,7 +330,7 @@ class Slate:
         return regret_of(self.scores.mean, self.indices) if self.others is None else self.others.regret
 
     def to_dict(self, *, all_scores: bool = False) -> dict[str, Any]:
-        """Return the slate as JSON values, to store it until the rewards come.
+        """Return the slate as JSON values, to store it until the rewards arrive.
 
         Parameters
         ----------
@@ -355,7 +355,7 @@ class Slate:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Slate:
-        """Return the slate of which `to_dict` returned the values, in either form."""
+        """Rebuild a slate from what `to_dict` returned, in either form."""
         try:
             others = _others_from_dict(values)
             picked = tuple(as_arm(arm) for arm in values["picked"])
@@ -363,7 +363,7 @@ class Slate:
             rows = tuple(_row_from_dict(row) for row in values["rows"])
             if not 0 < len(picked) == len(indices) == len(rows):
                 raise ValueError(f"{len(picked)} arms, {len(indices)} indices, {len(rows)} contexts")
-            # So that no arm can be refused after others were learned.
+            # So that no arm can be rejected after others have been learned.
             for row in rows:
                 checked_entries(row, rows[0].width)
             return cls(
@@ -411,7 +411,7 @@ def _row_to_dict(row: Row) -> dict[str, Any]:
 
 def _row_from_dict(values: Mapping[str, Any]) -> Row:
     columns, entries = np.array(values["columns"], np.int64), np.array(values["values"], np.float64)
-    # Until 0.1.0 the number of shared entries had another name.
+    # Up to 0.1.0, the number of shared entries had another name.
     n_shared = values["n_common"] if "n_common" in values else values["n_shared"]
     return Row.of(columns, entries, int(n_shared), int(values["width"]))
 
@@ -428,9 +428,9 @@ def as_slate_size(k: Any, n_arms: int) -> int:
 def as_slate_rewards(
     reward: Any, slate: Slate, reward_range: tuple[float, float]
 ) -> tuple[float, list[float | None]]:
-    """Check the rewards of a slate; return the user's reward in all, and that of each arm.
+    """Check the rewards of a slate; return the user's overall reward, and that of each arm.
 
-    A single number is the slate's, and every one of its arms is credited with it.
+    A single number is the reward of the slate, and each of its arms is credited with it.
     """
     if not _are_several(reward):
         value = as_reward(reward, reward_range)

@@ -93,7 +93,8 @@ class ServerConfig(ConfigPart):
     port : int
         The port; 0 for any free one.
     socket : path, optional
-        A local socket to listen on, instead of an address and a port. Only this user of the machine can connect.
+        A Unix socket to listen on, instead of an address and a port. Only the user who runs the service can
+        connect.
     proxies : tuple of str
         Addresses or networks of proxies whose X-Forwarded-For and X-Forwarded-Proto headers are trusted.
     insecure : bool
@@ -130,12 +131,12 @@ class RetentionConfig(ConfigPart):
 
 
 class UsersConfig(ConfigPart):
-    """How ids of users are stored.
+    """The storage of user ids.
 
     Attributes
     ----------
     secret_file : path, optional
-        The file of the secret with which ids become pseudonyms. Without it, requests that name a user are refused.
+        The file with the secret that turns ids into pseudonyms. Without it, requests that name a user are refused.
     """
 
     secret_file: Path | None = None
@@ -155,13 +156,14 @@ class Limits(ConfigPart):
     slate : int
         Arms in one slate: the largest k.
     cost : int
-        Cost of one request for decisions, and of those of one key that wait. The unit is the scoring of one arm: a
-        user costs arms on offer x (1 + k/10) + k x (1000 + 8 x columns of a context), k = 1 without a slate.
+        Cost of one request for decisions, and of all waiting requests of one key. The unit is the scoring of one
+        arm: a user costs arms on offer x (1 + k/10) + k x (1000 + 8 x columns of a context), with k = 1 without a
+        slate.
     rate, burst : float
-        Requests per second of one key, and at once after a pause. Every KiB of a body, and a cost of 10,000, count
-        as another request.
+        Requests per second with one key, and at once after a pause. Every KiB of a body counts as another request,
+        and so does a cost of 10,000.
     guest_rate, guest_burst : float
-        The same for one address from which requests come without a valid key.
+        The same for one address that sends requests without a valid key.
     head_seconds, request_seconds : float
         Seconds in which the head of a request, and all of it, must arrive.
     connections : int
@@ -197,7 +199,7 @@ class Config(ConfigPart):
     tolerance : float
         The tolerated gap between the mean rewards of groups.
     min_group : int
-        The number of rewards from which a group is shown.
+        The number of rewards that a group needs to be shown.
     features : dict
         The features of users, by name.
     attributes : dict
@@ -221,7 +223,7 @@ class Config(ConfigPart):
     """
 
     title: Name = "Recommendations"
-    # Not all models at once, the policy's default: answers would take several times as long.
+    # Not model=auto, the policy's default: responses would take several times as long.
     policy: str = "EvenLinUCB(tolerance=0.05, model=disjoint)"
     tolerance: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 0.05
     min_group: Annotated[int, Field(ge=1)] = 20
@@ -306,7 +308,7 @@ class Config(ConfigPart):
 
     @cached_property
     def inputs(self) -> ServiceInputs:
-        """What the service takes: features and groups of users, features and matches of arms."""
+        """The inputs of the service: features and groups of users, features and matches of arms."""
         if self.start is not None:
             return saved_inputs(self.start.recommender())
         return configured_inputs(self.features, self.attributes, self.arm_features, self.matches)
@@ -338,7 +340,7 @@ class Config(ConfigPart):
         return policy
 
     def log_schema(self) -> str:
-        """Return what the numbers in the log depend on: columns, feature ranges and the reward range, as JSON."""
+        """Return the settings that the log depends on, as JSON: columns, feature ranges and the reward range."""
         reward = [self.reward.low, self.reward.high]
         if self.start is not None:
             saved = {"columns": self.columns, "recommender": self.start.sha256, "reward": reward}
@@ -361,7 +363,7 @@ def example_config() -> str:
 def load_config(path: str | Path) -> Config:
     """Read a configuration and its catalogue; paths in the file are relative to its folder.
 
-    A saved recommender is a configuration, too: everything but the recommender is as by default.
+    A saved recommender is a valid configuration, too: all other settings have their defaults.
     """
     path = Path(path)
     if path.suffix == SUFFIX:

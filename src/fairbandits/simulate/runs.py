@@ -1,4 +1,4 @@
-"""Simulate many runs in parallel, and cache their traces or summaries of them."""
+"""Parallel simulation of many runs, with a cache of their traces or summaries."""
 
 from __future__ import annotations
 
@@ -33,16 +33,17 @@ Summary = TypeVar("Summary")
 
 @dataclass(frozen=True, repr=False)
 class SummaryFormat(ShortRepr, Generic[Summary]):
-    """A summary of traces that is cached in their place, because it is much smaller.
+    """A summary that is cached instead of its trace, because it is much smaller.
 
     Parameters
     ----------
     summarise : callable
-        Computes the summary of a trace; a function of a module, whose file counts as part of the code.
+        Computes the summary of a trace: a module-level function. If its file changes, cached summaries are
+        outdated.
     to_bytes : callable
         Returns the bytes of a summary.
     load : callable
-        Reads a file of these bytes; raises ValueError if it is damaged.
+        Reads a file with these bytes; raises ValueError if it is damaged.
     """
 
     summarise: Callable[[Trace], Summary]
@@ -57,7 +58,7 @@ class SummaryFormat(ShortRepr, Generic[Summary]):
 
 @dataclass(frozen=True)
 class Run:
-    """Everything that determines a trace: classes of policy and world, their parameters, and a seed.
+    """Everything that determines a trace: the classes of policy and world, their parameters, and a seed.
 
     Parameters
     ----------
@@ -66,11 +67,11 @@ class Run:
     world : type or FixedWorld
         The class of the world; or a world that is the same for every seed.
     seed : int
-        The seed of both. A world whose class has no parameter `random_state` is the same for every seed.
+        The seed of policy and world. A world without a parameter `random_state` is the same for every seed.
     policy_params, world_params : mapping
-        Their parameters without `random_state`, as values that JSON can represent. A `Model` is written as
+        Their parameters without `random_state`, as JSON-serialisable values. A `Model` is written as
         `{"Model": {"kind": "shared", "feature_map": {"Nystroem": {"degree": 2}}}}`. Parameters of the policy that
-        are not given come from the world's `policy_params`, if it has some.
+        are not given come from the world's `policy_params`, if it has any.
     k : int, optional
         The size of slates; by default the policy chooses single arms.
     data_source : str, optional
@@ -216,8 +217,8 @@ def summarise_many(
 ) -> list[Summary]:
     """Simulate many runs as `simulate_many` does, and return a summary of each trace.
 
-    The function is called in the process of the run, so that long traces are neither kept nor sent. The cache
-    stores traces; with a `SummaryFormat` it stores the summaries instead.
+    The function is called in the process that simulates the run, so that long traces are neither kept nor
+    transferred. The cache stores traces; with a `SummaryFormat` it stores the summaries instead.
 
     Examples
     --------
@@ -226,7 +227,7 @@ def summarise_many(
     >>> summarise_many([Run(LinUCB, LinearWorld, seed) for seed in range(3)], len)
     [1000, 1000, 1000]
     """
-    # Absolute, because workers may have another working directory.
+    # Absolute, because workers may have a different working directory.
     folder = None if cache is None else Path(cache).absolute()
     if folder is not None:
         folder.mkdir(parents=True, exist_ok=True)
@@ -241,7 +242,7 @@ def summarise_many(
 def _find_finished(
     runs: Sequence[Run], summarise: Callable[[Trace], Summary] | SummaryFormat[Summary], folder: Path | None
 ) -> dict[int, Summary]:
-    """Return the summaries of cached runs by their index: so that the time left is estimated from the others."""
+    """Return the summaries of cached runs by index, so that the remaining time is estimated from the others."""
     if folder is None or not isinstance(summarise, SummaryFormat):
         return {}
     found = ((number, run.find(summarise, folder)) for number, run in enumerate(runs))

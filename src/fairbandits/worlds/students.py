@@ -37,7 +37,7 @@ LOW_RATING = 0.5
 INTERSECTION = "sex x race"
 
 _FEMALE, _MALE = (CATEGORIES["sex"].index(sex) for sex in ("Female", "Male"))
-# The beginnings of the columns that rewards are computed from.
+# The prefixes of the columns that rewards are computed from.
 _CAUSES = ("education=", "video-rate=", "match")
 _FIRST = {"females_first": _FEMALE, "males_first": _MALE}
 _SEX_COLUMNS = [STUDENT_COLUMNS.index(f"sex={sex}") for sex in CATEGORIES["sex"]]
@@ -79,7 +79,7 @@ class StudentsAndVideos:
         The standard deviation of Gaussian noise on the rewards, truncated so that rewards stay in [0, 1] and
         keep their means; see `fairbandits.worlds.noise.with_noise`. With "bernoulli", rewards are 0 or 1.
     scarce : {"male", "female"} or None
-        The speakers none of whose videos is rated above 0.5.
+        The sex of the speakers whose videos are all rated 0.5 or lower.
     drift : bool
         Whether preferences change half-way through the rounds: students then prefer speakers of the other sex.
     data : {"auto", "local", "real", "stand-in"} or a folder
@@ -97,7 +97,7 @@ class StudentsAndVideos:
     n_arms : int
         The number of videos.
     data_source : str
-        One line that names the data.
+        A one-line description of the data.
 
     Examples
     --------
@@ -127,7 +127,7 @@ class StudentsAndVideos:
     data: str | Path = "auto"
     random_state: int | np.random.Generator | None = 0
     columns: tuple[str, ...] = field(init=False, repr=False, default=CONTEXT_COLUMNS)
-    #: Parameters for the policies that refer to columns.
+    #: Parameters for policies that refer to columns.
     policy_params: ClassVar[Mapping[str, Any]] = {
         "drop": PAPER_NAIVE_COLUMNS,
         "swap": (("sex=Female", "sex=Male"),),
@@ -166,7 +166,7 @@ class StudentsAndVideos:
             yield Visit(offer, self._group(student), expected, rewards, self.arms, part)
 
     def twins(self) -> Iterator[tuple[Visit, Visit]]:
-        """Iterate over the rounds, as pairs of a student's visit and that of the same student of the other sex.
+        """Iterate over the rounds as pairs: a student's visit, and that of the same student with the other sex.
 
         Only the two columns of sex, the matching videos and the group change. Attributes that correlate with
         sex stay: a husband's twin is a woman whose relationship is "Husband". The rewards of twins have no
@@ -256,7 +256,7 @@ class StudentsAndVideos:
     def _draw_parts(
         self, pool: NDArray[np.intp], sex: int, rng: np.random.Generator
     ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        """Draw the students of one sex for both parts; half a male student is rounded up."""
+        """Draw the students of one sex for both parts; the number of male students is rounded half up."""
         males = (int(size * self.male_share + 0.5) for size in (self.train, self.test))
         train, test = males if sex == _MALE else (self.train - next(males), self.test - next(males))
         drawn = draw(rng, pool, train + test)
@@ -285,7 +285,7 @@ class StudentsAndVideos:
 
 
 def _twin_group(group: str | Mapping[str, str]) -> str | dict[str, str]:
-    """Return the group of the same student of the other sex; groups by race alone do not change."""
+    """Return the group of the same student with the other sex; groups by race alone do not change."""
     if not isinstance(group, str):
         return {name: _OTHER_SEX.get(value, value) for name, value in group.items()}
     # A group of sex and race reads "female Black".

@@ -184,7 +184,7 @@ def test_keys_expire_and_are_rotated_by_command(folder, capsys):
             ["create", "--scope", "read", "--name", "a", "--expires", "soon"],
             "--expires must be a duration such as",
         ),
-        (["rotate", "nothing"], "ID must be that of an active key, got 'nothing'"),
+        (["rotate", "nothing"], "ID must be the id of an active key, got 'nothing'"),
         (["rotate", "nothing", "--grace", "-1d"], "--grace must be a duration such as 90d, 12h or '2 weeks'"),
     ],
 )

@@ -73,7 +73,7 @@ def test_keys_are_created_listed_and_revoked_by_command(folder, capsys, monkeypa
     assert key.revoked is not None
     capsys.readouterr()
     assert main(["keys", "revoke", key_id]) == 2
-    assert f"ID must be that of an active key, got '{key_id}'" in capsys.readouterr().err
+    assert f"ID must be the id of an active key, got '{key_id}'" in capsys.readouterr().err
 
 
 def test_commands_explain_errors(folder, capsys):

@@ -1,4 +1,4 @@
-"""The sections of a report beside gaps, and their JSON values."""
+"""The sections of a report besides gaps, and their JSON values."""
 
 from __future__ import annotations
 

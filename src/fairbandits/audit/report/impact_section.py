@@ -17,7 +17,7 @@ _SCREENING = (
 
 
 def impact_section(audit: Audit, comparison: Comparison) -> Section | None:
-    """Return the section; None if impact ratios were not asked for."""
+    """Return the section; None if impact ratios were not requested."""
     result = comparison.impact
     if result is None:
         return None

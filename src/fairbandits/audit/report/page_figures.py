@@ -16,7 +16,7 @@ _MAX_NAMED = 20
 
 
 def styles_of(comparison: Comparison) -> Styles:
-    """Return the styles of all groups of a comparison, also of those that are too small."""
+    """Return the styles of all groups of a comparison, including those that are too small."""
     return group_styles(group.labels for group in comparison.groups)
 
 

@@ -73,7 +73,7 @@ class AuditSentences:
         return " ".join(filter(None, parts))
 
     def _clearest(self, analysis: GapAnalysis) -> str | None:
-        """Return which groups are demonstrably apart, if these are not the ones with the extreme means."""
+        """Return the clearest gap between two groups, if they are not the ones with the extreme means."""
         clearest, threshold = analysis.clearest, self.tolerance or 0.0
         if clearest is None or analysis.gap.low <= threshold or clearest.extremes.low > threshold:
             return None
@@ -156,7 +156,7 @@ class AuditSentences:
         )
 
     def unassessed(self, comparison: Comparison) -> str | None:
-        """Return who could not be assessed; None if everybody was."""
+        """Return how many users could not be assessed, and why; None if all were."""
         unassessed = comparison.unassessed
         if not unassessed.total:
             return None
@@ -179,7 +179,7 @@ class AuditSentences:
         )
 
     def assumption(self) -> str:
-        """Return what the intervals assume about users."""
+        """Return the assumption about users on which the intervals rest."""
         if self.settings.sequential:
             return (
                 "The intervals are anytime-valid: they hold however often one looks while the log grows. They are "
@@ -237,7 +237,7 @@ class AuditSentences:
         return effect_sentences.top_arms_sentence(analysis, self.formatter(analysis, extra_digits=1))
 
     def one_sided(self, analysis: GapAnalysis) -> str | None:
-        """Return a warning if many rewards came from arms that only one group was shown, or that are rare."""
+        """Return a warning if many rewards came from arms shown to only one group, or from rare arms."""
         groups = self.higher_and_lower(analysis)
         warnings = effect_sentences.one_sided_sentence(analysis, groups), effect_sentences.rare_sentence(analysis)
         return " ".join(filter(None, warnings)) or None
@@ -254,7 +254,7 @@ class AuditSentences:
     # -- numbers ---------------------------------------------------------------------------------------
 
     def comparison_formatter(self, comparison: Comparison) -> Callable[[float], str]:
-        """Return the number format of a comparison, also if its groups are too small."""
+        """Return the number format of a comparison, even if its groups are too small."""
         return number_formatter(self.digits(comparison.analysis))
 
     def formatter(self, analysis: GapAnalysis, extra_digits: int = 0) -> Callable[[float], str]:

@@ -54,7 +54,7 @@ def comparison_to_dict(comparison: Comparison, sentences: AuditSentences) -> dic
         **(dict.fromkeys(_ANALYSIS) if analysis is None else analysis_to_dict(analysis, sentences)),
         **further_to_dict(comparison, sentences.settings.min_cell),
     }
-    # All digits of a mean would tell of how many rewards it is.
+    # All digits of a mean would reveal its number of rewards.
     return _rounded(plain, sentences.digits(analysis)) if sentences.settings.min_cell else plain
 
 

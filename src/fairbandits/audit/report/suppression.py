@@ -18,7 +18,7 @@ class Suppression:
     comparisons : sequence of Comparison
         All comparisons that are shown.
     min_cell : int
-        The number of users from which on a group is shown.
+        The number of users that a group needs to be shown.
 
     Attributes
     ----------
@@ -45,7 +45,7 @@ class Suppression:
         return (comparison.attributes, group.labels) in self._hidden
 
     def count(self, comparison: Comparison, group: GroupResult, value: float) -> str:
-        """Return a count of a group, or what is shown instead."""
+        """Return a count of a group as text, or the text that replaces a hidden count."""
         if self.is_small(comparison, group):
             return f"< {self.min_cell:,}"
         return "suppressed" if self.is_hidden(comparison, group) else f"{value:,.0f}"

@@ -21,13 +21,13 @@ from fairbandits.extras import install_hint
 Array = Any
 Floats = NDArray[np.float64]
 
-#: The words that `device` takes besides names of devices.
+#: The values that `device` accepts besides names of devices.
 CPU, AUTO = "cpu", "auto"
 _LIBRARIES = ("torch", "cupy", "numpy", "array_api_strict")
 _DTYPES = ("float64", "float32")
 # A call may use this share of the memory that is free.
 _SHARE_OF_FREE = 0.8
-# Without a device to ask, as for NumPy: a block that fits into the memory of any machine.
+# The limit if free memory is unknown, as for NumPy: a block that fits into the memory of any machine.
 _DEFAULT_MEMORY = 2**28
 
 
@@ -47,8 +47,8 @@ class Device:
         The library that computes. By default PyTorch if it is installed, otherwise CuPy; on the processor, the
         compiled kernels of this package.
     dtype : {"float64", "float32"}
-        The type of numbers. As float32, scores are right to about six digits, and arms whose scores are closer
-        than that may change places.
+        The type of numbers. In float32, scores are accurate to about six digits, and arms whose scores are closer
+        than that may swap places.
     memory : int, optional
         The number of bytes that a call may use on the device; by default 80% of what is free. Users are scored in
         blocks that fit.
@@ -93,16 +93,16 @@ class Backend:
         self._place = _find_place(self.library, device)
 
     def asarray(self, values: NDArray[Any]) -> Array:
-        """Return numbers of the host on the device: floats in the type of the device, integers as they are."""
+        """Copy an array from the host to the device: floats in the device's dtype, integers unchanged."""
         dtype = self.dtype if values.dtype.kind == "f" else None
         return self.xp.asarray(np.ascontiguousarray(values), dtype=dtype, device=self._place)
 
     def empty(self, shape: tuple[int, ...]) -> Array:
-        """Return an array whose entries are not set."""
+        """Return an uninitialised array."""
         return self.xp.empty(shape, dtype=self.dtype, device=self._place)
 
     def to_host(self, values: Array) -> NDArray[Any]:
-        """Return numbers of the device as an array of NumPy, floats as float64."""
+        """Copy an array from the device to NumPy, floats as float64."""
         if self.library == "torch":
             values = values.cpu().numpy()
         elif self.library == "cupy":
@@ -120,7 +120,7 @@ class Backend:
     def _free_memory(self) -> int | None:
         if self.library == "torch" and self.device.name != CPU:
             torch = importlib.import_module("torch")
-            # Memory that PyTorch keeps for later counts as free.
+            # Memory that PyTorch has cached counts as free.
             cached = torch.cuda.memory_reserved(self._place) - torch.cuda.memory_allocated(self._place)
             return int(torch.cuda.mem_get_info(self._place)[0] + cached)
         if self.library == "cupy":
@@ -135,7 +135,7 @@ class Backend:
         return isinstance(error, MemoryError) or type(error).__name__ in ("OutOfMemoryError", "_ArrayMemoryError")
 
     def release(self) -> None:
-        """Return memory that is kept for later to the device."""
+        """Release cached memory to the device."""
         if self.library == "torch" and self.device.name != CPU:
             importlib.import_module("torch").cuda.empty_cache()
         elif self.library == "cupy":
@@ -155,11 +155,11 @@ class Backend:
         return self.xp.take_along_axis(values, found, axis=1), found
 
     def second(self, values: Array, places: Array) -> Array:
-        """Return the largest entry of each row but for that of a given place; -inf where there is no other."""
+        """Return the largest entry of each row other than the one at a given index; -inf if there is no other."""
         if self.library == "array_api_strict":
             is_one = self.xp.arange(values.shape[1])[None, :] == places
             return self.xp.max(self.xp.where(is_one, -self.xp.inf, values), axis=1)
-        # Taken out for a moment: a copy of all values would take as long as the rest.
+        # Overwritten for a moment: copying all values would take as long as the rest.
         taken = self.xp.take_along_axis(values, places, axis=1)
         self._put(values, places, -self.xp.inf)
         second = self.xp.max(values, axis=1)
@@ -167,7 +167,7 @@ class Backend:
         return second
 
     def _put(self, values: Array, places: Array, new: Any) -> None:
-        """Replace an entry of each row."""
+        """Replace one entry of each row."""
         if self.library == "torch":
             values.scatter_(1, places, new)
         else:
@@ -179,7 +179,7 @@ class Backend:
         return self.library != "array_api_strict"
 
     def sparse_product(self, rows: Any, matrix: Array) -> Array:
-        """Multiply sparse rows of the host, a CSR array of SciPy, with a matrix of the device."""
+        """Multiply sparse rows on the host (a SciPy CSR array) by a matrix on the device."""
         if self.library == "torch":
             torch = importlib.import_module("torch")
             arrays = (np.asarray(rows.indptr, np.int64), np.asarray(rows.indices, np.int64), rows.data)
@@ -195,7 +195,7 @@ class Backend:
         return sparse.csr_array(rows).astype(self.dtype) @ matrix
 
     def synchronise(self) -> None:
-        """Wait until the device has finished what it was given."""
+        """Wait until the device has finished all pending work."""
         if self.library == "torch" and self.device.name != CPU:
             importlib.import_module("torch").cuda.synchronize(self._place)
         elif self.library == "cupy":
@@ -232,7 +232,7 @@ def as_backend(device: Any) -> Backend | None:
 
 @functools.lru_cache(maxsize=16)
 def _backend_for(device: Device) -> Backend:
-    # One backend for each device, so that what was moved to it is found again.
+    # One backend for each device, so that data already on the device is reused.
     return Backend(device)
 
 
@@ -261,7 +261,7 @@ def _namespace(library: str) -> Any:
 
 
 def _find_place(library: str, device: Device) -> Any:
-    """Return the device as its library names it."""
+    """Return the device in the form that its library expects."""
     kind, _, number = device.name.partition(":")
     if library in ("numpy", "array_api_strict"):
         if kind != CPU:

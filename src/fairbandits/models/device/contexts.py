@@ -4,8 +4,8 @@ In the contexts of a catalogue, x = u + v: u depends on the user, v on the arm. 
 quadratic in x is linear in the products w_i w_j. So the scores of all users and arms are two matrix products:
 `[w_i w_j] W` for variances and `w B` for means, where W and B depend on arms alone.
 
-Whether user and arm match depends on both. A column of such bits stands in u once for each value that arms have of
-it, and holds the user's bit for that value; W and B are 0 there for arms with another value.
+Whether a user matches an arm depends on both. So u repeats a column of match bits once for each value that arms
+have, with the user's bit for that value; W and B are 0 there for arms with another value.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ from fairbandits.models.kernels.user_parts import mark_columns, mark_pairs, writ
 from fairbandits.models.rows import Rows, SparseRows
 from fairbandits.models.threads import over_arms
 
-# Up to this share of non-zeros, it is worth finding out which pairs of columns occur.
+# Up to this share of non-zeros, it pays to find out which pairs of columns occur.
 _SPARSE_BELOW = 0.5
-# Matrices with a multiple of so many columns are multiplied faster: others are filled up with zeros.
+# Matrix products are faster if the number of columns is a multiple of this: others are padded with zeros.
 _MULTIPLE = 8
-# A product with a sparse row takes about as long per non-zero as a dense one for so many columns, on an H200.
+# On an H200, a sparse product takes about as long per non-zero as a dense one takes for this many columns.
 _COST_OF_NONZERO = 50
 
 
@@ -57,7 +57,7 @@ class UserFeatures:
 
     def __init__(self, contexts: CatalogueContexts, users: slice, backend: Backend) -> None:
         self.contexts, self._users, self._backend = contexts, users, backend
-        #: The columns of users, a constant 1, and zeros: (n_users, n_linear).
+        #: The columns of users, a constant 1, and zero padding: (n_users, n_linear).
         self.linear: Array = backend.asarray(contexts.user_matrix(users))
 
     @cached_property
@@ -69,7 +69,7 @@ class UserFeatures:
         return xp.take(self.linear, places[0], axis=1) * xp.take(self.linear, places[1], axis=1)
 
     def times_pairs(self, weights: Array) -> Array:
-        """Multiply the products of pairs with a matrix of weights."""
+        """Multiply the products of pairs by a matrix of weights."""
         if self.contexts.uses_sparse_pairs(self._backend):
             return self._backend.sparse_product(self._pairs, weights)
         return self._pairs @ weights
@@ -87,10 +87,10 @@ class CatalogueContexts:
     ----------
     columns : array of int
         The column of the contexts that each column of the matrix of users stands for. The first `n_fixed` are the
-        same for all arms, the others hold for arms with one value.
+        same for all arms; each of the others applies to arms with one value.
     pairs : pair of arrays
-        The pairs of these that count, by their places; that of the constant 1 is the number of columns. Those from
-        `n_real` on fill up.
+        The pairs of these columns that count, by index; the index of the constant 1 is the number of columns.
+        Pairs from `n_real` on are padding.
     n_linear : int
         The number of columns of the matrix of users.
     """
@@ -114,7 +114,7 @@ class CatalogueContexts:
         self.n_linear = len(self.columns) + 1 + -(len(self.columns) + 1) % _MULTIPLE
 
     def _count_pairs(self, place_of: Ints) -> tuple[float, NDArray[np.bool_]]:
-        """Return the number of pairs of an average user, and which pairs count: those that occur together."""
+        """Return the average number of pairs per user, and which pairs count: those that occur together."""
         split, n = self.rows.parts, len(self.columns)
         counts = np.ones((n + 1, n + 1), bool)
         n_varying = n - self.n_fixed
@@ -131,7 +131,7 @@ class CatalogueContexts:
         return n_pairs, counts
 
     def is_same(self, other: CatalogueContexts) -> bool:
-        """Return whether other contexts have the same arms, and users the same columns."""
+        """Return whether other contexts have the same arms, and the same columns for users."""
         ours, theirs = self.rows.parts, other.rows.parts
         return (
             self.rows.width == other.rows.width
@@ -180,7 +180,7 @@ class CatalogueContexts:
         return sparse.csr_array((products[:n], indices[:n], starts), shape=(len(own), self.n_pairs))
 
     def holds_for(self, start: int, stop: int) -> Floats | None:
-        """Return whether columns hold for some arms: (n_arms, n_columns + 1); None if all do for all arms."""
+        """Return which columns apply to some arms: (n_arms, n_columns + 1); None if all apply to all arms."""
         if len(self.columns) == self.n_fixed:
             return None
         holds = np.ones((stop - start, len(self.columns) + 1))
@@ -218,7 +218,7 @@ Contexts = CatalogueContexts | DenseContexts
 
 
 def as_device_contexts(rows: Rows) -> Contexts:
-    """Return contexts for a device; as a catalogue's where all users have the same arm parts."""
+    """Return contexts for a device: those of a catalogue if all users have the same arm parts."""
     if isinstance(rows, SparseRows):
         first = rows.parts.users[:, FIRST_ARM]
         if (first == first[0]).all():
@@ -227,10 +227,10 @@ def as_device_contexts(rows: Rows) -> Contexts:
 
 
 def _varying_columns(split: SplitRows) -> tuple[Ints, NDArray[np.bool_], Ints]:
-    """Find the columns in which the shared parts of a user differ, once for each value that arms have of them.
+    """Find the columns in which the shared parts of a user differ, once for each value that arms have.
 
-    Returns the columns, which of them hold for each arm, and which part of each pattern has the entry. Users with
-    the same pattern have parts with the same such columns.
+    Returns the columns, which of them apply to each arm, and which part of each pattern has the entry. Users with
+    the same pattern have the same such columns.
     """
     n_patterns, n_arms = split.which.shape
     example_of = np.full(n_patterns, -1)
@@ -262,7 +262,7 @@ def _varying_columns(split: SplitRows) -> tuple[Ints, NDArray[np.bool_], Ints]:
 
 
 def _parts_of(split: SplitRows, pattern: int, first: int) -> dict[int, set[int]]:
-    """Return the columns of the shared parts that arms have, for a user of a pattern."""
+    """Return the columns of the shared parts that arms have, for a user with a given pattern."""
     starts = split.shared_starts
     return {
         part: set(split.shared_columns[starts[first + part] : starts[first + part + 1]].tolist())
@@ -271,10 +271,10 @@ def _parts_of(split: SplitRows, pattern: int, first: int) -> dict[int, set[int]]
 
 
 def _distinct_columns(bits: NDArray[np.bool_]) -> tuple[Ints, Ints]:
-    """Find the distinct columns of a matrix of bits; return the number of each column, and an example of each."""
+    """Find the distinct columns of a bit matrix; return the number of each column, and an example of each."""
     number = np.zeros(bits.shape[1], np.int64)
     for row in bits:
-        # Numbered anew after each row, so that numbers stay small.
+        # Renumbered after each row, so that the numbers stay small.
         found = np.bincount(2 * number + row) > 0
         number = (np.cumsum(found) - 1)[2 * number + row]
     return number, np.unique(number, return_index=True)[1]

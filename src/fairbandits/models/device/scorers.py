@@ -1,4 +1,4 @@
-"""Scoring many users against many arms on a device: a scorer for each kind of model."""
+"""Scoring of many users against many arms on a device, with a scorer for each kind of model."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ from fairbandits.models.mixture import MixtureModel
 from fairbandits.models.reward_model import RewardModel, ZeroModel
 from fairbandits.models.shared import SharedModel
 
-# Full matrices of so many bytes are on the device at a time while weights are computed.
+# The number of bytes that full matrices take on the device at a time, while weights are computed.
 _MATRIX_BYTES = 2**28
-# Weights are kept on the device for the next call where they take at most this share of the memory.
+# Weights are kept on the device for the next call if they take at most this share of the memory.
 _SHARE_OF_WEIGHTS = 0.4
-# The weights of a shared model are computed for so many arms at a time.
+# The number of arms for which the weights of a shared model are computed at a time.
 _ARMS = 2**14
 
 Scored = tuple[Array, Array]
 
 
 class DeviceScorer(ABC):
-    """Predicts rewards and their uncertainty on a device, with what a model on the host has learned."""
+    """Base class of scorers, which predict rewards and their uncertainty on a device for a model on the host."""
 
     def __init__(self, backend: Backend) -> None:
         self.backend = backend
@@ -44,7 +44,7 @@ class DeviceScorer(ABC):
         Parameters
         ----------
         model : RewardModel
-            The model on the host: always the same one, which scorers do not keep, so that it can be freed.
+            The model on the host, always the same one. Scorers keep no reference to it, so that it can be freed.
         contexts : CatalogueContexts or DenseContexts
             The contexts.
         slots : array of int
@@ -60,17 +60,17 @@ class DeviceScorer(ABC):
         """Return mean and width for contexts of shape (n_arms, n_users, width)."""
 
     def bytes_per_user(self) -> int:
-        """Return the number of bytes of the device that a user takes besides scores."""
+        """Return the number of bytes that a user takes on the device, besides scores."""
         return 0
 
     def _filled(self, weights: Array, contexts: CatalogueContexts) -> Array:
-        """Fill up the weights of columns with zeros, as the matrix of users is."""
+        """Pad the weights of columns with zeros, like the matrix of users."""
         more = self.backend.asarray(np.zeros((weights.shape[0], contexts.n_linear - weights.shape[1])))
         return self.backend.xp.concat([weights, more], axis=1)
 
 
 class ArmScorer(DeviceScorer):
-    """Scores with a regression for each arm: disjoint and hybrid models."""
+    """The scorer of models with a regression for each arm: disjoint and hybrid."""
 
     def __init__(self, matrices: ArmMatrices, backend: Backend) -> None:
         super().__init__(backend)
@@ -80,7 +80,7 @@ class ArmScorer(DeviceScorer):
         self._kept: tuple[Array, Array] | None = None
 
     def prepare(self, model: Any, contexts: Contexts, slots: Ints) -> None:
-        """Copy what has changed, and compute the weights of the arms that have."""
+        """Copy what has changed, and compute the weights of the changed arms."""
         changed = self._matrices.follow(model)
         before, self._contexts = self._contexts, contexts
         is_same = (
@@ -123,13 +123,13 @@ class ArmScorer(DeviceScorer):
     def _compute(self, contexts: CatalogueContexts, start: int, stop: int) -> tuple[Array, Array]:
         """Compute the weights of pairs and of columns for some arms.
 
-        That of columns i and j is 2 M_ij, and M_ii for i = j; that of column i and the constant is 2 (M v)_i, and
-        that of the constant with itself v' M v.
+        The weight of columns i and j is 2 M_ij, and M_ii for i = j; that of column i and the constant is
+        2 (M v)_i, and that of the constant with itself v' M v.
         """
         xp, asarray = self.backend.xp, self.backend.asarray
         full, theta = self._matrices.matrices(self._matrices.rows_of(self._slots[start:stop]))
         parts, columns = asarray(contexts.arm_parts(start, stop)), asarray(contexts.columns)
-        # M in the columns of users, bordered by v: as if the arm part were one column more.
+        # M in the columns of users, bordered by v: as if the arm part were one more column.
         rows = xp.concat([xp.take(full, columns, axis=1), (parts[:, None, :] @ full)], axis=1)
         border = xp.sum(rows * parts[:, None, :], axis=2)[:, :, None]
         bordered = xp.concat([xp.take(rows, columns, axis=2), border], axis=2)
@@ -179,10 +179,10 @@ class ArmScorer(DeviceScorer):
 
 
 class SharedScorer(DeviceScorer):
-    """Scores with one regression for all arms.
+    """The scorer of models with one regression for all arms.
 
     `x' P x = u' P u + 2 u' P v + v' P v`, where the first term is the same for all arms, except for pairs with
-    columns that do not hold for all of them: these are a product of matrices as well.
+    columns that do not apply to all of them: these are a matrix product as well.
     """
 
     def prepare(self, model: Any, contexts: Contexts, slots: Ints) -> None:
@@ -248,14 +248,14 @@ class SharedScorer(DeviceScorer):
 
 
 class MixtureScorer(DeviceScorer):
-    """Scores with the experts of a mixture that have weight."""
+    """The scorer of mixtures, which combines the experts with non-zero weight."""
 
     def __init__(self, backend: Backend) -> None:
         super().__init__(backend)
         self._asked: list[tuple[float, DeviceScorer]] = []
 
     def prepare(self, model: Any, contexts: Contexts, slots: Ints) -> None:
-        """Prepare the experts that are asked."""
+        """Prepare the experts with non-zero weight."""
         self._asked = [(weight, scorer_for(expert, self.backend)) for weight, expert in model.asked()]
         for (_, scorer), (_, expert) in zip(self._asked, model.asked(), strict=True):
             scorer.prepare(expert, contexts, slots)
@@ -278,7 +278,7 @@ class MixtureScorer(DeviceScorer):
 
 
 class LogisticScorer(DeviceScorer):
-    """Scores with a linear model of the log-odds."""
+    """The scorer of linear models of the log-odds."""
 
     def prepare(self, model: Any, contexts: Contexts, slots: Ints) -> None:
         """Prepare the linear model."""
@@ -286,11 +286,11 @@ class LogisticScorer(DeviceScorer):
         self._linear.prepare(model.model, contexts, slots)
 
     def score(self, users: UserFeatures) -> Scored:
-        """Return the expected rewards, and their rise for one standard deviation of the log-odds."""
+        """Return the expected rewards, and their increase for one standard deviation of the log-odds."""
         return self._to_rewards(*self._linear.score(users))
 
     def score_dense(self, contexts: Array) -> Scored:
-        """Return the expected rewards, and their rise for one standard deviation of the log-odds."""
+        """Return the expected rewards, and their increase for one standard deviation of the log-odds."""
         return self._to_rewards(*self._linear.score_dense(contexts))
 
     def bytes_per_user(self) -> int:
@@ -311,10 +311,10 @@ class LogisticScorer(DeviceScorer):
 
 
 class ZeroScorer(DeviceScorer):
-    """Predicts 0 with certainty, for policies that need no prediction."""
+    """A scorer that predicts 0 with certainty, for policies that need no prediction."""
 
     def prepare(self, model: Any, contexts: Contexts, slots: Ints) -> None:
-        """Note the number of arms."""
+        """Record the number of arms."""
         self._arms = self.backend.asarray(np.zeros((1, len(slots))))
 
     def score(self, users: UserFeatures) -> Scored:
@@ -332,7 +332,7 @@ _SCORERS: WeakKeyDictionary[RewardModel, dict[Backend, DeviceScorer]] = WeakKeyD
 
 
 def scorer_for(model: RewardModel, backend: Backend) -> DeviceScorer:
-    """Return the scorer of a model on a device: the same one in every call, so that state moves once.
+    """Return the scorer of a model on a device: the same one in every call, so that state is copied only once.
 
     Raises `DeviceError` for models that cannot be scored there.
     """

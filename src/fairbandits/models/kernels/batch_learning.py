@@ -1,7 +1,7 @@
-"""Learning many rows at once, sorted by regression: the matrices of each are in the cache for all its rows.
+"""Batch learning: rows are sorted by regression, so that its matrices stay in the cache for all of its rows.
 
-The rows of one regression are a group: row `firsts[g]` to below `firsts[g + 1]` of group g. They are learned in
-their order by the same updates as single rows, as long as these cost less than solving afresh from A and b.
+The rows of one regression form a group: those of group g are `firsts[g]` to `firsts[g + 1] - 1`. They are learned
+in order, by the same updates as single rows, as long as that costs less than solving from A and b.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ from fairbandits.models.kernels.split_rows import take_row
 from fairbandits.models.kernels.triangles import add_outer, add_row, leverage_and_residual, multiply
 from fairbandits.models.kernels.vectors import LANE_BITS, LANE_MASK
 
-# Up to so many rows are pending steps of a block; for more, A^-1 is copied out of its block and back.
+# Up to this many rows become pending steps of a block; for more, A^-1 is copied out of its block and back.
 _FEW = 2
-# A row that is less than a quarter full is added pair by pair; another one in full, with vector units.
+# A row that is less than a quarter full is added pair by pair; any other as a dense row, with vector instructions.
 _SPARSE_FROM = 4
 
 
@@ -69,7 +69,7 @@ def add_rows(rows: Fields, rewards: Floats, gram: Floats, moment: Floats) -> Non
 def _add(
     rows: SplitRows, i: int, reward: float, gram: Floats, place: int, moment: Floats, slot: int, x: Floats
 ) -> None:
-    """Add a row to A and b; x are zeros as wide as a row, and zeros again afterwards."""
+    """Add a row to A and b; x is a buffer of zeros as wide as a row, and is zero again afterwards."""
     columns, values, _ = take_row(rows, i, ZERO)
     if columns.size * _SPARSE_FROM < x.size:
         add_row(columns, values, reward, 1.0, gram, place, moment, slot)
@@ -87,7 +87,7 @@ def _add(
         x[columns[k]] = 0.0
 
 
-# -- regressions with matrices of their own -------------------------------------------------------------
+# -- regressions with their own matrices ----------------------------------------------------------------
 
 
 @kernel(reorder_sums=True)
@@ -104,7 +104,7 @@ def learn_groups(
     ridge: float,
     most_updates: int,
 ) -> None:
-    """Learn groups of rows as `learn_groups_in_blocks` does, in regressions with matrices of their own."""
+    """Learn groups of rows as `learn_groups_in_blocks` does, in regressions with their own matrices."""
     split, model = SplitRows(*rows), RidgeState(*state)
     d = model.theta.shape[1]
     x = np.zeros(d)
@@ -152,7 +152,7 @@ def _set_theta(root: Floats, moment: Floats, theta: Floats, slot: int) -> None:
 def sum_inverses(
     where: Ints, inverse: Floats, steps: Floats, theta: Floats, slots: Ints, ridge: float
 ) -> tuple[Floats, Floats]:
-    """Sum A^-1 and theta over some regressions, with matrices of their own or low-rank."""
+    """Sum A^-1 and theta over some regressions, with their own matrices or low-rank."""
     d = theta.shape[1]
     total, total_theta, step = np.zeros(d * (d + 1) // 2), np.zeros(d), np.empty(d)
     for slot in slots:
@@ -187,9 +187,9 @@ def learn_groups_low_rank(
     steps: Ints,
     learned: Ints,
 ) -> int:
-    """Learn groups of rows in regressions without matrices, as far as they need none.
+    """Learn groups of rows in regressions without matrices, as long as they need none.
 
-    `learned` becomes the number of rows learned of each group. Returns how many of the places `steps` are taken.
+    Fills `learned` with the number of rows learned of each group. Returns how many places in `steps` are taken.
     """
     split, model, totals = SplitRows(*rows), DisjointState(*state), DisjointSums(*sums)
     most, d = model.where.shape[1] - FIRST_STEP, model.theta.shape[1]
@@ -216,9 +216,9 @@ def learn_groups_low_rank(
 
 @kernel(reorder_sums=True)
 def open_matrices(slots: Ints, places: Ints, state: Fields, sums: Fields, ridge: float, freed: Ints) -> int:
-    """Move regressions without matrices to places for these: A from their rows, and A^-1 is still to be written.
+    """Give matrices to regressions that have none: A is computed from their rows, A^-1 is still to be written.
 
-    Fills `freed` with the places of their steps, which are zeros now, and returns how many these are.
+    Fills `freed` with the places of their steps, which are now zero, and returns how many there are.
     """
     model, totals = DisjointState(*state), DisjointSums(*sums)
     where, d = model.where, model.theta.shape[1]
@@ -334,7 +334,7 @@ def _update_all(
     most_leverage: float,
     x: Floats,
 ) -> int:
-    """Learn rows as `ridge_learning.learn_row` does, in a copy of A^-1; return the first that it refuses."""
+    """Learn rows as `ridge_learning.learn_row` does, in a copy of A^-1; return the first row that it rejects."""
     d, place = model.theta.shape[1], model.where[slot, MATRICES]
     for i in range(first, stop):
         columns, values, _ = take_row(rows, i, ZERO)

@@ -1,4 +1,4 @@
-"""Scoring arms with a regression each. Nearly all that a round costs is in here.
+"""Scoring of arms with one regression each. Nearly all of the cost of a round is here.
 
 A context is `x = u + v`: the shared part u is the same for many arms of a round, the arm part v mostly the same in
 all rounds. With f the arm part that the arm learned last, and e = v - f,
@@ -50,15 +50,14 @@ from fairbandits.models.kernels.vectors import (
     subtract_square,
 )
 
-# What is left of a sum whose parts cancel to less than this share has lost six of its digits.
+# A sum whose terms cancel to less than this share has lost six of its digits.
 _CANCELLED = 1e-6
-# Stands for a variance that is not positive, where the sign is a mark.
+# Stands for a variance that is not positive where the sign serves as a flag.
 _NOTHING = 1e-300
-# Users are scored by so many at a time, so that a block of regressions is in the cache for all but the first of
-# them.
+# The number of users scored at a time, so that a block of regressions is in the cache for all but the first.
 _USERS_AT_A_TIME = 64
-# Rows of the sums over a block: nothing; variance and mean of the prefix that a user's shared parts begin with;
-# those of one shared part; and from there on how far each pending step goes along the prefix.
+# Rows of the sums over a block: zeros; variance and mean of the prefix that a user's shared parts have in common;
+# those of one shared part; then the product of each pending step with the prefix.
 _ZERO, _VARIANCE, _MEAN, _PART_VARIANCE, _PART_MEAN, _STEPS = (np.uint64(i) for i in range(6))
 
 
@@ -73,10 +72,10 @@ def score_sparse(
     arm_from: int,
     arm_to: int,
 ) -> int:
-    """Fill mean and width (users x arms); return how many widths are negative, and so still to be computed.
+    """Fill in mean and width (users x arms); return how many widths are negative, and so still to be computed.
 
-    These are minus the variance of contexts whose arm part is not the one that column d stands for, or of which
-    cancellation has left too few digits: `correct_scores` computes them.
+    A negative width is minus the variance of a context whose arm part is not the one that column d stands for, or
+    that has lost too many digits to cancellation. `correct_scores` computes these widths.
     """
     split, model = SplitRows(*rows), DisjointState(*state)
     n_blocks, blocks, arms = find_blocks(slots, model.where, len(model.blocks), arm_from, arm_to)
@@ -107,7 +106,7 @@ def _score_block(
     mean: Floats,
     variance: Floats,
 ) -> None:
-    """Fill mean and variance for the arms of a block, as if every arm part were the one of column d."""
+    """Fill in mean and variance for the arms of a block, as if every arm part were the one of column d."""
     table, d = model.blocks, model.theta.shape[1]
     n_steps, start = np.uint64(most_pending(model.pending, block)), np.uint64(block * table.shape[1])
     stride = np.uint64(d + 1)
@@ -152,7 +151,7 @@ def _score_block(
 def _finish_block(
     rows: SplitRows, model: DisjointState, block: int, arms: Ints, i: int, first: int, end: int, width: Floats
 ) -> int:
-    """Turn variances into widths, except where a correction is needed; return how many those are."""
+    """Turn variances into widths, except where a correction is needed; return how many need one."""
     unfinished = 0
     last_entry = theta_entry(model.theta.shape[1]) - 1
     for lane in range(LANES):
@@ -169,7 +168,7 @@ def _finish_block(
                         rows.columns, rows.values, lo, hi, model.part_columns, model.part_values, place
                     )
             variance = width[user, arm]
-            # The arm part by itself may have a far larger variance than the sum in which it is cancelled.
+            # The arm part by itself may have a far larger variance than the sum in which it cancels.
             most = model.blocks[block, last_entry, lane]
             if variance > most:
                 most = variance
@@ -191,7 +190,7 @@ def correct_scores(
 ) -> int:
     """Compute the widths that `score_sparse` left negative, and their means; return how many are NaN.
 
-    What an arm part adds is the same product A^-1 e for all users who are offered it, so arms are the outer loop.
+    The product A^-1 e of an arm part is the same for all users who are offered it, so arms are the outer loop.
     """
     split, model = SplitRows(*rows), DisjointState(*state)
     d = model.theta.shape[1]
@@ -221,7 +220,7 @@ def correct_scores(
             if variance > most:
                 most = variance
             if not variance > _CANCELLED * most:
-                # Too few digits are left: x' A^-1 x as it stands.
+                # Too few digits are left: compute x' A^-1 x directly.
                 variance = _whole_variance(split, model, place, shared, lo, hi)
             broken += not variance >= 0.0
             width[user, arm] = root(variance)
@@ -230,7 +229,7 @@ def correct_scores(
 
 @helper(reorder_sums=True)
 def _along(model: DisjointState, place: int, e: Ints, e_values: Floats, n: int, q: Floats) -> tuple[float, float]:
-    """Multiply n entries e with theta, and with q = A^-1 e."""
+    """Compute the dot products of n entries e with theta, and with q = A^-1 e."""
     block, lane, theta_from = place >> LANE_BITS, place & LANE_MASK, theta_entry(model.theta.shape[1])
     along_theta, along_e = 0.0, 0.0
     for i in range(n):
@@ -290,7 +289,7 @@ def score_dense(
     arm_from: int,
     arm_to: int,
 ) -> int:
-    """Fill mean and width (users x arms) from rows given in full; return how many widths are NaN.
+    """Fill in mean and width (users x arms) from dense rows; return how many widths are NaN.
 
     Blocks are the outer loop, so that they stay in the cache while all users are scored against them.
     """
@@ -333,7 +332,7 @@ def _score_lanes(x: Floats, products: Floats, blocks: Floats, block: int, n_step
     for k in range(np.uint64(n_steps)):
         set_products(sums, _STEPS + k, x, zero, blocks, theta_from + (k + one) * (n + one), n)
     for i in range(n):
-        # A^-1 is symmetric: each pair below the diagonal once, and the diagonal half.
+        # A^-1 is symmetric: each pair below the diagonal once, and half of the diagonal.
         for lane in range(LANES):
             x[i, lane] *= 0.5
         set_products(products, i, x, zero, blocks, start, i + one)

@@ -4,9 +4,9 @@ Every row that is learned subtracts a rank-one matrix from A^-1 (Sherman-Morriso
 
     A^-1 = I / ridge - s_1 s_1' - ... - s_n s_n'        x' A^-1 x = x.x / ridge - (s_1.x)^2 - ... - (s_n.x)^2
 
-The steps s take n d numbers instead of d^2, and the quadratic form n d multiplications. Where most of many arms
-have few observations that is nearly all of the memory and of the time. The rows are kept as well: A is computed
-from them when the regression needs matrices, and merging two regressions is learning the rows of one in the other.
+The steps s take n d numbers instead of d^2, and the quadratic form n d multiplications. If most arms have few
+observations, this saves nearly all of the memory and time. The rows are kept as well: A is computed from them when
+the regression needs matrices, and two regressions are merged by learning the rows of one in the other.
 """
 
 from __future__ import annotations
@@ -40,16 +40,16 @@ from fairbandits.models.kernels.layouts import (
 )
 from fairbandits.models.kernels.triangles import dot, dot_dense
 
-# No regression has more steps than this, nor more than a third of the entries of a row: from there on the pairs of
+# No regression has more steps than this, nor more than a third of the width of a row: beyond that, the pairs of
 # entries cost less than the steps.
 MOST_STEPS = 32
-# The most that x.x / ridge of all rows may sum to: it bounds how much of x.x / ridge the steps can cancel, and so
-# how many digits are lost: four of sixteen.
+# The largest sum of x.x / ridge over all rows. It bounds how much of x.x / ridge the steps can cancel, and so how
+# many digits are lost: four of sixteen.
 _MOST_SQUARES = 1e4
 
 
 def most_steps(width: int) -> int:
-    """Return how many rows a regression of some width may learn without matrices."""
+    """Return how many rows a regression of a given width may learn without matrices."""
     return min(MOST_STEPS, width // 3)
 
 
@@ -65,7 +65,7 @@ def learn_low_rank(
     slot: int,
     ridge: float,
 ) -> int:
-    """Learn one row in a regression without matrices; return what came of it."""
+    """Learn one row in a regression without matrices; return the outcome."""
     model, totals = DisjointState(*state), DisjointSums(*sums)
     d = model.theta.shape[1]
     x, u = np.empty(d), np.empty(d)
@@ -86,10 +86,10 @@ def learn_step(
     x: Floats,
     u: Floats,
 ) -> int:
-    """Learn one row in a regression without matrices, given room for two vectors; return what came of it.
+    """Learn one row in a regression without matrices, given buffers for two vectors; return the outcome.
 
-    `totals.rows` hold sqrt(w) x, sqrt(w) r, and w x.x / ridge. The row is written out in full: a step is full
-    anyway, and vector units take straight reads alone.
+    `totals.rows` holds sqrt(w) x, sqrt(w) r, and w x.x / ridge. The row is expanded to a dense vector: a step is
+    dense anyway, and vector instructions need contiguous reads.
     """
     where, n = model.where, model.where[slot, N_STEPS]
     d = np.uint64(x.size)
@@ -102,7 +102,7 @@ def learn_step(
         total += totals.rows[where[slot, k], d + np.uint64(1)]
     if not total <= _MOST_SQUARES:
         return AFRESH
-    # The first row never needs matrices where there is room for a step: an arm that is tried once costs little.
+    # The first row never needs matrices if there is room for a step: an arm that is tried once costs little.
     if n >= where.shape[1] - FIRST_STEP or (n > 0 and n >= n_entries // 3):
         return NEEDS_MATRICES
     place = where[slot, FIRST_STEP + n]
@@ -164,7 +164,7 @@ def subtract_step(
 
 @helper()
 def _write_out(rows: SplitRows, user: int, arm: int, x: Floats) -> int:
-    """Write a row out in full; return how many entries it has, -1 if one of them is outside."""
+    """Expand a row to a dense vector; return its number of entries, or -1 if a column is out of range."""
     for i in range(np.uint64(x.size)):
         x[i] = 0.0
     d = x.size
@@ -197,7 +197,7 @@ def score_low_rank(
     arm_from: int,
     arm_to: int,
 ) -> None:
-    """Fill mean and width of some users, for the arms whose regression has no matrices."""
+    """Fill in mean and width of some users, for the arms whose regression has no matrices."""
     n_slots, d = model.theta.shape
     steps, theta = model.steps.reshape(-1), model.theta.reshape(-1)
     for arm in range(arm_from, arm_to):
@@ -238,7 +238,7 @@ def score_sparse_low_rank(
     arm_from: int,
     arm_to: int,
 ) -> int:
-    """Fill mean and width (users x arms) where no regression has matrices; none can break down."""
+    """Fill in mean and width (users x arms) if no regression has matrices; return 0, because none can fail."""
     model = DisjointState(*state)
     score_low_rank(SplitRows(*rows), slots, model, ridge, mean, width, ZERO, len(mean), arm_from, arm_to)
     return 0
@@ -255,7 +255,7 @@ def score_low_rank_dense(
     arm_from: int,
     arm_to: int,
 ) -> None:
-    """Fill mean and width as `score_low_rank` does, for all users, from rows given in full."""
+    """Fill in mean and width as `score_low_rank` does, for all users, from dense rows."""
     n_users, n_arms = mean.shape
     n_slots, d = model.theta.shape
     X, steps, theta, n = rows.reshape(-1), model.steps.reshape(-1), model.theta.reshape(-1), np.uint64(d)
@@ -285,6 +285,6 @@ def score_dense_low_rank(
     arm_from: int,
     arm_to: int,
 ) -> int:
-    """Fill mean and width as `score_sparse_low_rank` does, from rows given in full."""
+    """Fill in mean and width as `score_sparse_low_rank` does, from dense rows."""
     score_low_rank_dense(rows, slots, DisjointState(*state), ridge, mean, width, arm_from, arm_to)
     return 0

@@ -1,4 +1,4 @@
-"""Checking contexts, and splitting them into the part that a user's arms share and the parts specific to arms."""
+"""Validation of contexts, and their split into the part that a user's arms share and the arm-specific parts."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ from fairbandits.models.kernels.layouts import (
     SplitRows,
 )
 
-# Beyond this the squares and products of the algebra leave the range of a float64.
+# Beyond this, squares and products overflow a float64.
 LARGEST = 1e50
 
-#: How `split_dense` went: the rows are split; they are better left whole; an entry may be unusable.
+#: The outcome of `split_dense`: the rows are split; they are better left whole; an entry may be unusable.
 SPLIT, WHOLE, DOUBTFUL = range(3)
 
 
 @lru_cache(maxsize=64)
 def one_shared_part(n_users: int, n_arms: int) -> tuple[Ints, Ints]:
-    """Return `users` and `which` of rows in which all arms of a user share one part; never to be written to."""
+    """Return `users` and `which` of rows in which all arms of a user share one part; treat them as read-only."""
     users = np.zeros((n_users, 4), np.int64)
     users[:, FIRST_SHARED] = np.arange(n_users)
     users[:, N_SHARED] = 1
@@ -52,9 +52,9 @@ def count_unusable(dense: Floats) -> int:
 
 @kernel()
 def split_dense(dense: Floats, n_users: int, most: float) -> tuple[int, Ints, Ints, Floats, Ints, Ints, Floats]:
-    """Split rows: the columns in which all arms of a user agree, once, and the non-zeros of the others.
+    """Split rows into the columns in which all arms of a user agree, stored once, and the non-zeros of the others.
 
-    Returns how it went, the shared parts (starts, columns, values), and the arm parts (bounds, columns, values).
+    Returns the outcome, the shared parts (starts, columns, values), and the arm parts (bounds, columns, values).
     Rows are left whole if the first or the last has more than `most` non-zeros.
     """
     n, d = dense.shape
@@ -72,7 +72,7 @@ def split_dense(dense: Floats, n_users: int, most: float) -> tuple[int, Ints, In
     shared, size = 0, 1
     for user in range(n_users):
         first = user * n_arms
-        # A NaN or an infinity anywhere spoils the sum, so that one pass without branches checks as well.
+        # A NaN or infinity anywhere makes the sum non-finite, so one pass without branches also validates.
         for i in range(first + 1, first + n_arms):
             for j in range(d):
                 spread[user, j] += abs(dense[i, j] - dense[first, j])
@@ -95,7 +95,7 @@ def split_dense(dense: Floats, n_users: int, most: float) -> tuple[int, Ints, In
             n_varying += spread[user, j] > 0.0
         for i in range(user * n_arms, (user + 1) * n_arms):
             bounds[i, START] = at
-            # Every entry is written, and only a non-zero is kept: no branch to mispredict.
+            # Every entry is written, but a zero is overwritten by the next: no branch to mispredict.
             for k in range(n_varying):
                 value = dense[i, varying[k]]
                 columns[at], values[at] = varying[k], value
@@ -106,7 +106,7 @@ def split_dense(dense: Floats, n_users: int, most: float) -> tuple[int, Ints, In
 
 @kernel()
 def check_sparse(starts: Ints, columns: Ints, values: Floats, d: int) -> tuple[int, int, bool]:
-    """Count columns out of range and unusable values; return also whether every row is strictly sorted."""
+    """Count columns out of range and unusable values; also return whether every row is strictly sorted."""
     outside = 0
     unusable = 0
     is_sorted = True
@@ -162,7 +162,7 @@ def split_sparse(
 def _count_agreeing(
     starts: Ints, columns: Ints, values: Floats, first: int, end: int, agreeing: Ints, reference: Floats
 ) -> None:
-    """Count for each column the rows that hold what the first row holds; 0 where the first has no entry."""
+    """Count, for each column, the rows with the same value as the first row; 0 if the first has no entry."""
     for j in range(agreeing.size):
         agreeing[j] = 0
     for k in range(starts[first], starts[first + 1]):
@@ -174,7 +174,7 @@ def _count_agreeing(
 
 @helper()
 def take_row(rows: SplitRows, user: int, arm: int) -> tuple[Ints, Floats, int]:
-    """Copy out one row: its shared part, then its arm part; and how many entries are shared."""
+    """Copy one row, its shared part and then its arm part; also return how many entries are shared."""
     shared = rows.users[user, FIRST_SHARED] + rows.which[rows.users[user, PATTERN], arm]
     first = rows.shared_starts[shared]
     n_shared = rows.shared_starts[shared + 1] - first
@@ -191,13 +191,13 @@ def take_row(rows: SplitRows, user: int, arm: int) -> tuple[Ints, Floats, int]:
 
 @kernel()
 def copy_row(rows: Fields, user: int, arm: int) -> tuple[Ints, Floats, int]:
-    """Copy out one row, as `take_row` does."""
+    """Copy one row, as `take_row` does."""
     return take_row(SplitRows(*rows), user, arm)
 
 
 @kernel()
 def measure_rows(rows: Fields, users: Ints, arms: Ints, lengths: Ints, n_shared: Ints, names: Ints) -> None:
-    """Fill in how many entries rows of users and arms have, how many are shared, and the names of arm parts."""
+    """Fill in the length of each row, how many of its entries are shared, and the name of its arm part."""
     split = SplitRows(*rows)
     for i in range(arms.size):
         shared = split.users[users[i], FIRST_SHARED] + split.which[split.users[users[i], PATTERN], arms[i]]
@@ -240,7 +240,7 @@ def row_squares(rows: Fields, users: Ints, arms: Ints, d: int) -> Floats:
 
 @kernel()
 def write_dense(rows: Fields, dense: Floats) -> None:
-    """Write rows into a matrix of zeros, the arms of the first user first."""
+    """Write rows into a matrix of zeros, user by user."""
     split = SplitRows(*rows)
     n_arms = split.which.shape[1]
     for i in range(len(dense)):
@@ -265,7 +265,7 @@ def with_one_shared_part(
 
 
 def whole_rows(dense: Floats, n_users: int) -> SplitRows:
-    """Return dense rows in the layout of split ones: all of a row is its arm part."""
+    """Return dense rows in the layout of split ones: the whole row is its arm part."""
     n, d = dense.shape
     starts = np.arange(n + 1) * d
     users, which = one_shared_part(n_users, n // n_users)
@@ -276,7 +276,7 @@ def whole_rows(dense: Floats, n_users: int) -> SplitRows:
 
 
 def rows_of_one_arm(starts: Ints, columns: Ints, values: Floats) -> SplitRows:
-    """Return compressed rows of many users with one arm each: all of a row is its shared part."""
+    """Return compressed rows of many users with one arm each: the whole row is its shared part."""
     users, which = one_shared_part(starts.size - 1, 1)
     bounds = np.zeros((starts.size - 1, 3), np.int64)
     return SplitRows(starts, columns, values, users, which, bounds, np.empty(0, np.int64), np.empty(0))

@@ -14,13 +14,13 @@ Context = Sequence[Any]
 
 
 class Event:
-    """An immutable event of plain values."""
+    """An immutable event that consists of plain values."""
 
     __slots__ = ()
     __match_args__: ClassVar[tuple[str, ...]] = ()
     #: The name of the event type in the log.
     KIND: ClassVar[str]
-    #: Fields that earlier releases do not know. They are left out while they are None, so that those can read on.
+    #: Fields that earlier releases do not know. They are omitted while None, so that those can still read the log.
     ADDED: ClassVar[tuple[str, ...]] = ()
 
     @property
@@ -59,7 +59,7 @@ class Decided(Event):
     Attributes
     ----------
     id : str
-        The id of the decision, which its reward names.
+        The id of the decision, to which its reward refers.
     time : float
         The time, in seconds since 1970.
     at : int
@@ -243,7 +243,7 @@ class PolicyChanged(Event):
 
 @dataclass(frozen=True, slots=True)
 class UserForgotten(Event):
-    """The content of a user's entries was deleted, and what was learned from them. It does not name the user.
+    """The content of a user's entries was deleted, and so was what was learned from them. The user is not named.
 
     Attributes
     ----------
@@ -275,11 +275,11 @@ class ContentPruned(Event):
     Attributes
     ----------
     base : int
-        The entry up to which content was deleted, but for decisions whose rewards came later.
+        The entry up to which content was deleted, except for decisions whose rewards came later.
     time : float
         The time, in seconds since 1970.
     decisions, rewards : int
-        The numbers of all entries whose content was ever deleted because of their age.
+        The numbers of entries whose content has been deleted because of their age, in total.
     """
 
     KIND = "content_pruned"
@@ -320,7 +320,7 @@ class Entry:
     n: int = field(default=0, compare=False)
 
 
-#: Events after which the state is another function of the entries before them.
+#: Events that change how the state follows from the entries before them.
 STATE_CHANGES = (PolicyChanged, UserForgotten)
 
 _KINDS: dict[str, type[Event]] = {
@@ -330,5 +330,5 @@ _KINDS: dict[str, type[Event]] = {
 
 
 def read_event(kind: str, text: str) -> Any:
-    """Return the event that `to_json` wrote."""
+    """Parse the event that `to_json` wrote."""
     return _KINDS[kind](**from_json(text))

@@ -36,7 +36,7 @@ from fairbandits.service.log.tables import answers, events, snapshots
 
 _log = logging.getLogger(__name__)
 
-# The advisory lock of everything but appends in one PostgreSQL database. The number is arbitrary.
+# The advisory lock in a PostgreSQL database for everything but appends. The number is arbitrary.
 _LOCK = 4_717_321_905
 # Every execution writes to the disk.
 _PROBE_SQL = (
@@ -47,7 +47,7 @@ _PROBE_SQL = (
 _TIMEOUT = 10
 # The state before the first entry: the file that the service started with, if there was one.
 _START = "start"
-# A key that is taken, as SQLite and PostgreSQL report it, or two writers that wait for each other's keys.
+# The errors of SQLite and PostgreSQL for a taken key, or for two writers that wait for each other's keys.
 _KEY_TAKEN = {"SQLITE_CONSTRAINT_UNIQUE", "SQLITE_CONSTRAINT_PRIMARYKEY", "23505", "40P01"}
 _ENGINE: dict[str, Any] = {"isolation_level": "AUTOCOMMIT", "poolclass": NullPool, "hide_parameters": True}
 
@@ -84,22 +84,22 @@ def open_store(config: Config, *, must_exist: bool = False) -> Iterator[Store]:
 
 
 class Store:
-    """The log, its snapshots and the stored replies, in SQLite or PostgreSQL. Not for several threads at a time.
+    """The log, its snapshots and the stored replies, in SQLite or PostgreSQL. Not thread-safe.
 
     Parameters
     ----------
     url : str
         `sqlite:///FILE` or `postgresql://...`.
     timeout : float, optional
-        Seconds after which a statement fails that the database has not answered. Without it, a busy database may
-        take 10 s to accept a connection, and any time for statements.
+        Seconds after which an unanswered statement fails. Without it, a busy database may take 10 s to accept a
+        connection, and any time to answer a statement.
 
     Attributes
     ----------
     engine : sqlalchemy.Engine
         The engine of the database.
     head : ChainHead
-        The end of the chain of all that was appended through this store.
+        The end of the chain of all entries appended through this store.
     last_own : int
         The last entry of this chain.
     read_at : float
@@ -118,7 +118,7 @@ class Store:
         self.read_at = -math.inf
         self._own: dict[int, Entry] = {}
         self._files = SqliteFiles(self.engine.url.database or "") if self.is_sqlite else None
-        self._is_new = True  # whether the connection was not used for a transaction yet
+        self._is_new = True  # whether the connection has not been used for a transaction yet
 
     def exists(self) -> bool:
         """Return whether the store holds a log; nothing is created."""
@@ -143,7 +143,7 @@ class Store:
 
     @property
     def busy_seconds(self) -> float:
-        """The number of seconds for which the database has been in use without a pause. Any thread may ask."""
+        """The number of seconds for which the database has been in use without a pause; any thread can read it."""
         since = self._busy_since
         return 0.0 if since is None else time.monotonic() - since
 
@@ -158,7 +158,7 @@ class Store:
                 self._connection, self._is_new = self.engine.connect(), True
             yield self._connection
         except StoreReplacedError:
-            raise  # the connection may be the last way to what was in the files
+            raise  # the connection may be the last access to the content of the files
         except SQLAlchemyError as error:
             message = describe(error)
             if isinstance(error, DBAPIError) and _is_key_taken(error):
@@ -173,7 +173,7 @@ class Store:
 
     @contextmanager
     def transaction(self) -> Iterator[Connection]:
-        """Provide the connection within a transaction. Only appends to PostgreSQL go on beside it."""
+        """Provide the connection within a transaction. Only appends to PostgreSQL can run concurrently."""
         with self.connection() as connection:
             if self.is_sqlite:
                 connection.exec_driver_sql("BEGIN IMMEDIATE")
@@ -185,14 +185,14 @@ class Store:
                 yield connection
                 self._check_files()
             except BaseException:
-                with suppress(SQLAlchemyError):  # the connection is closed in any case, and the first error counts
+                with suppress(SQLAlchemyError):  # the connection is closed anyway, and the first error counts
                     connection.exec_driver_sql("ROLLBACK")
                 raise
             connection.exec_driver_sql("COMMIT")
             self._check_files()
 
     def _remember_files(self) -> None:
-        # Within the first transaction of a connection, which creates what is missing of them.
+        # Within the first transaction of a connection, which creates missing files.
         if self._files is not None and self._is_new:
             self._files.remember()
             self._is_new = False
@@ -205,7 +205,7 @@ class Store:
     def appending(self) -> Iterator[Connection]:
         """Provide the connection for an append: on SQLite in a transaction, on PostgreSQL without one.
 
-        If it fails, the entries may be in the log nevertheless. So the next append begins another chain.
+        Even if it fails, the entries may be in the log. So the next append begins a new chain.
         """
         try:
             with self.transaction() if self.is_sqlite else self.connection() as connection:
@@ -217,14 +217,14 @@ class Store:
             raise
 
     def keep_own(self, head: ChainHead, entries: Sequence[Entry]) -> None:
-        """Keep entries that were appended until they are settled and applied, so that they need not be read."""
+        """Keep appended entries until they are settled and applied, so that they need not be read back."""
         self.head = head
         if entries:
             self.last_own = entries[-1].seq
             self._own |= {entry.seq: entry for entry in entries}
 
     def own_entries(self, after: int) -> Mapping[int, Entry]:
-        """Return the entries that were appended through this store after one that was applied, by number."""
+        """Return the entries appended through this store after a given one that was applied, by number."""
         self._own = {seq: entry for seq, entry in self._own.items() if seq > after}
         return self._own
 
@@ -237,7 +237,7 @@ class Store:
 
     def probe(self) -> None:
         """Raise `StoreDownError` if the store cannot be written to."""
-        # One statement without the lock, which a worker that is frozen may hold.
+        # One statement without the lock, because a frozen worker may hold it.
         with self.transaction() if self.is_sqlite else self.connection() as connection:
             connection.exec_driver_sql(_PROBE_SQL)
 
@@ -294,7 +294,7 @@ class Store:
     # -- the start -------------------------------------------------------------------------------------
 
     def save_start(self, content: bytes) -> bool:
-        """Save the recommender that the log starts with; return False if another worker has."""
+        """Save the recommender that the log starts with; return False if another worker has done so."""
         with self.transaction() as connection:
             if connection.execute(select(snapshots.c.part).where(snapshots.c.seq == 0)).first() is not None:
                 return False
@@ -322,7 +322,7 @@ class Store:
 def make_engine(url: str, timeout: float | None = None) -> Engine:
     """Create the engine of a database. Transactions are begun by hand, and a commit waits for the disk.
 
-    Errors hide the parameters of statements, which may be sensitive. `timeout` is that of `Store`.
+    Errors hide the parameters of statements, which may be sensitive. `timeout` is as in `Store`.
     """
     try:
         parsed = make_url(url)
@@ -349,7 +349,7 @@ def make_engine(url: str, timeout: float | None = None) -> Engine:
 def _make_durable(connection: Any, _: Any) -> None:
     connection.execute("PRAGMA journal_mode=WAL")
     connection.execute("PRAGMA synchronous=FULL")
-    # Rarely by a connection that writes entries; the one that saves snapshots does it more often.
+    # Connections that write entries checkpoint rarely; the one that saves snapshots does so more often.
     connection.execute("PRAGMA wal_autocheckpoint=4000")
     # What is deleted, such as the content of forgotten users, is overwritten with zeros.
     connection.execute("PRAGMA secure_delete=ON")
