@@ -1,4 +1,4 @@
-"""The servers of the load test: the service, an empty endpoint of the same stack, and one with a canned response.
+"""The servers of the load test: the service, two empty endpoints, and one with a canned response.
 
 python benchmarks/load_servers.py empty     # prints its address
 """
@@ -19,6 +19,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
+import uvicorn
 import uvloop
 from fastapi import FastAPI, Request, Response
 
@@ -109,6 +110,11 @@ def empty(folder: Path) -> Process:
     return Process([__file__, "empty"], folder)
 
 
+def plain(folder: Path) -> Process:
+    """Start the application with the empty endpoint in uvicorn as it comes, without the service's protocol."""
+    return Process([__file__, "plain"], folder)
+
+
 def canned(folder: Path) -> Process:
     """Start a server that responds without reading, which shows how much the client can send."""
     return Process([__file__, "canned"], folder)
@@ -137,14 +143,25 @@ def _work(arms: int, store: dict[str, Any], listening: socket.socket, on_start: 
 
 
 def _serve_empty() -> None:
+    config = demo_config(server={"port": 0})
+    server.run(_empty_app(), config, server.listen(config))
+
+
+def _serve_plain() -> None:
+    listening = socket.create_server(("127.0.0.1", 0))
+    print(f"listening on http://127.0.0.1:{listening.getsockname()[1]}", flush=True)
+    config = uvicorn.Config(_empty_app(), access_log=False, log_level="warning")
+    uvicorn.Server(config).run(sockets=[listening])
+
+
+def _empty_app() -> FastAPI:
     app = FastAPI()
 
     @app.post("/empty")
     async def empty(request: Request) -> Response:
         return Response(b"{}", media_type="application/json")
 
-    config = demo_config(server={"port": 0})
-    server.run(app, config, server.listen(config))
+    return app
 
 
 class _Canned(asyncio.Protocol):
@@ -165,10 +182,12 @@ async def _serve_canned() -> None:
 def main(kind: str, *rest: str) -> None:
     """Run one of the servers."""
     if kind == "ours":
-        plain: dict[str, Any] = json.loads(rest[0])
-        _serve_ours(**plain)
+        given: dict[str, Any] = json.loads(rest[0])
+        _serve_ours(**given)
     elif kind == "empty":
         _serve_empty()
+    elif kind == "plain":
+        _serve_plain()
     else:
         uvloop.run(_serve_canned())
 

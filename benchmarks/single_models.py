@@ -51,6 +51,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", type=Path, default=Path("results/single_models"), help="where to write")
     parser.add_argument("--jobs", type=int, default=-1, help="the number of processes; -1 for one per core")
+    parser.add_argument("--seeds", type=int, default=20, help="the number of seeds; with --quick there are 3")
     parser.add_argument("--quick", action="store_true", help="a tenth of the rounds and 3 seeds")
     options = parser.parse_args()
     if not options.quick:
@@ -58,7 +59,7 @@ def main() -> int:
     results = fairbench(
         options.out,
         policies=[AUTO, *SINGLE],
-        seeds=3 if options.quick else 20,
+        seeds=3 if options.quick else options.seeds,
         jobs=options.jobs,
         quick=options.quick,
         progress=True,
