@@ -1,4 +1,4 @@
-"""An audit as JSON values: the content of `audit.json`, described by `schema.json` and `docs/reference/audit.md`."""
+"""An audit as JSON values, the content of `audit.json`; see `schema.json` and `docs/reference/audit.md`."""
 
 from __future__ import annotations
 
