@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import threading
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.client import HTTPConnection, HTTPException
 from pathlib import Path
@@ -157,16 +157,24 @@ class Target:
         for client in self.clients:
             client.stop()
         self.replay.store.close()  # whose connection the scenario may have broken
-        self.replay.follow()
-        lost = doubled = 0
-        for client in self.clients:
-            lost += len(client.decided.keys() - self.replay.decided.keys())
-            lost += sum(self.replay.rewarded.get(key) != reward for key, reward in client.rewarded.items())
+        # Entries can be read once all earlier transactions have ended, for example that of a costly request.
+        with suppress(AssertionError):
+            wait_until(lambda: self._lost() == 0, seconds=30)
+        lost = self._lost()
         # A request without a response may have taken effect, once. Only these clients name users.
         pending = sum(_n_decisions(client.again) for client in self.clients)
         logged = sum(each.user is not None for each in self.replay.decided.values())
         doubled = max(0, logged - sum(len(client.decided) for client in self.clients) - pending)
         return lost, doubled, self._is_state_equal()
+
+    def _lost(self) -> int:
+        """Return how many acknowledged decisions and rewards are not in the log."""
+        self.replay.follow()
+        lost = 0
+        for client in self.clients:
+            lost += len(client.decided.keys() - self.replay.decided.keys())
+            lost += sum(self.replay.rewarded.get(key) != reward for key, reward in client.rewarded.items())
+        return lost
 
     def _is_state_equal(self) -> bool:
         """Return whether every worker reaches the state that the log leads to."""
