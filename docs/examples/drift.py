@@ -2,7 +2,7 @@
 Drift, and a model that notices it
 ==================================
 
-Half-way through, preferences turn. With ``model="auto"``, all models learn side by side, and their weights
+Half-way through, preferences reverse. With ``model="auto"``, all models learn side by side, and their weights
 follow from how well each predicts.
 """
 

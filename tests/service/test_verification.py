@@ -47,8 +47,8 @@ def test_a_sound_service(path, tmp_path):
     status, out, err = command("verify", path, folder=tmp_path)
     assert (status, err) == (0, "")
     lines = out.splitlines()
-    assert lines[0] == "log: 27 entries of 2 writer(s), all as written (3 arm_added, 12 decided, 12 rewarded)"
-    assert lines[1] == "snapshots: 2, all as written"
+    assert lines[0] == "log: 27 entries of 2 writer(s), all intact (3 arm_added, 12 decided, 12 rewarded)"
+    assert lines[1] == "snapshots: 2, all intact"
     assert lines[2].startswith("state: a replay from entry 0 to ")
 
 

@@ -37,7 +37,7 @@ def forget_user(
             f"What was learned before {format_day(done.pruned.until)} remains: the content of "
             f"{done.pruned.decisions:,} decision(s) was deleted because of its age, so their users are unknown."
         )
-    echo("Backups and exports that were made before still hold the user.")
+    echo("Earlier backups and exports still contain the user's data.")
 
 
 def pseudonym_of(user: str, config: Config) -> str:

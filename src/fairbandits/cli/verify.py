@@ -18,12 +18,12 @@ def verify(
     found = check(load_config_or_demo(config))
     log = found.log
     kinds = ", ".join(f"{count:,} {kind}" for kind, count in sorted(log.kinds.items()))
-    echo(f"log: {log.entries:,} entries of {log.writers:,} writer(s), all as written ({kinds or 'empty'})")
+    echo(f"log: {log.entries:,} entries of {log.writers:,} writer(s), all intact ({kinds or 'empty'})")
     if log.deleted:
         echo(f"content: deleted from {log.deleted:,} entries, whose digests remain")
-    echo(f"snapshots: {len(found.snapshots)}, all as written")
+    echo(f"snapshots: {len(found.snapshots)}, all intact")
     if found.replayed is None:
         echo("state: not compared; there are no two states of this configuration to compare")
     else:
         first, last = found.replayed
-        echo(f"state: a replay from entry {first} to {last} gives the snapshot")
+        echo(f"state: a replay from entry {first} to {last} reproduces the snapshot")

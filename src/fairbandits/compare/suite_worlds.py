@@ -82,7 +82,7 @@ WORLDS: dict[str, SuiteWorld] = {
         "Half-way through, students start to prefer speakers of the other sex; measured after that.", drift=True
     ),
     "drift_half": _hard(
-        "Half-way through, preferences turn, and the match counts for half of the reward.",
+        "Half-way through, preferences reverse, and the match counts for half of the reward.",
         reward="match_half",
         drift=True,
     ),

@@ -58,7 +58,7 @@ def test_users_are_exported_and_forgotten(service, tmp_path, capsys):
         "forgotten: 1 decision(s), 1 reward(s), 0 stored reply(s), and what was learned from them",
         "What was learned before 2027-01-16 remains: the content of 10 decision(s) was deleted because of its "
         "age, so their users are unknown.",
-        "Backups and exports that were made before still hold the user.",
+        "Earlier backups and exports still contain the user's data.",
     ]
     assert run(capsys, "export", out, service, "--user", "ada") == (0, [f"{out}: 0 decision(s)"])
     assert run(capsys, "export", "ada.csv", service, "--user", "ada") == (
