@@ -46,8 +46,8 @@ class ModifiedWorld:
         Noise on the rewards that are seen, in addition to that of the world; see
         `fairbandits.worlds.noise.with_noise`.
     drift : float, optional
-        The share of the rounds after which preferences reverse: in each round, the best arm then has the reward that
-        the worst had, the second-best that of the second-worst, and so on.
+        The share of the rounds after which preferences reverse: in each round, the best arm then has the reward of
+        the worst, the second-best that of the second-worst, and so on.
     present : float
         The share of arms that are on offer at a time, at least one arm in each round. Every arm comes and goes in
         a rhythm of `period` rounds, each arm at other times.
