@@ -1,6 +1,6 @@
 """
-Rewards that come late
-======================
+Delayed rewards
+===============
 
 Rewards may arrive hundreds of rounds after their decisions. Learning is slower, and nothing else changes.
 Means over five seeds.

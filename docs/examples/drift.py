@@ -2,8 +2,8 @@
 Drift, and a model that notices it
 ==================================
 
-Half-way through, preferences reverse. With ``model="auto"``, all models learn side by side, and their weights
-follow from how well each predicts.
+Halfway through, preferences reverse. With ``model="auto"``, all models learn side by side, and the weight of
+each depends on its prediction errors.
 """
 
 import matplotlib.pyplot as plt

@@ -2,7 +2,7 @@
 The gap over time
 =================
 
-LinUCB leaves a gap between female and male students. The paper's Fair-LinUCB and EvenLinUCB close it.
+LinUCB leaves a gap between female and male students. The paper's Fair-LinUCB closes it, and so does EvenLinUCB.
 """
 
 import matplotlib.pyplot as plt

@@ -2,8 +2,9 @@
 Do the propensities fit the log?
 ================================
 
-Over the rows in which an arm was chosen, the sum of 1 / propensity is about the number of all rows, if the
-propensities are right. Here they were exchanged for two arms; ``evaluate`` warns of it.
+If the propensities are correct, the sum of 1 / propensity over the rows in which an arm was chosen is
+approximately the number of all rows. Here the propensities of two arms were swapped; ``evaluate`` warns about
+this.
 """
 
 import matplotlib.pyplot as plt

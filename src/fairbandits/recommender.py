@@ -25,7 +25,7 @@ from fairbandits.policies.records import RankedArms, Reward
 from fairbandits.views import html
 from fairbandits.views.text import counted
 
-#: Names of the column of ids, where items have no index.
+#: The names by which the column of ids is found if the items have no index.
 ID_COLUMNS = ("item", "arm", "id", "item_id")
 _ITEMS = "items."
 
@@ -54,8 +54,8 @@ class Recommender:
     features : sequence of str, optional
         The columns of `users` that are features; by default all others.
     matches : sequence of str, or mapping of str to (user column, item column)
-        What users and items can have in common, such as a language: a feature is 1 if both have the same value.
-        A name without a pair is a column in both tables.
+        Properties that users and items can share, such as a language: a feature is 1 if both have the same value.
+        A name alone refers to the column of that name in both tables.
     interactions : sequence of (user column, item column)
         Columns whose features are multiplied, for models shared by all items.
     categories : sequence of str
@@ -63,7 +63,7 @@ class Recommender:
     item_id : str, optional
         The column of `items` with their ids; by default the index, else the column "item", "arm", "id" or
         "item_id".
-    user_encoder, item_encoder : fitted transformers of scikit-learn, optional
+    user_encoder, item_encoder : fitted scikit-learn transformers, optional
         Used instead of encoders fitted to the tables, for example a ColumnTransformer.
 
     Attributes
@@ -71,7 +71,7 @@ class Recommender:
     policy : Policy
         The policy.
     encoder : ContextEncoder
-        How users and items become contexts.
+        The encoder that turns users and items into contexts.
     item_id : str or None
         The column with the ids of items; None for the index.
 
@@ -137,7 +137,7 @@ class Recommender:
     def from_parts(
         cls, policy: Policy, catalogue: ItemCatalogue, groups: Names = (), item_id: str | None = None
     ) -> Self:
-        """Return a recommender from a policy and a catalogue, if there are no tables to fit encoders to."""
+        """Build a recommender from a policy and a catalogue, without tables to fit encoders to."""
         recommender = cls.__new__(cls)
         recommender.group_columns = as_names("groups", groups)
         recommender.item_id = item_id
@@ -146,7 +146,7 @@ class Recommender:
 
     @property
     def encoder(self) -> ContextEncoder:
-        """How users and items become contexts."""
+        """The encoder that turns users and items into contexts."""
         return self.catalogue.encoder
 
     @property
@@ -177,7 +177,7 @@ class Recommender:
 
         Parameters
         ----------
-        user : mapping, row of pandas, or data frame with one row
+        user : mapping, pandas row, or data frame with one row
             The values of the columns of `users`; None where one is unknown.
         eligible : collection of ids, or boolean array or column with an entry for each item, optional
             The items that this user may get; all by default.
@@ -230,7 +230,7 @@ class Recommender:
         k : int
             The number of items per user.
         random_state : int or NumPy generator, optional
-            For ties and random draws, instead of the policy's own generator.
+            The seed or generator for ties and random draws; by default the policy's own generator.
         device : {"cpu", "auto"}, name of a device, or Device
             Where scores are computed; see `Policy.choose_many`.
         """
@@ -287,7 +287,7 @@ class Recommender:
         self.policy.learn_many(decisions, rewards, again=again)
 
     def learn_logged(self, users: Any, items: Sequence[ArmId], rewards: Sequence[float]) -> None:
-        """Learn past decisions, even of other policies, from the user of each, the item shown, and its reward."""
+        """Learn past decisions, even those of other policies, from their users, items shown and rewards."""
         many = _as_many(users)
         ids = _as_list_of_ids(items)
         if len(ids) != len(many):
@@ -302,7 +302,7 @@ class Recommender:
     # -- items -----------------------------------------------------------------------------------------
 
     def add_items(self, items: Any) -> None:
-        """Add items, or change those whose ids are known: a data frame with the columns of the first items.
+        """Add items, or update those with known ids, from a data frame with the columns of the original items.
 
         What was learned about an item is kept when it changes.
         """
@@ -364,7 +364,7 @@ class Recommender:
         path : path
             The file.
         user_encoder, item_encoder : fitted transformers, optional
-            Those that the recommender was made with, if any: files do not contain them.
+            The encoders that the recommender was created with, if any; files do not contain them.
         feature_map : fitted transformer, optional
             The feature map of the policy's model, if it has one.
         """

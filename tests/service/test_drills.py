@@ -13,6 +13,8 @@ import pytest
 
 GUIDES = Path(__file__).parents[2] / "docs" / "how_to"
 DRILLS = ("delete_user", "operations", "prometheus", "proxy")
+# Its shell client is run against a server by http/test_document_clients.py.
+CLIENT = "serve"
 
 pytestmark = pytest.mark.skipif(shutil.which("curl") is None, reason="there is no curl here")
 
@@ -55,7 +57,7 @@ def promised_output(text):
 
 
 def test_every_shell_script_of_the_guides_is_run():
-    assert sorted(path.stem for path in GUIDES.glob("*.md") if "```sh\n" in path.read_text()) == [*DRILLS]
+    assert sorted(path.stem for path in GUIDES.glob("*.md") if "```sh\n" in path.read_text()) == [*DRILLS, CLIENT]
 
 
 def test_backup_and_restore(run_drill):

@@ -22,7 +22,7 @@ def test_all_kinds_of_requests_are_measured(load, tmp_path):
     measured = load.measure(
         tmp_path, arms=100, url=f"sqlite:///{tmp_path}/log.db", turns=1, seconds=0.2, connections=4
     )
-    assert list(measured) == ["client alone", "empty", "decisions", "rewards", "mixed"]
+    assert list(measured) == ["client alone", "uvicorn, empty", "empty", "decisions", "rewards", "mixed"]
     for line in measured.values():
         [turn] = line.turns
         assert turn.rate > 0
@@ -30,7 +30,7 @@ def test_all_kinds_of_requests_are_measured(load, tmp_path):
         assert set(turn.statuses) == {b"200"}
     table = load.table(measured)
     assert "of empty" in table
-    assert len(table.splitlines()) == 6
+    assert len(table.splitlines()) == 7
 
 
 def test_the_cost_of_snapshots_is_measured(load, tmp_path):

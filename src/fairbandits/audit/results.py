@@ -30,7 +30,7 @@ class GroupResult(ShortRepr):
     labels : tuple
         The label of each attribute.
     rewards, missing : int
-        The number of rewards, and of missing rewards.
+        The numbers of rewards and of missing rewards.
     users : int
         The number of users with a reward; of rewards, if users are unknown.
     effective_users : float
@@ -77,7 +77,7 @@ class ArmContribution(ShortRepr):
     shares : tuple of two floats
         The share of the rewards of the advantaged and the disadvantaged group that came from the arm.
     means : tuple of two floats
-        The mean reward of the two groups from the arm; NaN if the group was never shown it.
+        The mean reward of each of the two groups from the arm; NaN for a group that was never shown it.
     """
 
     arm: Label
@@ -152,7 +152,7 @@ class Timeline(ShortRepr):
     groups : tuple of GroupResult
         The groups that are large enough.
     means : GroupMeans
-        Of shape (blocks, groups): the mean of all rewards up to then; NaN before the first.
+        Of shape (blocks, groups): the mean of all rewards up to the end of the block; NaN before the first reward.
     gap_low, gap_high : arrays
         The interval of the gap at the end of each block.
     since : int or None
@@ -182,8 +182,8 @@ class History(ShortRepr):
     gaps : tuple of WindowGap
         The gap in each window.
     difference_low : array of shape (windows, groups, groups)
-        The lower bound of the mean of one group minus that of another, in each window; NaN where one of them has
-        too little data. All of them hold jointly.
+        The lower bound of the difference in mean reward between one group and another in each window; NaN where
+        one of them has too little data. All bounds hold jointly.
     tolerance : float or None
         The largest gap that is tolerated.
     """
@@ -197,7 +197,7 @@ class History(ShortRepr):
 
     @property
     def unfair(self) -> list[int]:
-        """The windows in which the gap exceeds the tolerance, or zero without one."""
+        """The windows in which the gap exceeds the tolerance, or zero if there is no tolerance."""
         return [number for number, gap in enumerate(self.gaps) if gap.conclusion in ("unfair", "gap")]
 
 
@@ -231,11 +231,11 @@ class Unassessed(ShortRepr):
     Attributes
     ----------
     users : float
-        The number of all users (without a user column, of decisions).
+        The total number of users, or of decisions if there is no user column.
     unknown, in_small_groups : float
-        The number of users of unknown group, and of users in groups that are too small.
+        The number of users whose group is unknown, and of users in groups that are too small.
     worst_case : float
-        The largest possible gap if users of unknown group belong to the groups where they widen it most.
+        The gap if all users whose group is unknown belonged to the groups where they would widen it most.
     outside : tuple of GroupResult
         The small groups that a test shows to be beyond the tolerance.
     without_reward : float
@@ -262,14 +262,14 @@ class Unassessed(ShortRepr):
 
 @dataclass(frozen=True, repr=False)
 class ClearestGap(ShortRepr):
-    """Two groups that are demonstrably apart; their means need not be the highest and the lowest.
+    """Two groups whose means demonstrably differ; these need not be the highest and the lowest mean.
 
     Attributes
     ----------
     advantaged, disadvantaged : GroupResult
         The groups.
     difference : IntervalEstimate
-        The difference of their mean rewards, not negative.
+        The difference between their mean rewards; non-negative.
     extremes : IntervalEstimate
         The difference between the highest and the lowest mean, with the interval for these two groups.
     """
@@ -308,7 +308,7 @@ class GapAnalysis(ShortRepr):
     missing : MissingRewards
         The possible influence of missing rewards.
     pairwise : PairwiseGaps or None
-        The differences of all pairs of groups; None in a sequential audit.
+        The differences between all pairs of groups; None in a sequential audit.
     clearest : ClearestGap or None
         The two groups whose difference has the largest lower bound; None in a sequential audit.
     """
@@ -370,17 +370,17 @@ class Comparison(ShortRepr):
         With a tolerance "unfair", "fair" or "undecided"; without one "gap" or "undecided"; "too small" if fewer
         than two groups are large enough.
     analysis : GapAnalysis or None
-        The gap; None if there are no two groups to compare.
+        The gap; None if fewer than two groups can be compared.
     unassessed : Unassessed
         The users about whom nothing can be said.
     shared_users : int
         The number of users who appear in several groups.
     reference : ReferenceComparison or None
-        Differences and ratios to the reference group.
+        Differences from the reference group, and ratios to it.
     exposure : Exposure or None
         How exposure is spread over arms.
     impact : ImpactRatios or None
-        Impact ratios, if they were asked for.
+        Impact ratios, if requested.
     adjusted : AdjustedGaps or None
         Differences adjusted for factors, if the log has the role `given`.
     """

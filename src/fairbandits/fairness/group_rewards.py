@@ -27,20 +27,21 @@ Floats = NDArray[np.float64]
 
 
 class GroupRewards:
-    """Counts, means and variances of the rewards of each group, and of each group from each arm.
+    """Counts, means and variances of the rewards of each group, overall and by arm.
 
-    There may be any number of attributes and values; recording a reward takes constant time. Users of unknown
-    group are left out.
+    There may be any number of attributes and values; recording a reward takes constant time. Users whose group is
+    unknown are left out.
 
     Gaps come with anytime-valid confidence intervals (`fairbandits.statistics.confidence_sequence`), simultaneous
-    over the groups that are compared. An interval takes several times as long as a choice. The attributes below
-    are plain arrays and cost nothing, `mean_of` costs as much as an attribute, and `gap(confidence=None)` computes
-    no interval. While other threads learn, the entries of the arrays may date from different moments.
+    over the groups that are compared. Computing an interval takes several times as long as choosing an arm. The
+    attributes below are plain arrays and cost nothing to read, `mean_of` is a lookup in one of them, and
+    `gap(confidence=None)` computes no interval. While other threads learn, the entries of the arrays may date from
+    different moments.
 
     Parameters
     ----------
     reward_range : tuple of two floats
-        The lowest and the highest possible reward. The mean of a group without rewards is the lowest.
+        The lowest and the highest possible reward. The mean of a group without rewards is the lowest reward.
     arms : ArmIndex, optional
         The numbers of the arms, if a policy keeps them.
     lock : SharedLock, optional
@@ -136,7 +137,7 @@ class GroupRewards:
                     self._by_arm.add(number, arm, each)
 
     def record_many(self, rewards: Floats, groups: Mapping[str, Categorical], arms: NDArray[np.int64]) -> None:
-        """Record many validated rewards: the users' groups by attribute, and the arms' numbers, -1 for no arm."""
+        """Record many validated rewards, given the groups by attribute and the arms' numbers, -1 for no arm."""
         self._add_arms(1 + int(arms.max(initial=-1)))
         # Groups are numbered in the order in which they appear, as if rewards had come one by one.
         first = [(row, name, value) for name, column in groups.items() for row, value in column.first_rows()]
@@ -163,7 +164,7 @@ class GroupRewards:
             self._totals.clear(...)
 
     def forget_arm(self, arm: int) -> None:
-        """Drop the rewards of each group from an arm; the groups' totals are kept."""
+        """Drop the rewards that each group received from an arm; the groups' totals are kept."""
         with self._lock:
             self._by_arm.clear((slice(None), arm))
 
@@ -196,7 +197,7 @@ class GroupRewards:
         """Return every group's count, mean, variance and confidence interval; the intervals are simultaneous."""
         with self._lock:
             named = [(self._names[number], self._totals.cell(number, 0)) for number in self._numbers(attribute)]
-        # Intervals take long; without the lock, other threads can learn in the meantime.
+        # Computing intervals is slow; with the lock released, other threads can learn in the meantime.
         radius = self._radius([cell for _, cell in named], confidence)
         low, high = self.reward_range
         summaries = []
@@ -290,7 +291,7 @@ class GroupRewards:
             served = [(means[n], -n, value) for value, n in numbers.items() if counts[n]]
             if len(served) < 2 or attribute not in {None, name}:
                 continue
-            # Of groups with equal means the first is the highest and the last the lowest, as in `extremes`.
+            # Among groups with equal means, the first counts as the highest, the last as the lowest (`extremes`).
             best, worst = max(served), min(served)
             if best[0] - worst[0] > widest:
                 widest, extreme = best[0] - worst[0], (name, best[2], worst[2])
@@ -314,9 +315,9 @@ class GroupRewards:
     def arm_bias(self, arm: ArmId, attribute: str | None = None, confidence: float = 0.95) -> Gap:
         """Return how much more reward an arm gave the advantaged group than the disadvantaged one.
 
-        It is negative if the arm favours the disadvantaged group. A group that never received the arm counts with
-        the lowest possible reward, as in the paper; the interval then shows that nothing is known. The interval is
-        for this one arm: of the intervals of a hundred arms, five may be wrong.
+        It is negative if the arm favours the disadvantaged group. A group that never received the arm is
+        given the lowest possible reward, as in the paper; the interval then shows that nothing is known. The
+        interval covers this arm alone: at 95% confidence, five of the intervals of a hundred arms may be wrong.
         """
         with self._lock:
             if arm not in self._arms:
@@ -327,7 +328,7 @@ class GroupRewards:
                 return no_gap(0.0, low - high, high - low, confidence)
             best, worst, _ = max(found, key=lambda pair: pair[0].mean - pair[1].mean)
             at = self._arms.rows[arm]
-            # Any two groups of the attribute might have been the extremes, so all of them count.
+            # Any two groups of the attribute might be the extremes, so intervals are simultaneous over all.
             numbers = self._numbers(best.attribute)
             cells = {number: self._by_arm.cell(number, at) for number in numbers}
             radius = dict(zip(cells, self._radius(list(cells.values()), confidence).tolist(), strict=True))

@@ -2,7 +2,7 @@
 
 Which model suits a stream is not known beforehand: the shared one learns fastest, the hybrid and the disjoint one
 represent more, a fading one follows changes. Each can predict every reward that is observed, so they are compared
-as the stream goes, by exponential weights (Cesa-Bianchi and Lugosi 2006, Prediction, Learning, and Games).
+online, by exponential weights (Cesa-Bianchi and Lugosi 2006, Prediction, Learning, and Games).
 The hybrid and the disjoint model, which represent most, decide until another one has predicted better: a model
 that is too simple predicts best while little is known, and would keep a policy from exploring further.
 """
@@ -24,18 +24,18 @@ from fairbandits.models.ridge import in_widths
 from fairbandits.models.rows import Row, Rows, as_single_round
 from fairbandits.models.shared import SharedModel
 
-#: The number of rounds over which errors count.
+#: The effective number of past rounds whose errors count.
 WINDOW = 1000.0
 #: The learning rate of the weights: the largest for which squared errors of numbers in [0, 1] are exp-concave.
 RATE = 0.5
-#: The errors with which the simple experts start: those whose arms all have the same coefficients.
+#: The initial loss of the simple experts, whose arms all have the same coefficients.
 HANDICAP = 10.0
 _SIMPLE = ("shared", "fading")
-# The number of rewards over which the fading model looks back is about 100.
+# With this discount, the fading model looks back over about 100 rewards.
 _FADING = 0.99
 # A model with less than this share of the largest weight is not asked until it has gained more.
 _LEAST_SHARE = 0.01
-# Each arm of a hybrid model has two matrices, which a mixture does without where they would take more than this.
+# A hybrid model has two matrices per arm; a mixture gives it up if they would take more than this.
 _MOST_HYBRID_BYTES = 2**29
 
 Expert = DisjointModel | SharedModel | HybridModel
@@ -44,14 +44,14 @@ Expert = DisjointModel | SharedModel | HybridModel
 class MixtureModel(RewardModel):
     """The mean of several models' predictions, weighted by how well each has predicted the rewards so far.
 
-    The models are `experts`: disjoint, shared, hybrid, and shared with forgetting. Let c_i be the sum of the
-    squared errors of expert i, which starts at `HANDICAP` for the two shared ones, and in which everything counts
-    less by the factor `1 - 1/WINDOW` for every round since. Then
+    The models are `experts`: disjoint, shared, hybrid, and shared with forgetting. Let c_i be the
+    discounted sum of the squared errors of expert i, which starts at `HANDICAP` for the two shared ones, at 0 for
+    the others, and is multiplied by `1 - 1/WINDOW` after every round. Then
 
         weight of i = exp(-RATE c_i) / sum_j exp(-RATE c_j)
 
-    An error is that of a prediction made before the reward was learned, clipped to [0, 1]. Whatever the rewards,
-    after every round
+    Each prediction is made before its reward is learned, and is clipped to [0, 1]. Whatever the rewards, after
+    every round
 
         c of the mixture <= min_i c_i + log(number of experts) / RATE
 
@@ -118,7 +118,7 @@ class MixtureModel(RewardModel):
         return mean, width
 
     def sample(self, rows: Rows, arms: Ints, rng: np.random.Generator) -> Floats:
-        """Draw how far each mean is off, in widths."""
+        """Draw the error of each mean, in units of its width."""
         deviation, width = np.zeros((2, rows.n_users, rows.n_arms))
         for weight, expert in self.asked():
             uncertainty = weight * expert.score(rows, arms)[1]
@@ -129,7 +129,7 @@ class MixtureModel(RewardModel):
     def learn(self, arm: int, row: Row, reward: float) -> None:
         """Learn the reward of an arm with a context, after each expert has predicted it.
 
-        An expert that refuses the row goes without it; if all refuse it, so does the mixture.
+        An expert that rejects the row does not learn it; if all reject it, the mixture rejects it, too.
         """
         errors = self._predictions(as_single_round(row, self.width), arm) - reward
         refusals = [refusal for expert in self._learning(arm) if (refusal := _refusal(expert, arm, row, reward))]
@@ -141,7 +141,7 @@ class MixtureModel(RewardModel):
         self._set_weights()
 
     def _predictions(self, alone: Rows, arm: int) -> Floats:
-        """Return each expert's prediction for a single row, clipped to [0, 1]; 0 of one that has been given up."""
+        """Return each expert's prediction for a single row, clipped to [0, 1]; 0 if it has been given up."""
         arms = np.array([arm])
         found = [
             expert.score(alone, arms)[0].item() if np.isfinite(loss) else 0.0
@@ -150,7 +150,7 @@ class MixtureModel(RewardModel):
         return np.clip(found, 0.0, 1.0)
 
     def _learning(self, arm: int) -> Iterator[Expert]:
-        """Yield the experts that learn; the hybrid one is given up where its matrices would take too much."""
+        """Yield the experts that learn; the hybrid one is given up if it would take too much memory."""
         for place, (name, expert) in enumerate(self.experts.items()):
             if isinstance(expert, HybridModel) and self._is_too_large(expert, arm):
                 self.experts[name] = HybridModel(self.width, expert.ridge, expert.arms.dtype)

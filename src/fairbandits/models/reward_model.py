@@ -17,9 +17,10 @@ from fairbandits.models.rows import Row, Rows
 class RewardModel(ABC):
     """The expected reward of arms and its uncertainty, learned one observation at a time.
 
-    To use a custom model, derive a class and give it to a policy: `LinUCB(model=MyModel)`. The policy calls it
-    with the number of features when it sees the first contexts. Arms are numbered 0, 1, 2, ... by the policy; -1
-    stands for an arm that has learned nothing. An arm that was forgotten gives its number to the next new one.
+    To use a custom model, derive a class and pass it to a policy: `LinUCB(model=MyModel)`. The policy creates an
+    instance with the number of features when it sees the first contexts. Arms are numbered 0, 1, 2, ... by the
+    policy; -1 stands for an arm about which nothing has been learned. The number of a forgotten arm is reused for
+    the next new one.
     Rewards come scaled to [0, 1], whatever the policy's `reward_range`, and are predicted on that scale.
 
     Parameters
@@ -28,7 +29,7 @@ class RewardModel(ABC):
         Number of features.
     """
 
-    #: Whether the same rewards in another order lead to other predictions.
+    #: Whether the same rewards in a different order lead to different predictions.
     order_dependent: ClassVar[bool] = True
     #: Whether two models can be merged.
     is_mergeable: ClassVar[bool] = False
@@ -49,7 +50,7 @@ class RewardModel(ABC):
         Parameters
         ----------
         rows : Rows
-            For each user one row per arm; `rows.toarray()` has the first user's first.
+            One row per arm for each user; `rows.toarray()` begins with the rows of the first user.
         arms : array of int, shape (n_arms,)
             The numbers of the arms.
 
@@ -78,11 +79,11 @@ class RewardModel(ABC):
         """Drop what is known of an arm; a model that cannot tell arms apart keeps it."""
 
     def merge(self, other: Self, pairs: Iterable[tuple[int, int]]) -> None:
-        """Add what another model has learned: pairs of an arm here and the same arm there."""
+        """Add what another model has learned; each pair is the number of an arm here and in the other model."""
         raise ValueError(f"policies with model={type(self).__name__} do not merge")
 
     def sample(self, rows: Rows, arms: Ints, rng: np.random.Generator) -> Floats:
-        """Draw how far each mean is off, in widths: standard normal, (n_users, n_arms)."""
+        """Draw the error of each mean, in units of its width: standard normal, (n_users, n_arms)."""
         return rng.standard_normal((rows.n_users, rows.n_arms))
 
 

@@ -1,4 +1,4 @@
-"""Contexts as kernels read them: checked, and without their zeros."""
+"""Contexts in the form that kernels read: validated, and without zeros."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Row(ShortRepr):
     width: int
 
     def entries(self) -> tuple[Ints, Floats, int]:
-        """Return copies of the non-zero columns and their values, and how many of the leading ones arms share."""
+        """Return copies of the non-zero columns and their values, and how many leading ones all arms share."""
         return split_rows.copy_row(tuple(self.parts), self.user, self.arm)
 
     def alone(self) -> Row:
@@ -81,7 +81,7 @@ class _Rows(ShortRepr):
         raise NotImplementedError
 
     def select(self, users: Ints, arms: Ints) -> _Rows:
-        """Return the rows of some users, and of some arms of each."""
+        """Return the rows of the given users and arms."""
         raise NotImplementedError
 
     def times(self, vectors: Floats) -> Floats:
@@ -109,18 +109,18 @@ class SparseRows(_Rows):
         return tuple(self.parts._replace(users=self.parts.users[first:end]))
 
     def picked(self, arms: Ints) -> tuple[SparseRows, Ints]:
-        """Return rows that contain those of the picked arms, and their indices: here, all of these rows."""
+        """Return rows that include those of the picked arms, and the indices of these arms: here, all rows."""
         return self, arms
 
     def select(self, users: Ints, arms: Ints) -> SparseRows:
-        """Return the rows of some users, and of some arms of each; a part may then be shared by fewer arms."""
+        """Return the rows of the given users and arms; a part may then be shared by fewer arms."""
         parts = self.parts
         if len(parts.users) == 1 and len(users) == 1 and not parts.users[0, FIRST_ARM]:  # as in every round
             which, bounds = parts.which.take(arms, axis=1), parts.bounds.take(arms, axis=0)
             return SparseRows(1, len(arms), self.width, parts._replace(which=which, bounds=bounds))
         own = parts.users[users]
         first = own[:, FIRST_ARM]
-        # Users of a catalogue have the same arm parts, others have their own.
+        # The users of a catalogue share the arm-specific parts; other users have their own.
         is_common = bool((first == first[0]).all())
         places = first[0] + arms if is_common else (first[:, None] + arms).ravel()
         own[:, FIRST_ARM] = 0 if is_common else np.arange(len(users)) * len(arms)
@@ -158,13 +158,13 @@ class SparseRows(_Rows):
 
 @dataclass(slots=True, eq=False, repr=False)
 class DenseRows(_Rows):
-    """Rows with too few zeros to be worth skipping: a matrix."""
+    """Rows stored as a matrix, because they have too few zeros to be worth skipping."""
 
     matrix: Floats
 
     @property
     def parts(self) -> SplitRows:
-        """The rows in the layout of split ones, with nothing shared."""
+        """The rows as `SplitRows`, with nothing shared."""
         return split_rows.whole_rows(self.matrix, self.n_users)
 
     def of_users(self, first: int, end: int) -> Floats:
@@ -176,7 +176,7 @@ class DenseRows(_Rows):
         return self.matrix
 
     def select(self, users: Ints, arms: Ints) -> DenseRows:
-        """Return a copy of the rows of some users, and of some arms of each."""
+        """Return a copy of the rows of the given users and arms."""
         chosen = self.matrix[(users[:, None] * self.n_arms + arms).ravel()]
         return DenseRows(len(users), len(arms), self.width, chosen)
 
@@ -198,7 +198,7 @@ Rows = SparseRows | DenseRows
 
 
 def as_rows(contexts: Any, width: int | None = None, n_users: int = 1) -> Rows:
-    """Check contexts, drop their zeros, and split off what all arms of a user share.
+    """Check contexts, drop their zeros, and split off the part that all arms of a user share.
 
     Parameters
     ----------
@@ -266,13 +266,13 @@ def stack_rows(many: Any, width: int | None = None) -> Rows:
 
 
 def _ranges(starts: Ints, lengths: Ints) -> tuple[Ints, Ints]:
-    """Return the concatenation of several ranges, and where each of them begins."""
+    """Return the concatenation of several ranges, and the offset of each."""
     firsts = np.cumsum(lengths) - lengths
     return np.repeat(starts - firsts, lengths) + np.arange(int(lengths.sum())), firsts
 
 
 def checked_entries(row: Row, width: int) -> tuple[Ints, Floats, int]:
-    """Check the entries of a row, which may come from a file, and return them: kernels trust them."""
+    """Check the entries of a row, which may come from a file, and return them; kernels do not check them."""
     if row.width != width:
         raise ValueError(f"row must be {width} wide, got {row.width}")
     columns, values, n_shared = row.entries()

@@ -220,7 +220,7 @@ class PolicySums:
                 ratio = float((supported / np.where(supported > 0.0, shown, 1.0)).max(initial=0.0))
                 self._max_ratio = max(self._max_ratio or 0.0, ratio)
             if predictions is not None:
-                # Of the doubly robust terms, all but the weighted reward: zero in expectation.
+                # The control variate of the doubly robust estimator: zero in expectation.
                 chosen = predictions[np.arange(len(rows)), rows.arm]
                 columns[:, CONTROL] = weight * chosen - np.einsum("ij,ij->i", supported, predictions)
         return columns
@@ -319,7 +319,7 @@ class PolicySums:
         return estimator_result(self._sums[name], self._groups, confidence, extra)
 
     def _model_variance(self, model: CrossFittedRidge) -> ExtraVariance:
-        """Return the variance due to the reward model, in the value of a group or the gap between two."""
+        """Return a function that computes the variance of a value or a gap due to the reward model."""
         means = self._feature_sums / np.maximum(self.arm_counts.sum(axis=1), 1)[:, None, None]
 
         def variance(first: int, second: int | None) -> float:
@@ -348,7 +348,7 @@ def estimator_result(
     confidence : float
         The confidence of the intervals.
     extra_variance : callable, optional
-        A further variance of the value of a group, or of the gap between two.
+        An additional variance of the value of a group, or of the gap between two.
     """
 
     def plain(group: int, level: float = confidence) -> ValueEstimate | None:

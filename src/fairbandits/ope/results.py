@@ -68,7 +68,7 @@ class BoundedValue:
         return BoundedValue(difference, difference - down, difference + up, self.confidence)
 
     def negated(self) -> BoundedValue:
-        """Return the estimate of the negative value."""
+        """Return the estimate with its sign reversed."""
         return BoundedValue(-self.value, -self.high, -self.low, self.confidence)
 
     def rescaled(self, factor: float, offset: float = 0.0) -> BoundedValue:
@@ -109,7 +109,7 @@ class GroupedValue(ShortRepr, Generic[T]):
         return GroupedValue(value(OVERALL), by_group)
 
     def map(self, function: Callable[[T], S]) -> GroupedValue[S]:
-        """Return the values of a function of each value."""
+        """Apply a function to each value."""
         by_group = {
             attribute: {label: function(value) for label, value in values.items()}
             for attribute, values in self.by_group.items()
@@ -204,7 +204,7 @@ class EstimatorResult(ShortRepr):
         return max(gaps, key=lambda gap: gap.estimate.value, default=None)
 
     def rescaled(self, reward_range: tuple[float, float]) -> EstimatorResult:
-        """Return the results, computed from rewards scaled to 0 to 1, in the units of the rewards."""
+        """Convert results computed from rewards scaled to [0, 1] to the original units of reward."""
         low, high = reward_range
         span = high - low
         gaps = (PolicyGap(gap.attribute, gap.first, gap.second, gap.estimate.rescaled(span)) for gap in self.gaps)
@@ -232,7 +232,7 @@ class PolicyEvaluation(ShortRepr):
     title : str
         The name of the policy.
     training : str
-        The state in which it was evaluated, in words.
+        A description of the state in which it was evaluated.
     estimates : mapping of str to EstimatorResult
         The results by estimator, without those that the log does not support.
     effective_rows : GroupedValue of float
@@ -327,7 +327,7 @@ class Evaluation(ShortRepr):
     has_users: bool
 
     def in_units(self, reward_range: tuple[float, float]) -> Evaluation:
-        """Return the results, computed from rewards scaled to 0 to 1, in the units of the rewards."""
+        """Convert results computed from rewards scaled to [0, 1] to the original units of reward."""
         return replace(
             self,
             logged=self.logged.rescaled(reward_range),
@@ -417,7 +417,7 @@ Titled = TypeVar("Titled", bound=_Titled)
 
 
 def find_policy(policies: Iterable[Titled], title: str) -> Titled:
-    """Return the results of the policy with a title."""
+    """Return the results of the policy with the given title."""
     by_title = {policy.title: policy for policy in policies}
     if title not in by_title:
         raise KeyError(f"there is no policy {title!r}; the policies are {', '.join(by_title)}")

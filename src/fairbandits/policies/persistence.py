@@ -103,7 +103,7 @@ class PolicyState:
         state = cls(json.loads(text), arrays)
         if version == "3":
             state = _with_new_names(state)
-        # A service also stores states other than those of policies in this form.
+        # A service also stores other kinds of state in this form.
         if version in _OLDER and "params" in state.header:
             _check_scale(state, version, name)
             _drop_default_tolerance(state.header)
@@ -111,7 +111,7 @@ class PolicyState:
 
 
 def _check_scale(state: PolicyState, version: str, name: str) -> None:
-    """Reject a policy whose model learned rewards that were not scaled to [0, 1], as up to version 4."""
+    """Reject an old policy with a reward range other than (0, 1), because its model learned unscaled rewards."""
     given = params_from_dict({"range": state.header["params"].get("reward_range", [0.0, 1.0])})["range"]
     if tuple(given) != (0.0, 1.0):
         raise PolicyFileError(
@@ -120,7 +120,7 @@ def _check_scale(state: PolicyState, version: str, name: str) -> None:
         )
 
 
-# Up to version 4, their default tolerance was 0.01. For rewards in [0, 1], None now means the same.
+# Up to version 4, these policies had a default tolerance of 0.01; for rewards in [0, 1], None now means the same.
 _HAD_DEFAULT_TOLERANCE = {"FairLinUCB", "EvenLinUCB", "PrimalDualLinUCB", "CounterfactualLinUCB"}
 
 
@@ -135,7 +135,7 @@ _RENAMED_ARRAYS = {"bank.common.": "model.shared.", "bank.lanes": "model.blocks"
 
 
 def _with_new_names(state: PolicyState) -> PolicyState:
-    """Return the state of a file of version 3 (fairbandits 0.1.0) with today's names."""
+    """Return the state of a file of version 3 (fairbandits 0.1.0) with the current names."""
     header = {("class" if name == "kind" else name): value for name, value in state.header.items()}
     header["metadata"] = header.pop("notes", {})
     header["records"] = {"regrets": header.pop("regrets")} if "regrets" in header else {}
@@ -182,7 +182,7 @@ def _hash(text: str, arrays: dict[str, NDArray[Any]]) -> str:
 
 
 def kind_of(cls: type) -> str:
-    """Return the name of a class in files: without its module for our own, which may move; with it for others."""
+    """Return the name of a class in files: with its module, except for our own classes, which may move."""
     if cls.__module__.split(".")[0] == "fairbandits":
         return cls.__qualname__
     return f"{cls.__module__}.{cls.__qualname__}"
@@ -208,7 +208,7 @@ def state_of(policy: Policy) -> PolicyState:
     parts: dict[str, dict[str, NDArray[Any]]] = {"groups": {**policy.groups.arrays()}}
     parts["ledger"] = {**policy._ledger.arrays()}
     parts |= {f"records.{name}": {**record.arrays()} for name, record in records.items()}
-    # Until something has been learned, a model that was only used for choosing makes no difference.
+    # A model that was used only for choosing has learned nothing that needs saving.
     if policy.rounds_learned and policy._model is not None:
         parts["model"] = policy._model.arrays()
     return PolicyState(

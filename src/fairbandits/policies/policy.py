@@ -1,7 +1,7 @@
 """Policies: which arm to choose, and what to learn from its reward.
 
 A policy is composed of a reward model, a picker, the group record and the ledger of decisions. An algorithm
-derives from `Policy` and defines one thing, `terms`: what exploration and fairness add to the predicted reward.
+is a subclass that defines one method, `terms`: the exploration and fairness terms added to the predicted reward.
 """
 
 from __future__ import annotations
@@ -54,14 +54,14 @@ from fairbandits.policies.serialisation import as_generator
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-# Dividing by less overflows a float64.
+# Dividing by a smaller number overflows float64.
 _SMALLEST_RIDGE = 1e-50
 
 
 class Policy(Parameters):
     """Base class of all policies; subclasses define `terms`.
 
-    Threads may share a policy: calls take turns.
+    Threads may share a policy: its calls are serialised.
 
     Attributes
     ----------
@@ -70,7 +70,7 @@ class Policy(Parameters):
     rounds_learned : int
         The number of decisions that have been learned.
     metadata : dict
-        JSON values that are saved with the policy: how its contexts are encoded, for example.
+        JSON values that are saved with the policy, for example the encoding of its contexts.
 
     Examples
     --------
@@ -83,7 +83,7 @@ class Policy(Parameters):
     """
 
     kinds: ClassVar[dict[str, type[Policy]]] = {}
-    #: Whether `terms` works on arrays of any library, as `device=` requires; set by the class that defines
+    #: Whether `terms` works with any array library, as `device=` requires; set by the class that defines
     #: `terms`.
     array_terms: ClassVar[bool] = False
 
@@ -151,11 +151,11 @@ class Policy(Parameters):
     # -- what an algorithm defines ---------------------------------------------------------------------
 
     def terms(self, predictions: Predictions) -> tuple[Term, Term]:
-        """Return what exploration and what fairness add to the predicted reward.
+        """Return the exploration and fairness terms, which are added to the predicted reward.
 
-        This runs in every round. The group record has what it needs as plain arrays (`groups.means`,
+        This runs in every round, so it must be fast. The group record provides plain arrays (`groups.means`,
         `groups.counts`, `groups.arm_means`), single means (`groups.mean_of(attribute, value)`) and the gap without
-        its interval (`groups.gap(confidence=None)`); an interval takes longer than the rest of the round.
+        its interval (`groups.gap(confidence=None)`). An interval takes longer to compute than the whole round.
 
         Examples
         --------
@@ -184,7 +184,7 @@ class Policy(Parameters):
         return rows if self._map_width is None else self._builder.transform(rows)
 
     def records(self) -> Mapping[str, Record]:
-        """Return the records that the policy keeps besides `groups`, which are saved and merged with it."""
+        """Return the policy's records other than `groups`; they are saved and merged with it."""
         return {}
 
     def observe(self, decision: Decision | Slate) -> None:
@@ -258,13 +258,13 @@ class Policy(Parameters):
             own = Scores(
                 scores.mean[0], scores.width[0], scores.exploration[0], scores.fairness[0], scores.total[0]
             )
-            # Pickers see scores on [0, 1]: what is a tie does not depend on the units of reward.
+            # Pickers see scores scaled to [0, 1], so that ties do not depend on the units of reward.
             picker = self._mixed_picker() if self.min_probability else self.picker
             index, probability = picker.pick(
                 own if self._scale.is_unit else self._scale.unit_scores(own), key, self._rng
             )
             ledger = self._ledger
-            # What `seen.row` does for the common case, without the call.
+            # `seen.row` inlined for the common case, to save the call.
             row = Row(seen.parts, 0, index, seen.width) if type(seen) is SparseRows else seen.row(0, index)
             issued = ledger.issue()
             decision = DecisionDraft(
@@ -327,20 +327,20 @@ class Policy(Parameters):
         Parameters
         ----------
         contexts : Offer, array of shape (n_users, n_arms, n_features), or a sequence of matrices
-            For each user one row per arm, dense, scipy sparse or a data frame; or the offer of a `Catalogue` to
-            many users.
+            One row per arm for each user, as arrays, scipy sparse matrices or data frames; or the offer of a
+            `Catalogue` to many users.
         groups : sequence or data frame, optional
             The group of each user. Each column of a frame is an attribute; so is a single named column.
         arms : sequence of str or int, optional
             The ids of the arms, the same for all users; by default those in the index of pandas frames, or 0..n-1.
         eligible : sequence of collections, or boolean array of shape (n_users, n_arms), optional
             The arms that each user may be offered, None for all. Users with the same eligible arms are scored
-            together; each gets what `choose` with only these arms, in the order of `arms`, would choose.
+            together; each gets the choice that `choose` would make given only these arms, in the order of `arms`.
         k : int, optional
             The number of arms of each user's slate.
         device : {"cpu", "auto"}, name of a device, or Device
             Where scores are computed: "cuda" for a GPU, "auto" for a GPU if there is one that can score this
-            policy. The arms are the same; of the scores, only those of the picked arms are kept.
+            policy. The picked arms are the same as on the CPU, and only their scores are kept.
 
         Returns
         -------
@@ -417,7 +417,7 @@ class Policy(Parameters):
         contexts, groups, arms, k, device
             As in `choose_many`.
         random_state : int or NumPy generator, optional
-            For ties and random draws, instead of the policy's own generator.
+            The seed or generator for ties and random draws; by default the policy's own generator.
 
         Examples
         --------
@@ -461,8 +461,8 @@ class Policy(Parameters):
         contexts, groups, arms, device
             As in `choose_many`.
         draws : int
-            The number of picks per user from which a probability without a closed form (Thompson sampling with a
-            shared model) is estimated, without bias.
+            The number of picks per user that are drawn to estimate a probability without a closed form (Thompson
+            sampling with a shared model). The estimate is unbiased.
 
         Examples
         --------
@@ -533,7 +533,7 @@ class Policy(Parameters):
         exploration, fairness = self.terms(predictions)
         try:
             total = mean + exploration
-            if type(fairness) is not float or fairness:  # adding nothing would take as long as adding something
+            if type(fairness) is not float or fairness:  # adding zero takes as long as any addition
                 total = total + fairness
         except (TypeError, ValueError) as error:
             raise ValueError(
@@ -545,7 +545,7 @@ class Policy(Parameters):
         )
 
     def _predict(self, model: RewardModel, rows: Rows, numbers: Ints) -> tuple[Floats, Floats]:
-        """Predict rewards and their uncertainty, in units of reward: the only place where models are called."""
+        """Predict rewards and their uncertainty, in units of reward; models are called nowhere else."""
         found = model.score(rows, numbers)
         return found if self._scale.is_unit else self._scale.predictions(*found)
 
@@ -580,11 +580,11 @@ class Policy(Parameters):
         Parameters
         ----------
         decision : Decision or Slate
-            What `choose` returned.
+            The decision or slate that `choose` returned.
         reward : float, or sequence for a slate
-            Within `reward_range`. For a slate: one for each of its arms in their order, None for an arm that
-            nobody looked at, which is then not learned; or a single number for the whole slate, which every arm
-            learns as its own. The user's groups count the mean of the rewards, once.
+            Within `reward_range`. For a slate, one reward per arm in order, with None for an arm that nobody
+            looked at, which is then not learned; or a single number for the whole slate, which is credited to
+            every arm. The user's groups record the mean of the rewards as one reward.
         again : bool
             Allow a decision that has been learned before; its reward then counts once more.
         """
@@ -624,14 +624,14 @@ class Policy(Parameters):
         single arms by a linear model without forgetting.
 
         Only a row that float64 cannot represent (`RidgeRegressions.learn`) is detected later: the decisions before
-        it are then learned, it and those after it are not. The same holds for the arms of one slate.
+        it are then learned, but neither it nor those after it. The same holds for the arms of one slate.
 
         Parameters
         ----------
         decisions : sequence
-            Decisions and slates, or what several calls of `choose_many` returned.
+            Decisions and slates, or the results of several calls to `choose_many`.
         rewards : iterable
-            One for each decision, in the same order; for a slate, what `learn` accepts.
+            One reward per decision, in the same order; for a slate, in any form that `learn` accepts.
         again : bool
             Allow decisions that have been learned before; their rewards then count once more.
         """
@@ -646,7 +646,7 @@ class Policy(Parameters):
             self._learn_in_turn(flat(pending), list(given), again)
 
     def _learns_by_rows(self) -> bool:
-        """Return whether decisions are learned by arm, row and reward alone, in an order that does not matter."""
+        """Return whether learning depends only on the arm, row and reward of each decision, in any order."""
         own = type(self)
         return self.is_additive and own.observe is Policy.observe and own._update is Policy._update
 
@@ -725,14 +725,14 @@ class Policy(Parameters):
         return at
 
     def _update_logged(self, arm: ArmId, row: Row, reward: float) -> int:
-        """Update the model with a decision of a log, which may be of another policy."""
+        """Update the model with a logged decision, which another policy may have made."""
         return self._update(arm, row, reward)
 
     def replay(self, reward: float, group: GroupKey, items: Iterable[tuple[ArmId | None, Row, float]]) -> None:
         """Learn one decision that is stored elsewhere, such as in the log of a service.
 
         The same decisions in the same order lead to bitwise identical states, whoever made them and whatever was
-        chosen in between. Whether a decision was learned before is not checked. Policies that keep `records` of
+        chosen in between. It does not check whether a decision was learned before. Policies that keep `records` of
         decisions cannot replay.
 
         Parameters
@@ -743,7 +743,7 @@ class Policy(Parameters):
             The user's group.
         items : iterable of (arm, row, reward)
             Each arm that was looked at, None for one that has since been forgotten, with its context and its
-            reward. A row that the model rejects (`RidgeRegressions.learn`) counts for the groups alone.
+            reward. A row that the model rejects (`RidgeRegressions.learn`) counts only for the groups.
         """
         with self._lock:
             if self.records():
@@ -759,7 +759,7 @@ class Policy(Parameters):
             self.rounds_learned += 1
 
     def learn_statistics(self, statistics: SufficientStatistics) -> None:
-        """Learn logged decisions, even of other policies, from their sums: each regression is solved once.
+        """Learn logged decisions, even those of other policies, from their sums, solving each regression once.
 
         Equivalent to learning them one by one, and much faster. For models that depend on the order of rewards,
         use `learn_logged`.
@@ -768,10 +768,10 @@ class Policy(Parameters):
             batch_learning.learn_statistics(self, statistics)
 
     def learn_logged(self, contexts: Any, arms: Any, rewards: Any, groups: Any = None) -> None:
-        """Learn logged decisions, even of other policies, in their order.
+        """Learn logged decisions, even those of other policies, in order.
 
-        Can be called repeatedly, with one part of a log at a time. All are checked before the first is learned;
-        only a row that float64 cannot represent (`RidgeRegressions.learn`) is detected later.
+        Can be called repeatedly, with one part of a log at a time. All decisions are checked before the first is
+        learned; only a row that float64 cannot represent (`RidgeRegressions.learn`) is detected later.
 
         Parameters
         ----------
@@ -797,19 +797,19 @@ class Policy(Parameters):
             batch_learning.learn_logged(self, contexts, arms, rewards, groups)
 
     def forget_arm(self, arm: ArmId, *, missing_ok: bool = False) -> None:
-        """Retire an arm: what was learned about it is dropped, but the rewards of its users still count.
+        """Retire an arm: drop what was learned about it, but keep its rewards in the means of the groups.
 
-        If it is offered again under the same id, it is a new arm. Rewards of earlier decisions for it still count
-        for the groups, and do not bring it back. What a shared model learned from it cannot be separated, and is
-        kept.
+        If it is offered again under the same id, it is a new arm. Rewards that arrive later for earlier
+        decisions still count for the groups, but do not bring it back. What a shared model learned from it cannot
+        be separated out and is kept.
 
         Parameters
         ----------
         arm : str or int
             Its id.
         missing_ok : bool
-            Allow an arm about which nothing has been learned: one that was never chosen, or whose rewards are
-            still to come and must not bring it back. By default this is an error, because the id may be misspelt.
+            Allow an arm about which nothing has been learned: one that was never chosen, or whose rewards have yet
+            to arrive and must not bring it back. By default this is an error, because the id may be misspelt.
         """
         with self._lock:
             arm = as_arm(arm)
@@ -835,7 +835,7 @@ class Policy(Parameters):
         return self._model
 
     def coefficients(self, arm: ArmId | None = None) -> Floats:
-        """Return theta of one arm; without an arm, that of the part that all arms share.
+        """Return theta of one arm or, without an arm, theta of the shared part.
 
         They predict rewards scaled to [0, 1]: `low + (high - low) * theta.x` is in units of reward. With the
         logistic link they are coefficients of the log-odds.
@@ -850,7 +850,7 @@ class Policy(Parameters):
 
     @property
     def n_features_in_(self) -> int | None:
-        """The number of features of the contexts; None before the first ones."""
+        """The number of features of the contexts; None before the first contexts."""
         if self._map_width is not None:
             return self._map_width
         return None if self._model is None else self._model.width
@@ -883,7 +883,7 @@ class Policy(Parameters):
             return tuple(self._arms.rows)
 
     def _expected_width(self) -> int | None:
-        """Return the width that contexts must have; None, for any width, while nothing has been learned."""
+        """Return the width that contexts must have; None, meaning any width, while nothing has been learned."""
         return self._learned_width() if self._map_width is None else self._map_width
 
     def _check_row_width(self, row: Row) -> None:
@@ -920,13 +920,13 @@ class Policy(Parameters):
     def checksum(self) -> str:
         """Return a hash of what has been learned: bitwise identical states have equal checksums.
 
-        It leaves out the state of the random generator, and which decisions are open.
+        The hash excludes the state of the random generator and the set of open decisions.
         """
         with self._lock:
             return persistence.state_of(self).checksum()
 
     def state(self) -> persistence.PolicyState:
-        """Return a copy of the policy's whole state, which another thread can save while the policy goes on."""
+        """Return a copy of the policy's whole state, which another thread can save while the policy is in use."""
         with self._lock:
             return persistence.state_of(self).copy()
 
@@ -939,8 +939,8 @@ class Policy(Parameters):
         path : path
             The file.
         feature_map : fitted transformer, optional
-            The feature map of the policy's `Model`, if it has one. Files do not contain it, but it is checked to
-            be the same.
+            The feature map of the policy's `Model`, if it has one. Files do not contain it, but loading checks
+            that it is the same one.
         """
         return cls.from_state(persistence.read(path), str(path), feature_map=feature_map)
 
@@ -987,7 +987,7 @@ class Policy(Parameters):
     def _nested(self, name: str, value: Any) -> Parameters | None:
         if name != "model":
             return super()._nested(name, value)
-        # A word stands for the model of its kind.
+        # A string stands for the `Model` of that kind.
         builder = as_model(value)
         return builder if isinstance(builder, Model) else None
 

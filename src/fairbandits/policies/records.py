@@ -1,4 +1,4 @@
-"""What a policy returns: decisions and slates, with everything that led to them."""
+"""Decisions and slates, with everything that led to them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Floats = NDArray[np.float64]
 # The largest number of arms that the repr of a slate names.
 _MAX_NAMED = 5
 
-#: What `learn` accepts: a number, or for a slate one for each of its arms, None for an arm nobody looked at.
+#: A reward, as passed to `learn`: a number or, for a slate, one number per arm, None for an arm nobody looked at.
 Reward = float | Sequence[float | None] | NDArray[np.float64]
 
 
@@ -76,7 +76,7 @@ class Scores:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Scores:
-        """Rebuild scores from what `to_dict` returned, or from single numbers for a single arm."""
+        """Rebuild scores from the result of `to_dict`, or from single numbers for a single arm."""
         return cls(*(np.atleast_1d(np.array(values[part], np.float64)) for part in Scores.__slots__))
 
 
@@ -102,7 +102,7 @@ class RankedArms(NamedTuple):
 
 
 class Record(Protocol):
-    """A record of decisions that a policy keeps besides their rewards; it is saved, loaded and merged with it."""
+    """A record of decisions, besides their rewards, that is saved, loaded and merged with its policy."""
 
     def to_json(self) -> Any:
         """Return everything that is not a number, as JSON values."""
@@ -122,14 +122,14 @@ class Record(Protocol):
 
 
 class OtherArms(NamedTuple):
-    """What the compact form of a decision states about the arms that it leaves out.
+    """A summary of the arms that the compact form of a decision leaves out.
 
     Attributes
     ----------
     n_arms : int
         The number of arms that were on offer.
     regret : float
-        How much more the best of them were predicted to give than the picked ones.
+        The mean predicted reward of the best arms minus that of the picked ones.
     """
 
     n_arms: int
@@ -138,7 +138,7 @@ class OtherArms(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Decision:
-    """One arm for one user: all that learning needs later, and all that an audit needs.
+    """One arm for one user, with all that learning and audits need later.
 
     Attributes
     ----------
@@ -162,8 +162,8 @@ class Decision:
     number : int
         The number of the decision among those of the policy, from 0.
     others : OtherArms or None
-        For a decision from its compact form, in which `arms` and `scores` have the picked arm alone; otherwise
-        None.
+        Set for a decision rebuilt from its compact form, in which `arms` and `scores` contain only the picked
+        arm; otherwise None.
     """
 
     arm: ArmId
@@ -184,7 +184,7 @@ class Decision:
 
     @property
     def regret(self) -> float:
-        """How much more the best arm was predicted to give than the picked one."""
+        """The predicted reward of the best arm minus that of the picked one."""
         return regret_of(self.scores.mean, (self.index,)) if self.others is None else self.others.regret
 
     @property
@@ -232,7 +232,7 @@ class Decision:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Decision:
-        """Rebuild a decision from what `to_dict` returned, in either form."""
+        """Rebuild a decision from either form that `to_dict` returns."""
         try:
             others = _others_from_dict(values)
             arm = as_arm(values["arm"])
@@ -262,14 +262,14 @@ class Decision:
         return notebook.decision_html(self)
 
 
-#: A decision that is being written. Initialising a frozen class takes three times as long, and every round makes
-#: a decision. So it is written as a draft, whose class is then set to `Decision`.
+#: A decision under construction. Initialising a frozen class takes three times as long, and every round makes a
+#: decision, so a draft is created first, and its class is then set to `Decision`.
 DecisionDraft: Any = make_dataclass("DecisionDraft", [field.name for field in fields(Decision)], slots=True)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Slate:
-    """Several arms for one user, in order: all that learning needs later, and all that an audit needs.
+    """Several arms for one user, in order, with all that learning and audits need later.
 
     Attributes
     ----------
@@ -293,7 +293,8 @@ class Slate:
     number : int
         The number of the decision among those of the policy, from 0: a slate is one decision.
     others : OtherArms or None
-        For a slate from its compact form, in which `arms` and `scores` have the picked arms alone; otherwise None.
+        Set for a slate rebuilt from its compact form, in which `arms` and `scores` contain only the picked arms;
+        otherwise None.
 
     Examples
     --------
@@ -326,7 +327,7 @@ class Slate:
 
     @property
     def regret(self) -> float:
-        """How much more the best arms were predicted to give than the picked ones, on average."""
+        """The mean predicted reward of the best arms minus that of the picked ones."""
         return regret_of(self.scores.mean, self.indices) if self.others is None else self.others.regret
 
     def to_dict(self, *, all_scores: bool = False) -> dict[str, Any]:
@@ -355,7 +356,7 @@ class Slate:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Slate:
-        """Rebuild a slate from what `to_dict` returned, in either form."""
+        """Rebuild a slate from either form that `to_dict` returns."""
         try:
             others = _others_from_dict(values)
             picked = tuple(as_arm(arm) for arm in values["picked"])
@@ -395,7 +396,7 @@ def _short(arm: ArmId) -> str:
 
 
 def regret_of(mean: Floats, picked: Sequence[int] | NDArray[np.int64]) -> float:
-    """Return how much more the best arms were predicted to give than the picked ones, on average."""
+    """Return the mean predicted reward of the best arms minus that of the picked ones."""
     best = np.sort(mean)[-len(picked) :]
     return max(0.0, float(best.mean() - mean[list(picked)].mean()))
 

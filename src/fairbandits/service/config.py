@@ -50,7 +50,7 @@ class RewardConfig(ConfigPart):
     Attributes
     ----------
     low, high : float
-        The range of rewards; others are refused.
+        The range of rewards; rewards outside it are rejected.
     window_days : float
         The number of days after a decision in which its reward is accepted.
     """
@@ -73,9 +73,9 @@ class StoreConfig(ConfigPart):
     url : str
         `sqlite:///FILE`, or `postgresql://USER:PASSWORD@HOST/DATABASE`.
     snapshot_every : int
-        The number of log entries between two snapshots of the state, which shorten the next start.
+        The number of log entries between two snapshots of the state. Snapshots make the next start faster.
     timeout_seconds : float
-        Seconds in which the database must answer. After that, requests are refused with 503 until it does.
+        Seconds within which the database must answer. After that, requests are refused with 503 until it does.
     """
 
     url: Annotated[str, Field(pattern="^(sqlite:///.|postgresql(\\+psycopg)?://)")] = "sqlite:///fairbandits.db"
@@ -98,8 +98,8 @@ class ServerConfig(ConfigPart):
     proxies : tuple of str
         Addresses or networks of proxies whose X-Forwarded-For and X-Forwarded-Proto headers are trusted.
     insecure : bool
-        Whether everything is allowed from everywhere until the first key is created. Otherwise it is allowed from
-        this machine only, and not through a proxy.
+        Whether, until the first key is created, every request is allowed from any address. Otherwise it is allowed
+        only from this machine, and not through a proxy.
     log_format : str
         The format of log lines: "text", or "json" for one object per line.
     """
@@ -156,16 +156,16 @@ class Limits(ConfigPart):
     slate : int
         Arms in one slate: the largest k.
     cost : int
-        Cost of one request for decisions, and of all waiting requests of one key. The unit is the scoring of one
-        arm: a user costs arms on offer x (1 + k/10) + k x (1000 + 8 x columns of a context), with k = 1 without a
-        slate.
+        Cost of one request for decisions, and of all waiting requests of one key. The unit is the cost of scoring
+        one arm: a user costs arms on offer x (1 + k/10) + k x (1000 + 8 x columns of a context), with k = 1
+        without a slate.
     rate, burst : float
-        Requests per second with one key, and at once after a pause. Every KiB of a body counts as another request,
-        and so does a cost of 10,000.
+        Requests per second with one key, and requests at once after a pause. Every KiB of a body counts as another
+        request, and so does a cost of 10,000.
     guest_rate, guest_burst : float
         The same for one address that sends requests without a valid key.
     head_seconds, request_seconds : float
-        Seconds in which the head of a request, and all of it, must arrive.
+        Seconds within which the head of a request, and the whole request, must arrive.
     connections : int
         Simultaneous connections.
     address_connections : int
@@ -199,7 +199,7 @@ class Config(ConfigPart):
     tolerance : float
         The tolerated gap between the mean rewards of groups.
     min_group : int
-        The number of rewards that a group needs to be shown.
+        The minimum number of rewards of a group for its results to be shown.
     features : dict
         The features of users, by name.
     attributes : dict
@@ -278,7 +278,7 @@ class Config(ConfigPart):
 
     @property
     def start(self) -> StartState | None:
-        """The recommender that the service starts with; None if the configuration describes it."""
+        """The recommender that the service starts with; None if the configuration describes one itself."""
         if self.recommender is not None and self._start is None:
             raise ValueError(f"{self.recommender}: no such file; `fairbandits fit` writes one")
         return self._start

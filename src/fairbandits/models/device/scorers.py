@@ -21,7 +21,7 @@ from fairbandits.models.mixture import MixtureModel
 from fairbandits.models.reward_model import RewardModel, ZeroModel
 from fairbandits.models.shared import SharedModel
 
-# The number of bytes that full matrices take on the device at a time, while weights are computed.
+# The most bytes that full matrices take on the device at a time while weights are computed.
 _MATRIX_BYTES = 2**28
 # Weights are kept on the device for the next call if they take at most this share of the memory.
 _SHARE_OF_WEIGHTS = 0.4
@@ -182,7 +182,7 @@ class SharedScorer(DeviceScorer):
     """The scorer of models with one regression for all arms.
 
     `x' P x = u' P u + 2 u' P v + v' P v`, where the first term is the same for all arms, except for pairs with
-    columns that do not apply to all of them: these are a matrix product as well.
+    columns that do not apply to all of them: these are computed by a matrix product as well.
     """
 
     def prepare(self, model: Any, contexts: Contexts, slots: Ints) -> None:
@@ -273,7 +273,7 @@ class MixtureScorer(DeviceScorer):
         return mean, sum(weight * width for weight, (_, width) in scored)
 
     def bytes_per_user(self) -> int:
-        """Return the largest number of bytes of an expert, and two more scores per arm for each."""
+        """Return the total number of bytes that a user takes for the experts with non-zero weight."""
         return sum(expert.bytes_per_user() for _, expert in self._asked)
 
 

@@ -216,7 +216,7 @@ def learn_groups_low_rank(
 
 @kernel(reorder_sums=True)
 def open_matrices(slots: Ints, places: Ints, state: Fields, sums: Fields, ridge: float, freed: Ints) -> int:
-    """Give matrices to regressions that have none: A is computed from their rows, A^-1 is still to be written.
+    """Allocate matrices for regressions without them: compute A from their rows; the caller writes A^-1.
 
     Fills `freed` with the places of their steps, which are now zero, and returns how many there are.
     """

@@ -47,7 +47,7 @@ _PROBE_SQL = (
 _TIMEOUT = 10
 # The state before the first entry: the file that the service started with, if there was one.
 _START = "start"
-# The errors of SQLite and PostgreSQL for a taken key, or for two writers that wait for each other's keys.
+# The errors of SQLite and PostgreSQL for a taken key, or for a deadlock of two writers over their keys.
 _KEY_TAKEN = {"SQLITE_CONSTRAINT_UNIQUE", "SQLITE_CONSTRAINT_PRIMARYKEY", "23505", "40P01"}
 _ENGINE: dict[str, Any] = {"isolation_level": "AUTOCOMMIT", "poolclass": NullPool, "hide_parameters": True}
 
@@ -205,7 +205,7 @@ class Store:
     def appending(self) -> Iterator[Connection]:
         """Provide the connection for an append: on SQLite in a transaction, on PostgreSQL without one.
 
-        Even if it fails, the entries may be in the log. So the next append begins a new chain.
+        Even if the append fails, its entries may be in the log, so the next one begins a new chain.
         """
         try:
             with self.transaction() if self.is_sqlite else self.connection() as connection:
@@ -224,7 +224,7 @@ class Store:
             self._own |= {entry.seq: entry for entry in entries}
 
     def own_entries(self, after: int) -> Mapping[int, Entry]:
-        """Return the entries appended through this store after a given one that was applied, by number."""
+        """Return, by number, the entries appended through this store after a given one, and drop earlier ones."""
         self._own = {seq: entry for seq, entry in self._own.items() if seq > after}
         return self._own
 
@@ -254,7 +254,7 @@ class Store:
             return read(connection, after, upto, limit, self.own_entries(after))
 
     def count(self, after: int, upto: int) -> int:
-        """Count the entries after one, up to another."""
+        """Count the entries with numbers above `after`, up to and including `upto`."""
         query = select(func.count()).where(events.c.seq > after, events.c.seq <= upto)
         with self.connection() as connection:
             return connection.execute(query).scalar_one()
@@ -268,7 +268,7 @@ class Store:
         snapshot_rows.save(self, seq, parts, change_seq, hurry=hurry)
 
     def last_snapshot_seq(self) -> int:
-        """Return the entry of the newest snapshot, 0 if there is none."""
+        """Return the number of the entry of the newest snapshot, 0 if there is none."""
         with self.connection() as connection:
             return snapshot_rows.last_seq(connection)
 
@@ -351,7 +351,7 @@ def _make_durable(connection: Any, _: Any) -> None:
     connection.execute("PRAGMA synchronous=FULL")
     # Connections that write entries checkpoint rarely; the one that saves snapshots does so more often.
     connection.execute("PRAGMA wal_autocheckpoint=4000")
-    # What is deleted, such as the content of forgotten users, is overwritten with zeros.
+    # Deleted content, such as that of forgotten users, is overwritten with zeros.
     connection.execute("PRAGMA secure_delete=ON")
 
 
