@@ -74,6 +74,43 @@ def test_the_api_reference_lists_every_exported_name():
     assert not missing
 
 
+def listed_members():
+    """Return the path of each class of the API reference, and the members that it lists there, by class name."""
+    text = "".join(path.read_text() for path in ROOT.glob("docs/reference/api/*.rst"))
+    classes = re.findall(r"^\.\. autoclass:: (fairbandits[\w.]+)\n((?: +.*\n)*)", text, flags=re.MULTILINE)
+    return {path.rpartition(".")[2]: (path, set(re.findall(r"\w+", options))) for path, options in classes}
+
+
+def members_of(name, listed):
+    """Return the members that the reference shows for a class, with inherited ones and documented attributes."""
+    module, _, _ = listed[name][0].rpartition(".")
+    shown = set()
+    for cls in getattr(import_module(module), name).__mro__:
+        shown |= listed.get(cls.__name__, ("", set()))[1]
+        fields = re.findall(r"^ *([\w, ]+) : ", cls.__doc__ or "", flags=re.MULTILINE)
+        shown |= {field for line in fields for field in line.split(", ")}
+    return shown
+
+
+def mentioned_members():
+    """Return the page, the class and the member of each `Class.member` in a document for users."""
+    return [
+        (path.name, name, member)
+        for path in DOCUMENTS
+        if path.name != "ARCHITECTURE.md"
+        # Older entries of the changelog name what has been renamed since.
+        for text in [re.split(r"\n## 0\.", path.read_text())[0]]
+        for name, member in re.findall(r"`([A-Z]\w+)\.([a-z]\w*)(?:\([^`]*\))?`", text)
+    ]
+
+
+def test_the_api_reference_lists_every_member_that_a_document_mentions():
+    listed = listed_members()
+    mentioned = [entry for entry in mentioned_members() if entry[1] in listed]
+    assert ("CHANGELOG.md", "Offer", "select") in mentioned
+    assert not [entry for entry in mentioned if entry[2] not in members_of(entry[1], listed)]
+
+
 def test_the_first_script_of_the_readme_is_short_and_prints_what_it_shows(tmp_path, monkeypatch, capsys):
     readme = (ROOT / "README.md").read_text()
     script, shown = re.search(r"```python\n(.*?)```\n\n```\n(.*?)```", readme, flags=re.DOTALL).groups()
