@@ -5,6 +5,8 @@ import json
 import os
 import sqlite3
 import stat
+import subprocess
+import sys
 import threading
 from contextlib import closing
 
@@ -12,6 +14,7 @@ import numpy as np
 import pytest
 from sqlalchemy import text
 
+from fairbandits.service.lifecycle import restore as restoring
 from fairbandits.service.lifecycle.backup import back_up, open_backup
 from fairbandits.service.lifecycle.restore import restore
 from fairbandits.service.log.store import Store
@@ -61,6 +64,38 @@ def test_a_log_moves_between_databases_and_goes_on(store_url, other_url, tmp_pat
         after = checksum(engine)
     with opened(other_url) as engine:
         assert checksum(engine) == after
+
+
+def test_the_files_of_a_restored_store_are_private(backup, tmp_path, monkeypatch):
+    """Also while the rows are copied."""
+    seen = {}
+
+    def look_and_write(*given):
+        seen.update((each.name, stat.S_IMODE(each.stat().st_mode)) for each in (tmp_path / "new").iterdir())
+        return wrote(*given)
+
+    wrote = restoring.write_rows
+    monkeypatch.setattr(restoring, "write_rows", look_and_write)
+    mask = os.umask(0o022)
+    try:
+        restore(backup, small_config(store={"url": f"sqlite:///{tmp_path}/new/log.db"}))
+    finally:
+        os.umask(mask)
+    assert seen == {"log.db": 0o600, "log.db-wal": 0o600, "log.db-shm": 0o600}
+    assert {stat.S_IMODE(each.stat().st_mode) for each in (tmp_path / "new").iterdir()} == {0o600}
+
+
+def test_files_of_a_killed_backup_are_removed_by_the_next_one(backup, tmp_path):
+    killed = (
+        "import os, signal, sys; from pathlib import Path; from fairbandits.storage import private_file\n"
+        "with private_file(Path(sys.argv[1])) as file:\n"
+        "    file.write_bytes(b'half'); os.kill(os.getpid(), signal.SIGKILL)\n"
+    )
+    subprocess.run([sys.executable, "-c", killed, str(backup)], check=False)
+    left = [each for each in os.listdir(tmp_path) if each.startswith(".log.backup.")]
+    assert len(left) == 1
+    back_up(small_config(store={"url": f"sqlite:///{tmp_path}/source.db"}), backup)
+    assert not [each for each in os.listdir(tmp_path) if each.startswith(".log.backup.")]
 
 
 def test_a_backup_is_of_one_moment_while_others_write(store_url, tmp_path):

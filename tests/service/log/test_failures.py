@@ -6,6 +6,7 @@ import signal
 from concurrent.futures import ThreadPoolExecutor
 
 import httpx
+import psycopg
 import pytest
 
 from fairbandits.service.config import load_config
@@ -83,6 +84,33 @@ def test_a_full_disk(serving, students, tmp_path):
     assert agreed([server.url], before + 15) == {replay.checksum()}
     replay.close()
     assert "the store is back" in server.said()
+
+
+def test_requests_that_write_nothing_do_not_hide_a_log_that_cannot_be_written(serving, students, postgres):
+    """A reward that the log has already is acknowledged, although another client keeps the tables locked."""
+    url = postgres.new_database()
+    server = serving(store={"url": url, "timeout_seconds": 0.5})
+    decision = decide(server.url, students).json()["decision"]
+    reward_all(server.url, [decision])
+
+    statuses = []
+
+    def repeats_and_is_ready():
+        # Refused only if it had to wait for a trial whether the store is back.
+        answer = httpx.post(f"{server.url}/v1/rewards", json={"decision": decision, "reward": 0.5}, timeout=30)
+        statuses.append(answer.status_code)
+        return ready(server.url)
+
+    with psycopg.connect(url) as connection:
+        connection.execute("LOCK TABLE events, facts IN EXCLUSIVE MODE")
+        wait_until(lambda: not repeats_and_is_ready(), seconds=10)
+        statuses.clear()
+        assert not any(repeats_and_is_ready() for _ in range(100))
+        assert {*statuses} <= {200, 503}
+        assert statuses.count(200) > 10
+        connection.rollback()
+    wait_until(repeats_and_is_ready, seconds=10)
+    assert server.said().count("the store is back") == 1
 
 
 def test_a_database_that_is_gone_and_comes_back(serving, students, postgres):

@@ -1,6 +1,7 @@
 """The writer: what happens to requests when the log cannot be written or applied."""
 
 import asyncio
+import math
 import threading
 from contextlib import asynccontextmanager
 
@@ -105,6 +106,24 @@ def test_a_store_that_is_down_refuses_requests_until_it_is_back(writer, monkeypa
 
     asyncio.run(write())
     assert caplog.messages == ["the store is down: gone", "the store is back"]
+
+
+def test_only_what_was_written_shows_that_the_store_is_back(writer, monkeypatch):
+    async def write():
+        async with running(writer):
+            assert await writer.write(append(1)) == b"1"
+            with monkeypatch.context() as patched:
+                patched.setattr(writer._store, "probe", raising(StoreDownError("full")))
+                writer._tried_at = -math.inf
+                while writer.down is None:
+                    await writer._wake.wait_turns(1)
+                for _ in range(20):
+                    assert await writer.write(AppendEvents(events=[], reply=b"known")) == b"known"
+                    assert not writer.is_ready
+            while not writer.is_ready:  # although requests that write nothing leave the writer no pause
+                assert await writer.write(AppendEvents(events=[], reply=b"known")) == b"known"
+
+    asyncio.run(asyncio.wait_for(write(), DEADLINE))
 
 
 def test_a_log_that_cannot_be_followed_is_reported_once_and_not_read_again(writer, monkeypatch, caplog):

@@ -27,7 +27,7 @@ from fairbandits.service.lifecycle.table_copy import (
 from fairbandits.service.log import migrations
 from fairbandits.service.log.store import Store, open_store
 from fairbandits.service.log.tables import events, metadata
-from fairbandits.storage import private_file
+from fairbandits.storage import private_file, remove_abandoned
 
 _FORMAT = 1
 # The table of a backup that no store has.
@@ -78,6 +78,7 @@ def back_up(config: Config, path: Path) -> BackupManifest:
     The backup is the store at one moment: that of its first read. Later entries are not in it.
     """
     with open_store(config, must_exist=True) as store, private_file(path) as temporary:
+        remove_abandoned(path)
         with _at_one_moment(store) as source, _writable(temporary) as copy:
             tables = {name: _copy_out(source, copy, name) for name in metadata.tables}
             last = source.execute(select(func.max(events.c.seq))).scalar() or 0

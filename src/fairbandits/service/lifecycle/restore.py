@@ -48,7 +48,7 @@ def restore(path: Path, config: Config, *, replace: bool = False) -> BackupManif
         store = Store(config.store.url)
         try:
             if store.is_sqlite:
-                Path(store.engine.url.database or "").parent.mkdir(parents=True, exist_ok=True)
+                store.create()
                 _check_unused_file(store)
             with store.transaction() as target:
                 migrations.upgrade(target)

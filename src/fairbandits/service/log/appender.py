@@ -104,10 +104,13 @@ class Appended(NamedTuple):
         among them, until the transactions of other writers that began earlier have ended.
     outcomes : list of Outcome
         The outcome of each request.
+    has_written : bool
+        Whether anything was written: requests that repeat what the log has only read it.
     """
 
     entries: list[Entry]
     outcomes: list[Outcome]
+    has_written: bool
 
 
 class _Plan(NamedTuple):
@@ -140,11 +143,11 @@ def append(store: Store, requests: Sequence[AppendRequest], known: int) -> Appen
     """
     for _ in range(_MAX_ATTEMPTS):
         with suppress(KeyTakenError):  # by another writer, whose events the next attempt finds
-            outcomes, is_next = _append_once(store, requests, known)
+            outcomes, is_next, has_written = _append_once(store, requests, known)
             break
     else:
         raise StoreDownError("the keys of the events are taken")
-    return Appended(_new_entries(store, known, is_next), outcomes)
+    return Appended(_new_entries(store, known, is_next), outcomes, has_written)
 
 
 def _new_entries(store: Store, known: int, is_next: bool) -> list[Entry]:
@@ -160,15 +163,18 @@ def _new_entries(store: Store, known: int, is_next: bool) -> list[Entry]:
     return []
 
 
-def _append_once(store: Store, requests: Sequence[AppendRequest], known: int) -> tuple[list[Outcome], bool]:
-    """Append events; return the outcomes, and whether all new entries are those that were appended here."""
+def _append_once(store: Store, requests: Sequence[AppendRequest], known: int) -> tuple[list[Outcome], bool, bool]:
+    """Append events.
+
+    Return the outcomes, whether all new entries are those that were appended here, and whether anything was written.
+    """
     now = time.time()
     with store.appending() as connection:
         found = find(connection, [key for request in requests for key in request.depends_on])
         replies = _stored_replies(connection, [each.idempotency.key for each in requests if each.idempotency])
         plan = _settle(requests, found, replies)
         if not plan.events and not plan.replies:
-            return plan.outcomes, False
+            return plan.outcomes, False, False
         # A request need not depend on the decisions of its rewards, but applying them does.
         keys = [decision_key(event.decision) for event in plan.events if isinstance(event, Rewarded)]
         found |= find(connection, [key for key in keys if key not in found])
@@ -182,7 +188,7 @@ def _append_once(store: Store, requests: Sequence[AppendRequest], known: int) ->
             for place, event in enumerate(plan.events, 1)
         ],
     )
-    return plan.outcomes, is_next
+    return plan.outcomes, is_next, True
 
 
 def _settle(

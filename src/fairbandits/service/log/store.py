@@ -127,10 +127,14 @@ class Store:
         with self.connection() as connection:
             return migrations.are_there(connection)
 
-    def open(self, schema: str) -> None:
-        """Create or migrate the tables; raise ValueError if the log has another schema (`Config.log_schema`)."""
+    def create(self) -> None:
+        """Create the file of an SQLite database, which only its owner can read, if it is missing."""
         if self._files is not None:
             self._files.create()
+
+    def open(self, schema: str) -> None:
+        """Create or migrate the tables; raise ValueError if the log has another schema (`Config.log_schema`)."""
+        self.create()
         with self.transaction() as connection:
             migrations.upgrade(connection)
             if not self.is_sqlite:

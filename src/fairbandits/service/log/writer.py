@@ -85,7 +85,8 @@ class Writer:
         self._waiting: list[_Waiting] = []
         self._wake = asyncio.Event()
         self._is_open = True
-        self._written_at = time.monotonic()
+        # When the store was last written to, and when somebody last tried to.
+        self._written_at = self._tried_at = time.monotonic()
         self.down: str | None = None
         self.broken: str | None = None
 
@@ -124,6 +125,8 @@ class Writer:
             self._wake.clear()
             while self._waiting:
                 await self._write_batch(self._still_wanted(self._next_batch()))
+                with suppress(StoreDownError):  # the next batch fails, or finds the store back
+                    await self._probe_if_due()
 
     def _next_batch(self) -> list[_Waiting]:
         """Return the requests that share the next transaction: at least one, and large ones not together."""
@@ -167,13 +170,14 @@ class Writer:
         try:
             return await self._thread.call(*functions)
         except StoreDownError as error:
+            self._tried_at = time.monotonic()
             if self.down is None:
                 _log.error("the store is down: %s", error)
             self.down = str(error)
             raise
 
     def _mark_up(self) -> None:
-        self._written_at = time.monotonic()
+        self._written_at = self._tried_at = time.monotonic()
         if self.down is not None:
             _log.warning("the store is back")
             self.down = None
@@ -202,17 +206,15 @@ class Writer:
         # Deciding takes time, during which the event loop answers other requests.
         prepare = partial(self._prepare, requests)
         appended: Appended = await self._call(prepare, partial(append, self._store, known=self._follower.seq))
-        self._mark_up()
+        if appended.has_written:
+            self._mark_up()
         await self._apply(appended.entries)
         return appended.outcomes
 
     async def _poll(self) -> None:
         """Apply what other workers have written."""
         try:
-            if self.down is not None or time.monotonic() - self._written_at >= _PROBE_SECONDS:
-                # A full disk can still be read, so only writing shows whether the log can be written.
-                await self.run_in_store_thread(self._store.probe)
-                self._mark_up()
+            await self._probe_if_due()
             await self._apply(await self.run_in_store_thread(self._store.read, self._follower.seq))
         except StoreDownError:
             await asyncio.sleep(_RETRY_SECONDS)
@@ -220,6 +222,13 @@ class Writer:
             _log.error("the log could not be followed: %s", traceback_without_message(error))
             # An entry that cannot be read or applied now cannot be a moment later.
             self.broken = self.broken or f"{type(error).__name__}: {error}"
+
+    async def _probe_if_due(self) -> None:
+        """Write something, unless it was tried a moment ago: a full disk can still be read."""
+        seconds = _PROBE_SECONDS if self.down is None else _RETRY_SECONDS
+        if time.monotonic() - self._tried_at >= seconds:
+            await self.run_in_store_thread(self._store.probe)
+            self._mark_up()
 
     async def _apply(self, entries: Sequence[Entry]) -> None:
         """Apply new entries, some at a time."""
