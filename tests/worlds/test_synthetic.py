@@ -1,10 +1,10 @@
-"""The linear world: its rewards, and the parameters it refuses."""
+"""The synthetic worlds: their rewards, and the parameters they refuse."""
 
 import numpy as np
 import pytest
 
 from fairbandits.testing import check_world
-from fairbandits.worlds import LinearWorld
+from fairbandits.worlds import LinearWorld, UnequalWorld
 
 
 @pytest.mark.parametrize(
@@ -51,3 +51,19 @@ def test_the_last_arm_favours_the_first_group_by_the_gap():
 def test_invalid_parameters_are_refused(parameters, message):
     with pytest.raises(ValueError, match=message):
         LinearWorld(**parameters)
+
+
+def test_no_choice_closes_the_gap_of_the_unequal_world():
+    world = UnequalWorld(rounds=200)
+    check_world(world)
+    visits = list(world.visits())
+    least = min(visit.expected.min() for visit in visits if visit.group == "a")
+    most = max(visit.expected.max() for visit in visits if visit.group == "b")
+    assert least - most == pytest.approx(0.2)
+    assert {tuple(np.flatnonzero(visit.contexts[0])) for visit in visits} == {(0,), (1,), (2,), (3,)}
+    assert {reward for visit in visits for reward in visit.rewards} == {0.0, 1.0}
+
+
+def test_the_unequal_world_has_at_least_one_round():
+    with pytest.raises(ValueError, match="rounds must be an integer of at least 1, got 0"):
+        UnequalWorld(rounds=0)

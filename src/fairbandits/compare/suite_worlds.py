@@ -98,6 +98,13 @@ WORLDS: dict[str, SuiteWorld] = {
         shares={"Amer-Indian-Eskimo": 0.012, "Other": 0.012},
         test=10_000,
     ),
+    "unequal": SuiteWorld(
+        "The worst arm of one group is better than the best arm of the other: no policy can close the gap.",
+        {"rounds": 5000},
+        "UnequalWorld",
+        LAST_FIFTH,
+        _SYNTHETIC,
+    ),
     "delayed": _feedback("Rewards arrive 50 to 250 rounds late.", delay=[50, 250]),
     "missing": _feedback(
         "The reward is never seen in 60% of the rounds of male and 10% of those of female students.",

@@ -29,10 +29,12 @@ class EvenLinUCB(Policy):
     - a user of a group whose lead exceeds the tolerance owes a debt (`group_debt`): scores are capped at the best
       one minus the debt. Among the arms at the cap the most uncertain is chosen: the advantaged group bears
       the exploration;
-    - arms that gave more to the disadvantaged group are favoured, as far as there is a debt (`arm_correction`).
+    - among arms that differ by at most the debt, those that gave more to the disadvantaged group are favoured
+      (`arm_correction`).
 
     A lead is paid back within `patience` rounds of the group. Where the best for everybody is itself unfair, the
-    advantaged group is levelled down to the tolerance, and no further; otherwise nobody receives less than before.
+    advantaged group is levelled down to the tolerance, or as far as its arms allow. Nobody gives up more than
+    twice their debt in predicted reward, apart from exploration; a user who owes nothing gives up nothing.
 
     Examples
     --------
@@ -80,8 +82,9 @@ class EvenLinUCB(Policy):
         mean, like, xp = predictions.mean, predictions.like, predictions.xp
         below_ceiling = xp.max(mean, axis=1, keepdims=True) - like(debts) - mean
         given_up = xp.where(below_ceiling < 0.0, below_ceiling, 0.0)
-        correction = arm_correction(self.groups, predictions.arms, aim, patience)
-        return like(alphas) * predictions.width, like(correction)[None, :] + given_up
+        correction = like(arm_correction(self.groups, predictions.arms, aim, patience))[None, :]
+        # No user gives up more for the correction than they owe: one who owes nothing gives up nothing.
+        return like(alphas) * predictions.width, xp.minimum(correction, like(debts)) + given_up
 
     def alpha_for(self, key: GroupKey) -> float:
         """Return alpha for a user, by all rounds so far, or by those of a group of theirs that had hardly any."""

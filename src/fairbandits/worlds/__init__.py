@@ -17,7 +17,7 @@ from fairbandits.worlds.real_data import AdultIncome, Compas, GermanCredit, Movi
 from fairbandits.worlds.replay import ReplayWorld
 from fairbandits.worlds.sample_tables import SampleTables
 from fairbandits.worlds.students import StudentsAndVideos
-from fairbandits.worlds.synthetic import LinearWorld
+from fairbandits.worlds.synthetic import LinearWorld, UnequalWorld
 from fairbandits.worlds.world import TwinWorld, Visit, World
 
 __all__ = [
@@ -36,6 +36,7 @@ __all__ = [
     "SampleTables",
     "StudentsAndVideos",
     "TwinWorld",
+    "UnequalWorld",
     "Visit",
     "Warfarin",
     "World",

@@ -1,4 +1,4 @@
-"""A small synthetic world with a known optimum; also an example of how to write a world."""
+"""Small synthetic worlds with known optima; also examples of how to write a world."""
 
 from __future__ import annotations
 
@@ -101,3 +101,48 @@ class LinearWorld:
     def _favouritism(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return how biased each arm is, and the share of that bias which each group receives."""
         return np.linspace(0, 1, self.n_arms), np.linspace(1, 0, len(self.groups))
+
+
+@dataclass(eq=False)
+class UnequalWorld:
+    """A world in which no policy can close the gap: one group's worst arm is better than the other group's best.
+
+    Visitors are of two groups and, within each, of two kinds, all equally likely. Both kinds of the first group
+    earn 0.9 from arm 0 and 0.6 from arm 1. In the second group, one kind earns 0.4 from arm 0 and 0.1 from arm 1,
+    the other kind the reverse. So the smallest possible gap is 0.2, and the second group can only lose by whatever
+    else a policy does for fairness. A context is one-hot: arm, group and kind. Rewards are 0 or 1.
+
+    Parameters
+    ----------
+    rounds : int
+        The number of rounds; all of them belong to the test part.
+    random_state : int, numpy Generator or None
+        The seed, or the source of randomness.
+
+    Examples
+    --------
+    >>> visit = next(UnequalWorld(rounds=1).visits())
+    >>> visit.contexts.shape, visit.group, visit.expected
+    ((2, 8), 'b', array([0.4, 0.1]))
+    """
+
+    rounds: int = 4000
+    random_state: int | np.random.Generator | None = 0
+
+    def __post_init__(self) -> None:
+        self.rounds = check_integer("rounds", self.rounds, 1)
+        self._seed = int(check_random_state(self.random_state).integers(2**63))
+
+    def __len__(self) -> int:
+        return self.rounds
+
+    def visits(self) -> Iterator[Visit]:
+        """Iterate over the rounds from the start."""
+        rng = np.random.default_rng(self._seed)
+        means = np.array([[[0.9, 0.6], [0.9, 0.6]], [[0.4, 0.1], [0.1, 0.4]]])
+        for _ in range(self.rounds):
+            group, kind = rng.integers(2, size=2)
+            contexts = np.zeros((2, 8))
+            contexts[[0, 1], [2 * group + kind, 4 + 2 * group + kind]] = 1.0
+            expected = means[group, kind].copy()
+            yield Visit(contexts, "ab"[group], expected, with_noise(expected, "bernoulli", rng))
