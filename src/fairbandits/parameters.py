@@ -64,6 +64,18 @@ def parameter(*, default: Any, check: Check = _anything, doc: str = "", fixed: b
         Its documentation.
     fixed : bool
         Whether it can no longer change once something has been learned.
+
+    Examples
+    --------
+    >>> from fairbandits import LinUCB, number, parameter
+    >>> class Bonus(LinUCB):
+    ...     bonus = parameter(default=0.1, check=number(at_least=0.0), doc="Bonus for new arms.")
+    >>> Bonus(bonus=0.3)
+    Bonus(bonus=0.3)
+    >>> Bonus(bonus=-1.0)
+    Traceback (most recent call last):
+        ...
+    ValueError: bonus must be a number of at least 0, got -1.0
     """
     return Parameter(default, check, doc, fixed)
 
@@ -234,7 +246,15 @@ def number(
 
 
 def one_of(*choices: str) -> Check:
-    """Return a check for one of several words."""
+    """Return a check for one of several words.
+
+    Examples
+    --------
+    >>> one_of("mean", "median")("average", "mode")
+    Traceback (most recent call last):
+        ...
+    ValueError: average must be one of mean, median, got 'mode'
+    """
 
     def check(name: str, value: Any) -> None:
         if not isinstance(value, str) or value not in choices:

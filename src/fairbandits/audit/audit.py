@@ -64,6 +64,17 @@ class Audit:
         The date of the audit, if it was given.
     note : str or None
         A remark on the rows of the log, such as which decisions it lacks.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from fairbandits.audit import audit
+    >>> frame = pd.DataFrame({"arm": ["a", "b"] * 200, "reward": [1, 1, 0, 1] * 100, "sex": ["f", "m"] * 200})
+    >>> result = audit(frame, tolerance=0.05)
+    >>> result
+    <Audit of dataframe: 400 decisions, status 1>
+    >>> result.status, f"{result['sex'].analysis.gap:.2f}", result["sex"].analysis.disadvantaged.name
+    (1, '0.50', 'f')
     """
 
     name: str

@@ -37,6 +37,16 @@ class AuditSettings:
         The groups that others are compared with, at most one for each attribute; by default the advantaged ones.
     impact_ratios : bool
         Whether to report impact ratios.
+
+    Examples
+    --------
+    >>> from fairbandits.audit.settings import AuditSettings
+    >>> AuditSettings(tolerance=0.02).confidence
+    0.95
+    >>> AuditSettings(tolerance=-1.0)
+    Traceback (most recent call last):
+        ...
+    ValueError: tolerance must be a non-negative number, got -1.0
     """
 
     confidence: float = 0.95

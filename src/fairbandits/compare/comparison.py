@@ -46,6 +46,16 @@ class ComparisonResults(ShortRepr):
         The compared policies.
     skipped : dict
         The reason why a world was skipped, by world.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from fairbandits.compare.comparison import compare
+    >>> from fairbandits.worlds import LinearWorld
+    >>> with TemporaryDirectory() as folder:
+    ...     results = compare(folder, worlds={"mine": LinearWorld(rounds=100)}, policies=["Uniform"], seeds=2)
+    >>> results.policies, list(results.worlds), results.tolerance
+    (('Uniform',), ['mine'], 0.01)
     """
 
     data_source: str

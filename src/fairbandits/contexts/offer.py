@@ -27,6 +27,16 @@ class Offer:
         The arms on offer, the same for all users.
     rows : Rows
         Their contexts.
+
+    Examples
+    --------
+    >>> from fairbandits import Catalogue
+    >>> videos = Catalogue([[0.9], [0.4]], n_user_features=1, arms=["algebra", "biology"])
+    >>> offer = videos.offer([0.5])
+    >>> offer
+    <Offer of 2 arms, 2 features, to 1 user>
+    >>> offer.toarray().tolist()
+    [[0.5, 0.9], [0.5, 0.4]]
     """
 
     arms: Sequence[ArmId]

@@ -66,7 +66,33 @@ class Gap(float):
 
 @dataclass(frozen=True, slots=True)
 class GroupSummary:
-    """The rewards of one group: their number, mean and variance, and the confidence interval of the mean."""
+    """The rewards of one group: their number, mean and variance, and the confidence interval of the mean.
+
+    Attributes
+    ----------
+    attribute, group : str, str or int
+        The attribute, and the group's value of it.
+    count : int
+        The number of rewards.
+    mean, variance : float
+        Their mean and variance.
+    low, high : float
+        The confidence interval of the mean.
+    confidence : float
+        Its confidence.
+
+    Examples
+    --------
+    >>> from fairbandits import GroupRewards
+    >>> groups = GroupRewards()
+    >>> for reward in [0.4, 0.6]:
+    ...     groups.add(reward, {"sex": "female"}, arm="algebra")
+    >>> summary = groups.worst_off()
+    >>> summary.group, summary.count, summary.mean
+    ('female', 2, 0.5)
+    >>> print(summary)
+    sex female: mean 0.500 (95% CI 0.000 to 1.000), 2 rewards
+    """
 
     attribute: str
     group: GroupValue

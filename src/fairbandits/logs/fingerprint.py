@@ -29,6 +29,17 @@ class Fingerprint:
         The hash, in hexadecimal digits.
     rows : int
         The number of rows, duplicates included.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from fairbandits.logs import Log
+    >>> frame = pd.DataFrame({"arm": ["a", "b"], "reward": [1.0, 0.0]})
+    >>> fingerprint = Log.open(frame).fingerprint()
+    >>> fingerprint.rows, fingerprint == Log.open(frame).fingerprint()
+    (2, True)
+    >>> fingerprint == Log.open(frame[::-1]).fingerprint()  # the same rows in another order
+    False
     """
 
     sha256: str

@@ -38,6 +38,16 @@ class FitResult:
         The policy with these encoders and the arms, which decides for users given as rows.
     learned, skipped : int
         The number of decisions learned, and of those skipped because their reward is missing.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from fairbandits import LinUCB
+    >>> from fairbandits.logs import Log, fit
+    >>> frame = pd.DataFrame({"arm": list("abab"), "reward": [1.0, 0.0, 1.0, None], "x_age": [20, 30, 40, 50]})
+    >>> result = fit(Log.open(frame), LinUCB(random_state=0))
+    >>> result.learned, result.skipped, result.recommender.choose({"x_age": 25}).arm
+    (3, 1, 'a')
     """
 
     policy: Policy

@@ -242,6 +242,15 @@ class PolicyEvaluation(ShortRepr):
         None without propensities.
     unsupported : GroupedValue of float
         The probability with which the policy chooses arms that the log never shows to the group.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from fairbandits.ope import evaluate
+    >>> frame = pd.DataFrame({"arm": ["a", "b"] * 200, "reward": [1, 0] * 200, "propensity": 0.5})
+    >>> policy = evaluate(frame, "Uniform")["Uniform"]
+    >>> policy.preferred_estimator, round(policy.preferred.value.overall.value, 2), policy.effective_rows.overall
+    ('likelihood', 0.5, 200.0)
     """
 
     title: str
@@ -310,6 +319,17 @@ class Evaluation(ShortRepr):
         Whether the intervals are anytime-valid.
     has_users : bool
         Whether the log identifies users.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from fairbandits.ope import evaluate
+    >>> frame = pd.DataFrame({"arm": ["a", "b"] * 200, "reward": [1, 0] * 200, "propensity": 0.5})
+    >>> evaluation = evaluate(frame, "Uniform")
+    >>> evaluation.rows_read, evaluation.rows.overall, [policy.title for policy in evaluation.policies]
+    (400, 200, ['Uniform'])
+    >>> round(evaluation.logged.value.overall.value, 2), evaluation.status
+    (0.5, 0)
     """
 
     log: str

@@ -64,6 +64,16 @@ class Decisions(LazyDecisions):
         The scores of all arms, one row per user.
     arms : sequence of ids
         The arms that were on offer.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fairbandits import LinUCB
+    >>> decisions = LinUCB(random_state=0).choose_many([np.diag([1.0, 0.5])] * 3, arms=["algebra", "biology"])
+    >>> len(decisions), decisions.picked, decisions.scores.total.shape
+    (3, ['algebra', 'algebra', 'algebra'], (3, 2))
+    >>> decisions[0].arm, decisions[0].probability
+    ('algebra', 1.0)
     """
 
     def __init__(

@@ -30,6 +30,17 @@ class Picker(ABC):
 
     A custom picker defines `probabilities`; picks and slates then follow. Return it from a policy's `picker`
     property. It sees scores on [0, 1], whatever the policy's `reward_range`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fairbandits import Picker, Scores
+    >>> class Proportional(Picker):
+    ...     def probabilities(self, scores, groups):
+    ...         return scores.total / scores.total.sum(axis=1, keepdims=True)
+    >>> zero = np.zeros(2)
+    >>> Proportional().probability(Scores(zero, zero, zero, zero, np.array([1.0, 3.0])), (), index=1)
+    0.75
     """
 
     @abstractmethod

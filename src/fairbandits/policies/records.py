@@ -45,6 +45,16 @@ class Scores:
         The fairness term that it adds.
     total : array
         The sum, by which arms are compared.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fairbandits import LinUCB
+    >>> policy = LinUCB(alpha=0.5, random_state=0)
+    >>> policy.learn(policy.choose(np.eye(2)[:1]), reward=1.0)
+    >>> scores = policy.choose(np.eye(2)).scores
+    >>> scores.mean.round(2), scores.exploration.round(2), scores.total.round(2)
+    (array([0.5, 0. ]), array([0.35, 0.5 ]), array([0.85, 0.5 ]))
     """
 
     mean: Floats
@@ -93,6 +103,16 @@ class RankedArms(NamedTuple):
         The probability with which these arms are picked in this order; NaN if it has no closed form.
     arms : sequence of ids
         The arms that were on offer.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fairbandits import LinUCB
+    >>> best = LinUCB(alpha=1.0, random_state=0).rank([np.diag([0.2, 1.0, 0.6])] * 2, arms=list("abc"), k=2)
+    >>> [[best.arms[index] for index in row] for row in best.indices]
+    [['b', 'c'], ['b', 'c']]
+    >>> best.scores.round(2).tolist(), best.probability.tolist()
+    ([[1.0, 0.6], [1.0, 0.6]], [1.0, 1.0])
     """
 
     indices: NDArray[np.int64]

@@ -63,6 +63,19 @@ class TuningResult:
         The off-policy evaluation of the chosen setting on the held-out users.
     fitted_policy : Policy or None
         The policy that `held_out` and `evaluation` are about: the chosen one, fitted to the fitting users.
+
+    Examples
+    --------
+    >>> from fairbandits import LinUCB
+    >>> from fairbandits.tuning import tune
+    >>> from fairbandits.worlds import LinearWorld
+    >>> def world(seed):
+    ...     return LinearWorld(rounds=200, random_state=seed)
+    >>> result = tune(LinUCB(), {"model__kind": ["disjoint", "shared"]}, world, seeds=2)
+    >>> result.best_params, result.is_within_tolerance, len(result.trials)
+    ({'model__kind': 'shared'}, True, 2)
+    >>> result.best_policy
+    LinUCB(model=Model(kind='shared'))
     """
 
     policy: Policy

@@ -32,6 +32,14 @@ class Visit:
         The part of the run that the round belongs to, "train" or "test".
     delay : int
         The number of further rounds that are decided before the reward arrives; 0 if it arrives at once.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fairbandits.worlds import Visit
+    >>> visit = Visit(np.eye(2), "female", expected=np.array([0.2, 0.7]), rewards=np.array([0.0, 1.0]))
+    >>> int(visit.expected.argmax()), visit.rewards.tolist(), visit.part, visit.delay
+    (1, [0.0, 1.0], 'test', 0)
     """
 
     contexts: Any

@@ -81,6 +81,16 @@ class CertifiedLearning(ShortRepr):
         The fitted policy that members mix with the logging policy.
     arms : tuple of ids
         The arms that the log shows. The fitted and the uniform policy choose among these.
+
+    Examples
+    --------
+    >>> import numpy as np, pandas as pd
+    >>> from fairbandits.ope import learn
+    >>> frame = pd.DataFrame({"arm": ["a", "b"] * 2_000, "reward": [1, 0] * 2_000, "propensity": 0.5})
+    >>> frame["sex"] = np.repeat(["f", "m"], 2_000)
+    >>> result = learn(frame, tolerance=0.05)
+    >>> result.status, result.certified.title, result.keeps_logging_policy
+    (0, 'fitted policy for 100% of users with sex = f, 100% of users with sex = m', False)
     """
 
     log: str

@@ -47,7 +47,17 @@ def check_policy(policy: Policy) -> None:
 
 
 def policy_checks(policy: Policy) -> Iterator[tuple[str, Callable[[], None]]]:
-    """Iterate over the checks and their names, for example for `pytest.mark.parametrize`."""
+    """Iterate over the checks and their names, for example for `pytest.mark.parametrize`.
+
+    Examples
+    --------
+    >>> from fairbandits import LinUCB
+    >>> from fairbandits.testing import policy_checks
+    >>> checks = dict(policy_checks(LinUCB(alpha=0.3)))
+    >>> len(checks) > 20
+    True
+    >>> checks["arms_come_and_go"]()  # raises AssertionError if the policy fails
+    """
     if not isinstance(policy, Policy):
         raise TypeError(f"policy must be an instance of a subclass of Policy, got {policy!r}")
     subject = PolicySubject(policy)

@@ -54,6 +54,15 @@ def find_dataset(name: str, folder: str | Path | None = None) -> DatasetFile | N
     DataError
         If the folder does not exist, or contains a file that is not the published one. A damaged file in the
         cache counts as missing, because a download will replace it.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from fairbandits.worlds import find_dataset
+    >>> with TemporaryDirectory() as folder:
+    ...     found = find_dataset("adult", folder)
+    >>> found is None or found.where == "cache"
+    True
     """
     dataset = _dataset(name)
     for where, path in candidate_paths(dataset, folder):
