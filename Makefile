@@ -16,6 +16,9 @@ OLDEST_READY := $(OLDEST)/.ready
 # Holds the wheel that `make dist` built, and the packages that it needs: no extras.
 DIST_VENV := build/dist-venv
 
+# The tests that need neither much time nor another target's output.
+FAST := "not slow and not peers and not benchmarks and not site"
+
 # Tests that call all kernels and are quick without compilation, where hashes warn of their overflow.
 UNCOMPILED := tests/models/kernels tests/contexts/test_catalogue.py tests/fairness/test_group_rewards.py \
   tests/logs/test_csv_files.py tests/audit/test_pair_index.py tests/audit/test_log_sums.py \
@@ -38,7 +41,7 @@ help:
 	@echo "make bench       how fast it is beside its peers, measured in one run"
 	@echo "make load        how many decisions a second the service makes, beside an empty endpoint"
 	@echo "make guard       whether the working tree is slower than the previous commit on main"
-	@echo "make docs        the documentation site, with executed notebooks and checked links (into docs/_build/html)"
+	@echo "make docs        the documentation site, with executed notebooks, links and accessibility checked (into docs/_build/html)"
 	@echo "make dist        wheel and source archive (into dist/), tried in an empty environment"
 	@echo "make clean       remove all that was made"
 
@@ -58,12 +61,12 @@ lint: $(READY)
 	$(BIN)/lint-imports
 
 unit: $(READY)
-	$(BIN)/python -m pytest -m "not slow and not peers and not benchmarks" --numprocesses 3 --dist loadfile --no-loadscope-reorder
+	$(BIN)/python -m pytest -m $(FAST) --numprocesses 3 --dist loadfile --no-loadscope-reorder
 
 coverage: $(READY)
 	@echo "Line coverage of src, in a run of all tests and in a small one without compilation: about twelve minutes on two cores."
 	$(BIN)/python -m coverage erase
-	$(BIN)/python -m pytest -m "not slow and not peers and not benchmarks" --numprocesses 3 --dist loadfile --cov --cov-report=
+	$(BIN)/python -m pytest -m $(FAST) --numprocesses 3 --dist loadfile --cov --cov-report=
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest --numprocesses 2 --cov --cov-append --cov-report= \
 	  -W "ignore:overflow:RuntimeWarning" $(UNCOMPILED)
 	$(BIN)/python -m coverage report --fail-under=95
@@ -79,7 +82,7 @@ $(OLDEST_READY): pyproject.toml
 oldest: $(OLDEST_READY)
 	@echo "The tests with the oldest versions that pyproject.toml allows: about ten minutes on two cores."
 	NUMBA_CACHE_DIR=$(CURDIR)/$(OLDEST)/kernels \
-	  $(OLDEST)/bin/python -m pytest -m "not slow and not peers and not benchmarks" -W default --numprocesses 2 --dist loadfile
+	  $(OLDEST)/bin/python -m pytest -m $(FAST) -W default --numprocesses 2 --dist loadfile
 
 crash: $(READY)
 	@echo "Servers on SQLite and PostgreSQL, each killed twenty times while clients write; workers of clusters and learning processes, killed; threads that share a policy; what takes long."
@@ -135,10 +138,11 @@ guard: $(READY)
 
 # Notebooks and the gallery run anew every time, so that no output is older than the code.
 docs: $(READY)
-	@echo "The site, with all notebooks and examples executed, and its internal links checked: about three minutes on two cores."
+	@echo "The site, with all notebooks and examples executed, its internal links checked, and pages tried in a browser: about four minutes on two cores."
 	rm -rf docs/_build docs/gallery
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
 	$(BIN)/python tools/check_links.py docs/_build/html
+	$(BIN)/python -m pytest -q -m site tests/test_site.py
 
 # The wheel is built from the source archive, so a file that the archive lacks is missed here.
 dist: $(READY)

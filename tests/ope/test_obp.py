@@ -16,6 +16,8 @@ HERE = Path(__file__).parent
 BENCHMARKS = HERE.parent.parent / "benchmarks"
 CLIP = 3.0
 
+pytestmark = pytest.mark.slow  # creates an environment for obp
+
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):

@@ -16,7 +16,10 @@ DRILLS = ("delete_user", "operations", "prometheus", "proxy")
 # Its shell client is run against a server by http/test_document_clients.py.
 CLIENT = "serve"
 
-pytestmark = pytest.mark.skipif(shutil.which("curl") is None, reason="there is no curl here")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(shutil.which("curl") is None, reason="there is no curl here"),
+]
 
 
 @pytest.fixture

@@ -52,6 +52,7 @@ def test_workers_end_when_their_parent_is_killed_and_leave_the_port(server):
     assert port_is_free(server)
 
 
+@pytest.mark.slow
 def test_a_worker_that_is_killed_or_freezes_is_replaced(server):
     before = wait_until(lambda: len(found := workers_of(server)) == 2 and found)
     os.kill(before[0], signal.SIGKILL)
@@ -103,6 +104,7 @@ def _run_workers(target):
     WorkerProcesses(1, target).run()
 
 
+@pytest.mark.slow
 def test_a_worker_that_cannot_start_is_tried_again_after_one_has_started(tmp_path):
     process = run_workers(partial(serve_once_then_fail_twice, tmp_path))
     try:
