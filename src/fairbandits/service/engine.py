@@ -16,6 +16,7 @@ from fairbandits.service.lifecycle.replay import make_folds, new_follower
 from fairbandits.service.log.appender import AppendEvents, append
 from fairbandits.service.log.errors import StoreDownError
 from fairbandits.service.log.events import ArmAdded
+from fairbandits.service.log.snapshot_rows import Pace
 from fairbandits.service.log.store import Store
 from fairbandits.service.log.store_thread import StoreThread
 from fairbandits.service.log.writer import Writer
@@ -32,6 +33,9 @@ _POLL_SECONDS = 0.1
 _CHECKSUM_SECONDS = 1.0
 # Seconds in which the database must answer a statement that saves a snapshot.
 _SNAPSHOT_TIMEOUT = 60.0
+# Seconds for which a server that stops waits for its last snapshot. With those for open responses, they are fewer
+# than a server may take to stop.
+_LAST_SNAPSHOT_SECONDS = 2.5
 # Seconds for which replies are stored for repeated requests.
 _REPLY_SECONDS = 7 * 86400.0
 
@@ -67,6 +71,7 @@ class Engine:
         self._snapshotting: asyncio.Task[None] | None = None
         self._lifecycle = LifecycleTasks(config, self.follower)
         self._snapshot_lock = asyncio.Lock()
+        self._pace = Pace()
         self._checksum: tuple[float, int, int, str] = (-math.inf, -1, -1, "")
         self._checksum_lock = asyncio.Lock()
 
@@ -146,21 +151,32 @@ class Engine:
         return AppendEvents(events=arms, depends_on=[arm.key for arm in arms[:1]])
 
     async def stop(self) -> None:
-        """Write the waiting requests and a snapshot."""
+        """Write the waiting requests, and a snapshot if that does not take too long."""
         self._lifecycle.stop()
+        self._pace.hurry()
         self.writer.close()
         if self._writing is not None:
             await self._writing
-        is_ready = self.writer.is_ready  # or else nobody waits for the store
-        if is_ready:
-            async with self._snapshot_lock:
-                if self.follower.seq > self.follower.snapshot_seq:
-                    await self._save_snapshot()
+        if self.writer.is_ready:  # or else nobody waits for the store
+            await self._save_last_snapshot()
         if self._snapshotting is not None:
             self._snapshotting.cancel()
         await self.writer.stop()
-        if is_ready:
-            await self._snapshot_thread.call(self._snapshot_store.close)
+        await self._lifecycle.wait()
+
+    async def _save_last_snapshot(self) -> None:
+        """Save a snapshot, unless the newest one has everything or there is no time: the log has it as well."""
+        try:
+            async with asyncio.timeout(_LAST_SNAPSHOT_SECONDS), self._snapshot_lock:
+                if self.follower.seq > self.follower.snapshot_seq:
+                    await self._save_snapshot()
+                await self._snapshot_thread.call(self._snapshot_store.close)
+        except TimeoutError:
+            self._pace.give_up()
+            _log.warning(
+                "the last snapshot was not finished within %g s; the next start may read more of the log",
+                _LAST_SNAPSHOT_SECONDS,
+            )
 
     # -- snapshots and checksums -----------------------------------------------------------------------
 
@@ -185,16 +201,15 @@ class Engine:
                 since = await call(partial(store.count, saved, seq))
                 self.follower.note_snapshot(saved, applied - since)
             if self.follower.is_snapshot_due:
-                await self._save_snapshot(hurry=False)
+                await self._save_snapshot()
                 await call(partial(store.drop_replies, time.time() - _REPLY_SECONDS))
 
-    async def _save_snapshot(self, *, hurry: bool = True) -> None:
+    async def _save_snapshot(self) -> None:
         with suppress(StoreDownError):  # logged by the writer; the log alone is enough to start from
             applied, change_seq = self.follower.applied, self.follower.change_seq
             seq, serialise = self.follower.snapshot()
-            parts = await asyncio.to_thread(serialise)
-            save = partial(self._snapshot_store.save_snapshot, seq, parts, change_seq, hurry=hurry)
-            await self._snapshot_thread.call(save)
+            save = self._snapshot_store.save_snapshot
+            await self._snapshot_thread.call(serialise, lambda parts: save(seq, parts, change_seq, self._pace))
             self.follower.note_snapshot(seq, applied)
 
     async def checksum(self) -> tuple[int, str]:

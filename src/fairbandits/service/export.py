@@ -66,11 +66,16 @@ def export(config: Config, path: str | os.PathLike[str]) -> int:
     with open_store(config, must_exist=True) as store, store.connection() as connection:
         # A running service goes on writing; later entries are left out.
         last = last_seq(connection)
-        if not _count_decisions(connection, last):
-            raise ValueError("the log has no decisions yet, so there is nothing to export")
-        probability = _PROPENSITY if _has_propensities(connection, last) else _SLATE_PROBABILITY
-        chunks = (_columns(config, rows, probability) for rows in _chunks(connection, last))
-        return write_log(path, chunks, _roles(config, probability), _describe(PrunedContent.read(connection)))
+        while True:
+            pruned = PrunedContent.read(connection)
+            if not _count_decisions(connection, last):
+                raise ValueError("the log has no decisions yet, so there is nothing to export")
+            probability = _PROPENSITY if _has_propensities(connection, last) else _SLATE_PROBABILITY
+            chunks = (_columns(config, rows, probability) for rows in _chunks(connection, last))
+            n_rows = write_log(path, chunks, _roles(config, probability), _describe(pruned))
+            # The note begins the file, and must count all decisions that were left out.
+            if PrunedContent.read(connection) == pruned:
+                return n_rows
 
 
 def pruned_note(config: Config) -> str | None:
@@ -148,11 +153,16 @@ def _chunks(connection: Connection, last: int) -> Iterator[list[Row]]:
         query = query.where(events.c.seq > seq, events.c.seq <= last).order_by(events.c.seq).limit(_ROWS)
         found = connection.execute(query).all()
         if not found:
+            if not seq:  # all content was deleted a moment ago, and a file has columns nevertheless
+                yield []
             return
+        # Content may be deleted between two statements: that of a decision, then or at once that of its reward.
         by_key = find(connection, [row.key for row in found])
-        decisions = [by_key[row.key] for row in found]
+        decisions = [decided for row in found if (decided := by_key[row.key]) is not None]
         rewards = find(connection, [reward_key(decided.id) for decided in decisions])
-        yield [row for decided in decisions for row in _rows(decided, rewards)]
+        deleted = {key for key, rewarded in rewards.items() if rewarded is None}
+        held = [decided for decided in decisions if reward_key(decided.id) not in deleted]
+        yield [row for decided in held for row in _rows(decided, rewards)]
         seq = found[-1].seq
 
 

@@ -119,7 +119,10 @@ class _PromptServer(uvicorn.Server):
 
 
 def _exit_at_once() -> None:
-    _log.error("the server could not stop within %g s; it ends without a snapshot", STOP_SECONDS)
+    _log.error(
+        "the server could not stop within %g s, so it ends at once; the log has all that was acknowledged",
+        STOP_SECONDS,
+    )
     os._exit(1)
 
 

@@ -1,6 +1,7 @@
 """Retention: old content is deleted, and nothing else changes."""
 
 import time
+from contextlib import closing
 from datetime import UTC, datetime
 
 import numpy as np
@@ -10,8 +11,10 @@ from sqlalchemy import text
 
 from fairbandits.audit import audit
 from fairbandits.audit.report.omissions import omission_sentences
+from fairbandits.service import export as exporting
 from fairbandits.service.config import as_config
 from fairbandits.service.export import export
+from fairbandits.service.lifecycle import retention
 from fairbandits.service.lifecycle.erasure import forget_user
 from fairbandits.service.lifecycle.replacement import replace_policy
 from fairbandits.service.lifecycle.retention import prune
@@ -19,7 +22,7 @@ from fairbandits.service.log.events import Rewarded, decision_key
 from fairbandits.service.log.reading import find
 from fairbandits.service.log.requests import RefusalReason
 from fairbandits.service.log.rewards import settle_reward
-from fairbandits.service.log.store import Store
+from fairbandits.service.log.store import Store, open_store
 from fairbandits.service.verification import verify
 from tests.service.lifecycle.services import (
     checksum,
@@ -115,6 +118,32 @@ def test_content_is_deleted_and_the_policy_is_bitwise_the_same(store_url, clock)
         assert prune(engine.store, engine.config, clock.now).decisions > pruned.decisions
 
 
+@pytest.mark.parametrize("during", ["the replay", "the deletion"])
+def test_a_worker_whose_lease_expires_does_not_undo_what_another_one_prunes(store_url, clock, monkeypatch, during):
+    monkeypatch.setattr(retention, "_PIECE", 5)
+    done = []
+    with opened(store_url, **WEEK) as engine:
+        live(engine, clock, 10)
+        learned = policy_checksum(engine)
+
+        def overtake(n_replayed):
+            if not done and (n_replayed > 0) == (during == "the replay"):
+                clock.now += DAY
+                done.append(prune_elsewhere(engine.config, clock.now))
+
+        assert prune(engine.store, engine.config, clock.now, overtake) is None
+        [pruned] = done
+        assert engine.store.read_pruned().base == pruned.base
+        held, deleted = contents(store_url)
+        assert pruned.decisions + pruned.rewards == deleted > 0
+        rewarded = {f"d:{key[2:]}": when for key, when in held.items() if key.startswith("r:")}
+        assert min(max(when, rewarded.get(key, 0.0)) for key, when in held.items()) >= pruned.until
+        drop_snapshots_after(engine, pruned.base)
+    with opened(store_url, **WEEK) as engine:
+        assert policy_checksum(engine) == learned
+        assert prune(engine.store, engine.config, clock.now) is None, "nothing is left to do"
+
+
 def test_rewards_for_deleted_decisions_come_too_late(store_url, clock):
     with opened(store_url, **WEEK) as engine:
         rng = np.random.default_rng(0)
@@ -142,6 +171,38 @@ def test_audits_of_what_remains_are_right(store_url, clock, tmp_path):
     note = f"The content of {pruned.decisions} decision(s) before {day} was deleted because of its age."
     assert omission_sentences(audit(tmp_path / "rest.parquet"))[0] == note
     assert note not in omission_sentences(audit(tmp_path / "all.parquet"))
+
+
+def test_an_export_leaves_out_what_is_pruned_or_forgotten_meanwhile(store_url, clock, tmp_path, monkeypatch):
+    with opened(store_url, **WEEK) as engine:
+        live(engine, clock, 16)
+        n_decisions, config = engine.monitor.decisions, engine.config
+    deletions = [lambda: forget_user(config, pseudonym(1)), lambda: prune_elsewhere(config, clock.now)]
+
+    def delete_and_find(connection, keys):
+        if deletions:
+            deletions.pop()()
+        return find(connection, keys)
+
+    monkeypatch.setattr(exporting, "find", delete_and_find)
+    rows = export(config, tmp_path / "rest.parquet")
+    assert not deletions
+    held, _ = contents(store_url)
+    rest = parquet.read_table(tmp_path / "rest.parquet").to_pandas()
+    assert {f"d:{each}" for each in rest["decision"]} == {key for key in held if key.startswith("d:")}
+    assert len(rest) == rows < n_decisions
+    rewarded = {key[2:] for key in held if key.startswith("r:")}
+    assert {*rest["decision"][rest["reward"].notna()]} == rewarded, "none has lost its reward"
+    with open_store(config) as store:
+        pruned = store.read_pruned()
+    assert pruned.decisions > 0
+    note = omission_sentences(audit(tmp_path / "rest.parquet"))[0]
+    assert note.startswith(f"The content of {pruned.decisions} decision(s) before ")
+
+
+def prune_elsewhere(config, now):
+    with closing(Store(config.store.url)) as store:
+        return prune(store, config, now)
 
 
 def test_a_base_that_does_not_lead_to_the_present_state_stops_pruning(store_url, clock):

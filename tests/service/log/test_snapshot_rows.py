@@ -4,6 +4,7 @@ import pytest
 from sqlalchemy import func, select, text
 
 from fairbandits.service.log import snapshot_rows
+from fairbandits.service.log.snapshot_rows import Pace
 from fairbandits.service.log.store import Store
 from fairbandits.service.log.tables import snapshots
 
@@ -22,7 +23,7 @@ def n_rows(store):
 
 def test_a_large_part_is_stored_in_pieces(store):
     parts = {"one": BODY, "two": b"", "three": BODY[:1000], "four": BODY[:1001]}
-    store.save_snapshot(10, parts, hurry=False)
+    store.save_snapshot(10, parts, pace=Pace())
     assert n_rows(store) == 6 + 1 + 1 + 2
     assert list(store.read_snapshots()) == [(10, parts)]
 
@@ -50,8 +51,8 @@ def test_others_write_between_the_pieces(store, store_url, monkeypatch):
         written.append(1)
 
     monkeypatch.setattr(snapshot_rows, "_insert", insert_and_let_others_write)
-    monkeypatch.setattr(snapshot_rows.time, "sleep", lambda _: other.probe())
-    store.save_snapshot(10, {"one": BODY}, hurry=False)
+    monkeypatch.setattr(Pace, "pause", lambda *_: other.probe())
+    store.save_snapshot(10, {"one": BODY}, pace=Pace())
     assert len(written) == 6
     assert list(store.read_snapshots()) == [(10, {"one": BODY})]
     other.close()

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import threading
 import time
+from collections.abc import Callable
+from typing import Any
 
 from fairbandits.service.config import Config
 from fairbandits.service.lifecycle.replay import catch_up, new_follower, replay
@@ -40,6 +43,7 @@ class LifecycleTasks:
         self._config = config
         self._follower = follower
         self._tasks: list[asyncio.Task[None]] = []
+        self._stopping = threading.Event()
 
     def start(self) -> None:
         """Begin."""
@@ -48,9 +52,20 @@ class LifecycleTasks:
             self._tasks.append(asyncio.create_task(self._prune_regularly(self._config.retention.seconds)))
 
     def stop(self) -> None:
-        """End; what was begun in a thread is abandoned there."""
+        """End soon: what was begun in a thread goes on until its next pause."""
+        self._stopping.set()
         for task in self._tasks:
             task.cancel()
+
+    async def wait(self) -> None:
+        """Wait for the end of the tasks and of their threads."""
+        if self._tasks:
+            await asyncio.wait(self._tasks)
+
+    def _step(self, _: int) -> None:
+        """Raise `_StoppingError` between two pieces of a replay if the service stops."""
+        if self._stopping.is_set():
+            raise _StoppingError
 
     # -- changes of the state --------------------------------------------------------------------------
 
@@ -70,13 +85,13 @@ class LifecycleTasks:
     async def _take_new_state(self) -> None:
         store = Store(self._config.store.url)
         try:
-            new = await asyncio.to_thread(self._load, store)
+            new = await _in_thread(self._load, store)
             while new.seq > self._follower.seq:  # another worker is ahead, and has saved a snapshot
                 await asyncio.sleep(_POLL_SECONDS)
             while self._follower.seq - new.seq > _CLOSE and await self._catches_up(store, new):
                 pass
             with self._follower.recording() as recorded:
-                await asyncio.to_thread(catch_up, store, new, upto=self._follower.seq)
+                await _in_thread(self._catch_up, store, new)
                 new.apply([entry for entry in recorded if entry.seq > new.seq])
                 self._follower.take_over(new)
         finally:
@@ -86,15 +101,18 @@ class LifecycleTasks:
     async def _catches_up(self, store: Store, new: Follower) -> bool:
         """Apply what has been applied to the old state meanwhile; return whether there was anything."""
         before = new.seq
-        await asyncio.to_thread(catch_up, store, new, upto=self._follower.seq)
+        await _in_thread(self._catch_up, store, new)
         return new.seq > before
+
+    def _catch_up(self, store: Store, new: Follower) -> None:
+        catch_up(store, new, upto=self._follower.seq, step=self._step)
 
     def _load(self, store: Store) -> Follower:
         change = store.read_change()
         config = change.served_config(self._config)
         new = new_follower(config)
         new.change_seq = change.seq
-        replay(store, new, upto=self._follower.seq)
+        replay(store, new, upto=self._follower.seq, step=self._step)
         return new
 
     # -- retention -------------------------------------------------------------------------------------
@@ -102,7 +120,7 @@ class LifecycleTasks:
     async def _prune_regularly(self, retention: float) -> None:
         while True:
             try:
-                await asyncio.to_thread(self._prune)
+                await _in_thread(self._prune)
             except StoreDownError as error:
                 _log.warning("the log could not be pruned now: %s", error)
             except Exception as error:
@@ -112,20 +130,38 @@ class LifecycleTasks:
     def _prune(self) -> None:
         store = Store(self._config.store.url)
         try:
-            pruned = prune(store, self._config, time.time(), step=_Resting())
+            pruned = prune(store, self._config, time.time(), step=_Resting(self._stopping))
         finally:
             store.close()
         if pruned is not None:
             _log.info("the content of %d decisions is pruned", pruned.decisions)
 
 
-class _Resting:
-    """Rests after every piece of a replay."""
+class _StoppingError(Exception):
+    """The service stops before its thread has finished."""
 
-    def __init__(self) -> None:
+
+class _Resting:
+    """Rests after every piece of work; raises `_StoppingError` once the service stops."""
+
+    def __init__(self, stopping: threading.Event) -> None:
+        self._stopping = stopping
         self._since = time.monotonic()
 
     def __call__(self, _: int) -> None:
         worked = time.monotonic() - self._since
-        time.sleep(worked * _REST / (1.0 - _REST))
+        if self._stopping.wait(worked * _REST / (1.0 - _REST)):
+            raise _StoppingError
         self._since = time.monotonic()
+
+
+async def _in_thread(function: Callable[..., Any], *args: Any) -> Any:
+    """Call a function in a thread. A caller that is cancelled waits for its end, because it uses a store."""
+    call = asyncio.create_task(asyncio.to_thread(function, *args))
+    try:
+        await asyncio.wait([call])
+    except asyncio.CancelledError:
+        await asyncio.wait([call])
+        call.exception()  # is of no interest any more, and not reported
+        raise
+    return call.result()

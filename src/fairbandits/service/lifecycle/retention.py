@@ -54,7 +54,8 @@ def prune(store: Store, config: Config, now: float, step: Step = ignore_step) ->
     now : float
         The time, in seconds since 1970.
     step : callable
-        Called with the numbers of entries that were replayed.
+        Called after every piece of work with the number of entries that were replayed. If it raises an error, the
+        next call goes on.
 
     Returns
     -------
@@ -71,6 +72,8 @@ def prune(store: Store, config: Config, now: float, step: Step = ignore_step) ->
         return None
     try:
         return _prune(store, config, now, retention, step)
+    except _OvertakenError:
+        return None
     finally:
         _end_lease(store)
 
@@ -82,17 +85,38 @@ def _prune(store: Store, config: Config, now: float, retention: float, step: Ste
         base = _last_before(connection, until, now, pruned.base)
     if base <= pruned.base:
         return None
-    parts = _verified_base(store, change.served_config(config), base, step)
+    try:
+        parts = _verified_base(store, change.served_config(config), base, step)
+    except ValueError:
+        with store.connection() as connection:
+            _check_unchanged(connection, change, pruned)  # or else content was deleted during the replay
+        raise
     with store.transaction() as connection:
-        if StateChange.read(connection) != change:
-            return None  # this base is of another policy, or has learned from a user who was forgotten
+        _check_unchanged(connection, change, pruned)
         connection.execute(delete(snapshots).where(snapshots.c.seq == base))
         insert_whole(connection, base, parts)
         pruned = replace(pruned, base=base, until=until)
         pruned.write(connection)
-    _check_saved(store, base, parts)
-    pruned = _delete_content(store, pruned)
+    _check_saved(store, pruned, parts)
+    pruned = _delete_content(store, pruned, step)
     return _finish(store, pruned, now - retention - config.reward.window, now)
+
+
+class _OvertakenError(Exception):
+    """Another process has deleted content, or has changed the state, meanwhile."""
+
+
+def _check_unchanged(connection: Connection, change: StateChange, pruned: PrunedContent) -> None:
+    """Raise `_OvertakenError` if a new base would be of another policy, of a forgotten user, or older."""
+    if StateChange.read(connection) != change:
+        raise _OvertakenError
+    _check_last(connection, pruned)
+
+
+def _check_last(connection: Connection, pruned: PrunedContent) -> None:
+    """Raise `_OvertakenError` if somebody else has pruned: the lease of a worker that takes long expires."""
+    if PrunedContent.read(connection) != pruned:
+        raise _OvertakenError
 
 
 def _last_before(connection: Connection, until: float, now: float, start: int) -> int:
@@ -130,15 +154,18 @@ def _checksum(follower: Follower) -> str:
     return cast(ServedRecommender, follower.folds["recommender"]).checksum()()
 
 
-def _check_saved(store: Store, base: int, parts: Mapping[str, bytes]) -> None:
+def _check_saved(store: Store, pruned: PrunedContent, parts: Mapping[str, bytes]) -> None:
     """Raise ValueError unless the snapshot can be read from the store as it was written."""
+    base = pruned.base
     if (base, parts) not in [(seq, saved) for seq, saved in store.read_snapshots() if seq == base]:
+        with store.connection() as connection:
+            _check_last(connection, pruned)  # or else the other worker has dropped the snapshot
         raise ValueError(
             f"the snapshot at entry {base} cannot be read, so nothing was pruned; is the disk damaged?"
         )
 
 
-def _delete_content(store: Store, pruned: PrunedContent) -> PrunedContent:
+def _delete_content(store: Store, pruned: PrunedContent, step: Step) -> PrunedContent:
     """Delete content up to the base, a few entries in each transaction; return the new counts."""
     later = events.alias()
     has_later_reward = (
@@ -150,6 +177,7 @@ def _delete_content(store: Store, pruned: PrunedContent) -> PrunedContent:
     at = pruned.start
     while at < pruned.base:
         with store.transaction() as connection:
+            _check_last(connection, pruned)
             piece = select(events.c.seq).where(events.c.seq > at, events.c.seq <= pruned.base)
             last = connection.execute(piece.order_by(events.c.seq).offset(_PIECE - 1).limit(1)).scalar()
             upto = pruned.base if last is None else last
@@ -163,6 +191,7 @@ def _delete_content(store: Store, pruned: PrunedContent) -> PrunedContent:
             )
             pruned.write(connection)
         at = upto
+        step(0)
     return pruned
 
 
@@ -181,6 +210,7 @@ def _rewrite(connection: Connection, which: ColumnElement[bool]) -> Counter[str]
 def _finish(store: Store, pruned: PrunedContent, settled: float, now: float) -> PrunedContent:
     """Append the entry of the pruning, and drop the snapshots before the base."""
     with store.transaction() as connection:
+        _check_last(connection, pruned)
         # Decisions before this time have their rewards before the base, so none is left.
         start = _last_before(connection, settled, now, pruned.start)
         pruned = replace(pruned, start=max(start, pruned.start))

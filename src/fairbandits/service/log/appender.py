@@ -166,7 +166,7 @@ def _new_entries(store: Store, known: int, is_next: bool) -> list[Entry]:
 def _append_once(store: Store, requests: Sequence[AppendRequest], known: int) -> tuple[list[Outcome], bool, bool]:
     """Append events.
 
-    Return the outcomes, whether all new entries are those that were appended here, and whether anything was written.
+    Return the outcomes, whether all new entries are those that were appended here, and whether any was written.
     """
     now = time.time()
     with store.appending() as connection:

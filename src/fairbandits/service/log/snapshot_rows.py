@@ -7,6 +7,7 @@ and so on. The row of the name is written last and has the checksum of all: a sn
 from __future__ import annotations
 
 import hashlib
+import threading
 import time
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
@@ -32,7 +33,34 @@ _IS_PIECE = snapshots.c.part.contains(_MARK)
 _FINISHED = select(snapshots.c.seq).where(snapshots.c.seq > 0, ~_IS_PIECE)
 
 
-def save(store: Store, seq: int, parts: Mapping[str, bytes], change_seq: int = 0, *, hurry: bool = True) -> None:
+class Pace:
+    """The pace at which a snapshot is written: with pauses at first. Any thread can change it."""
+
+    def __init__(self) -> None:
+        self._is_hurried = threading.Event()
+        self._is_given_up = threading.Event()
+
+    @property
+    def is_given_up(self) -> bool:
+        """Whether nobody waits for the snapshot any more."""
+        return self._is_given_up.is_set()
+
+    def hurry(self) -> None:
+        """Make no more pauses."""
+        self._is_hurried.set()
+
+    def give_up(self) -> None:
+        """Write no more pieces."""
+        self._is_given_up.set()
+
+    def pause(self, seconds: float) -> None:
+        """Wait, unless somebody waits for the snapshot."""
+        self._is_hurried.wait(seconds)
+
+
+def save(
+    store: Store, seq: int, parts: Mapping[str, bytes], change_seq: int = 0, pace: Pace | None = None
+) -> None:
     """Save a snapshot, and drop all but the newest ones and the base of a pruned log.
 
     Parameters
@@ -45,8 +73,8 @@ def save(store: Store, seq: int, parts: Mapping[str, bytes], change_seq: int = 0
         The parts.
     change_seq : int
         The last change of the state that it reflects. It is not saved if there was another one since.
-    hurry : bool
-        Whether to go on without pauses between the pieces.
+    pace : Pace, optional
+        The pace. By default, there are no pauses between the pieces.
     """
     with store.connection() as connection:
         # Another worker may have saved one, bitwise identical.
@@ -56,14 +84,16 @@ def save(store: Store, seq: int, parts: Mapping[str, bytes], change_seq: int = 0
             connection.exec_driver_sql(f"PRAGMA wal_autocheckpoint={_CHECKPOINT_PAGES}")
     pieces = [row for part, body in parts.items() for row in _pieces(seq, part, body)]
     for row in pieces:
+        if pace is not None and pace.is_given_up:
+            return
         began = time.monotonic()
         with store.transaction() as connection:
             if StateChange.read(connection).seq != change_seq:
                 # Nothing may be saved that a forgotten user had a part in; the change has deleted earlier pieces.
                 return
             _insert(store, connection, row)
-        if not hurry:
-            time.sleep(_PAUSE * (time.monotonic() - began))
+        if pace is not None:
+            pace.pause(_PAUSE * (time.monotonic() - began))
     with store.transaction() as connection:
         there = select(func.count()).where(
             snapshots.c.seq == seq, snapshots.c.part.in_([row[1] for row in pieces])

@@ -266,10 +266,10 @@ class Store:
     # -- snapshots -------------------------------------------------------------------------------------
 
     def save_snapshot(
-        self, seq: int, parts: Mapping[str, bytes], change_seq: int = 0, *, hurry: bool = True
+        self, seq: int, parts: Mapping[str, bytes], change_seq: int = 0, pace: snapshot_rows.Pace | None = None
     ) -> None:
         """Save the state after an entry; see `snapshot_rows.save`."""
-        snapshot_rows.save(self, seq, parts, change_seq, hurry=hurry)
+        snapshot_rows.save(self, seq, parts, change_seq, pace)
 
     def last_snapshot_seq(self) -> int:
         """Return the number of the entry of the newest snapshot, 0 if there is none."""
