@@ -48,6 +48,19 @@ def test_values(text):
         ("FairLinUCB(gamma=2, model=shared,)", "FairLinUCB", {"gamma": 2, "model": "shared"}),
         ("mine:Hopeful(bonus=0.3)", "mine:Hopeful", {"bonus": 0.3}),
         ("LinUCB(reward_range=[1, 5])", "LinUCB", {"reward_range": [1, 5]}),
+        ("A(data=stand-in, n=3)", "A", {"data": "stand-in", "n": 3}),
+        (
+            "A(t=/srv/my table.csv,u=~/u.csv, x=[a,native-in])",
+            "A",
+            {"t": "/srv/my table.csv", "u": "~/u.csv", "x": ["a", "native-in"]},
+        ),
+        ("A(t=/data/year=2020/r.csv, day=2007-03-02)", "A", {"t": "/data/year=2020/r.csv", "day": "2007-03-02"}),
+        (
+            "A(w=B(t=/r.csv, f=a.b:C(n=1)), g='x=y z, in')",
+            "A",
+            {"w": {"B": {"t": "/r.csv", "f": {"a.b:C": {"n": 1}}}}, "g": "x=y z, in"},
+        ),
+        ("A(w=m.n:C, t=C:\\data\\r.csv)", "A", {"w": "m.n:C", "t": "C:\\data\\r.csv"}),
     ],
 )
 def test_calls(text, name, params):
@@ -60,6 +73,8 @@ def test_calls(text, name, params):
         ("LinUCB(alpha=1", r"must be written as Name\(.*got 'LinUCB\(alpha=1': '\(' was never closed"),
         ("LinUCB(alpha=)", r"got 'LinUCB\(alpha=\)': "),
         ("LinUCB(alpha=[1, 2)", r"got 'LinUCB\(alpha=\[1, 2\)': "),
+        ("LinUCB(data=/srv/a, alpha=[1, 2)", r"got 'LinUCB\(data=/srv/a, alpha=\[1, 2\)': "),
+        ("LinUCB(/srv/a)", "a parameter must be written as name=value, for example gamma=3, got"),
         ("LinUCB(alpha=1)(ridge=2)", "something follows the closing bracket"),
         ("LinUCB(alpha=1), Uniform(model=shared)", "something follows the closing bracket"),
         ("LinUCB(0.5)", r"a parameter must be written as name=value, for example gamma=3, got '0\.5'"),

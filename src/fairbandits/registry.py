@@ -32,6 +32,9 @@ _JSON_CONSTANTS = {"true": True, "false": False, "null": None}
 _MODULE_AND_CLASS = re.compile(r"\b([A-Za-z_][\w.]*):([A-Za-z_]\w*)")
 _COLON = ".__colon__."
 _CALL = re.compile(r"[A-Za-z_][\w.:]*\s*\(")
+# A whole argument or list item without brackets, commas and quotes; quoted text is matched to be left alone.
+_ITEM = re.compile(r"""'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*"|(?<=[(\[,])[^()\[\]{},'"]+(?=[)\],])""")
+_NAME_AND_VALUE = re.compile(r"(\s*(?:[A-Za-z_]\w*\s*=)?\s*)(.*?)\s*")
 
 
 def find_policy(name: str) -> type[Policy]:
@@ -131,7 +134,11 @@ def parse_call(text: str) -> tuple[str, dict[str, Any]]:
     try:
         node = _parse_expression(source)
     except SyntaxError as error:
-        raise _not_a_call(text, error.msg) from None
+        source = _ITEM.sub(_quote_bare_word, source)
+        try:
+            node = _parse_expression(source)
+        except SyntaxError:
+            raise _not_a_call(text, error.msg) from None
     if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name)):
         raise _not_a_call(text, "something follows the closing bracket")
     return name.strip(), _keywords(node, source)
@@ -234,6 +241,18 @@ def _parse_expression(source: str) -> ast.expr:
             return ast.parse(source, mode="eval").body
         except (ValueError, RecursionError, MemoryError) as error:  # null bytes; too deeply nested
             raise SyntaxError(str(error)) from None
+
+
+def _quote_bare_word(match: re.Match[str]) -> str:
+    """Return an argument or a list item with quotes around its value, if Python cannot parse it, as of paths."""
+    item = match[0]
+    if item[0] in "'\"" or (parts := _NAME_AND_VALUE.fullmatch(item)) is None:
+        return item
+    try:
+        _parse_expression(parts[2] or "''")
+    except SyntaxError:
+        return f"{parts[1]}{parts[2]!r}"
+    return item
 
 
 def _node_value(node: ast.expr, source: str) -> Any:

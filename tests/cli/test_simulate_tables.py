@@ -45,6 +45,33 @@ def test_ratings_with_tables_of_users_and_items(capsys):
     assert "reward_gap_age" in output
 
 
+def test_changes_of_a_table_of_ratings(capsys):
+    table = ["--world", "ratings.csv", *RATINGS, "--group", "sex", "--with", "offered=5"]
+    plain = output_of(capsys, *table)
+    seen = {plain.partition("rounds")[2]}
+    for changes, title in [
+        (["--delay", "0,20"], "delay=0,20"),
+        (["--missing", "female=0.6"], "missing=female=0.6"),
+        (["--bias", "female=-0.2"], "bias=female=-0.2"),
+        (["--noise", "0.1"], "noise=0.1"),
+        (["--noise", "bernoulli"], "noise=bernoulli"),
+        (["--drift", "0.5"], "drift=0.5"),
+        (["--present", "0.5"], "present=0.5"),
+        (["--present", "0.5", "--period", "7"], "present=0.5, period=7"),
+    ]:
+        output = output_of(capsys, *table, *changes)
+        assert f"FairLinUCB in RatingsWorld, {title}, seed 0, 60 rounds" in output
+        seen.add(output.partition("rounds")[2])
+    assert len(seen) == 9  # every change has an effect
+
+
+@pytest.mark.parametrize("world", ["Compas", "MovieLens"])
+def test_the_source_of_the_data_is_that_of_the_option(capsys, world):
+    for changes in ([], ["--delay", "3"]):
+        output = output_of(capsys, "--world", world, "--data", "stand-in", *changes)
+        assert output.startswith("STAND-IN data")
+
+
 def test_labelled_rows(capsys):
     output = output_of(capsys, "--world", "doses.csv", "--label", "dose", "--group", "sex", "--policy", "LinUCB")
     assert "LinUCB in LabelledWorld, seed 0, 60 rounds" in output
@@ -67,6 +94,7 @@ def test_a_replay_reports_what_is_unknown(capsys):
         (["--bias", "b=-0.2", "--noise", "bernoulli"], "bias=b=-0.2, noise=bernoulli"),
         (["--bias", "-0.2", "--noise", "0.1"], "bias=-0.2, noise=0.1"),
         (["--drift", "0.5", "--present", "0.6"], "drift=0.5, present=0.6"),
+        (["--present", "0.6", "--period", "10"], "present=0.6, period=10"),
     ],
 )
 def test_changes_of_any_world(capsys, changes, title):
@@ -138,6 +166,11 @@ def test_changes_of_a_table_and_of_a_custom_world(capsys):
         ),
         (["--world", "LinearWorld", "--delay", "soon"], "--delay must be written as 50 or 0,100, got 'soon'"),
         (["--world", "LinearWorld", "--delay", "1,2,3"], "delay must be an integer of at least 0, got [1, 2, 3]"),
+        (["--world", "LinearWorld", "--period", "10"], "--period must be given with --present"),
+        (
+            ["--world", "doses.csv", "--label", "dose", "--group", "sex", "--noise", "0.1"],
+            "noise must not be a number where all rewards are 0 or 1",
+        ),
         (["--world", "LinearWorld", "--noise", "0,1"], "--noise must be written as 0.1 or bernoulli, got '0,1'"),
         (
             ["--world", "LinearWorld", "--missing", "a=most"],

@@ -43,6 +43,22 @@ def test_a_policy_that_runs_nowhere_raises_its_error(tmp_path):
         compare(tmp_path, worlds=[LinearWorld], policies=["LinUCB", "NaiveLinUCB"], seeds=1)
 
 
+def test_a_world_in_which_no_policy_can_run_is_skipped(tmp_path):
+    worlds = {"linear": LinearWorld(rounds=40), "students": SMALL}
+    results = compare(tmp_path, worlds=worlds, policies=["CounterfactualLinUCB"], seeds=1)
+    reason = "CounterfactualLinUCB needs swap or flip, which this world does not offer"
+    assert results.skipped == {"linear": f"no policy is applicable: CounterfactualLinUCB ({reason})"}
+    assert list(results.worlds) == ["students"]
+    assert "STAND-IN" in results.data_source
+    assert "synthetic data: LinearWorld" not in results.data_source
+    assert json.loads((tmp_path / "results.json").read_text())["skipped"] == results.skipped
+    report = (tmp_path / "report.html").read_text()
+    assert "Worlds that were skipped" in report
+    assert reason in report
+    with pytest.raises(ValueError, match=reason):
+        compare(tmp_path, worlds={"linear": LinearWorld(rounds=40)}, policies=["CounterfactualLinUCB"], seeds=1)
+
+
 def test_a_world_without_its_data_is_skipped(tmp_path):
     worlds = {"gone": SuiteWorld("Gone.", world=Gone, needs="the lost data"), "linear": LinearWorld(rounds=40)}
     results = compare(tmp_path, worlds=worlds, policies=["LinUCB"], seeds=1)

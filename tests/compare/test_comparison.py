@@ -10,7 +10,7 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 
-from fairbandits.compare import sentences, suite, tables
+from fairbandits.compare import figures, sentences, suite, tables
 from fairbandits.compare.comparison import compare
 from fairbandits.compare.pareto import front_positions
 from fairbandits.compare.policy_specs import DEFAULT, POLICIES, parse_policies
@@ -205,6 +205,35 @@ def test_the_worst_off_group_and_levelling_down():
     assert scarce.oracle[("group", "female")] == pytest.approx(0.51)
     text = " ".join(sentences.describe_world(scarce, 0.01))
     assert "A tolerance of 0.01 levels female down, from 0.900 with LinUCB to 0.510 with the oracle." in text
+
+
+def drawn_bars(ax):
+    """Return the ends of all horizontal bars of a panel."""
+    lines = [line for container in ax.containers for line in container.lines[2]]
+    ends = [segment for line in lines for segment in line.get_segments()]
+    return [(start[0], end[0]) for start, end in ends if start[1] == end[1]]
+
+
+def test_figures_draw_the_confidence_intervals_of_the_tables():
+    seeds = [subgroup_means(*means)[0] for means in ((0.8, 0.7), (0.82, 0.75), (0.79, 0.74))]
+    summary = summarise_world(WORLDS["3:7"], {"LinUCB": seeds, "Uniform": seeds[::-1]}, 0.01)
+    figure = figures.world_figure("3:7", summary, 0.01, "data", 3, ["LinUCB", "Uniform"])
+    trade_off, worst_off, regret = figure.axes
+    policy = summary.policies["LinUCB"]
+    assert "95% confidence intervals over 3 seeds" in " ".join(text.get_text() for text in figure.texts)
+    for ax, measures in [
+        (trade_off, ["reward_gap"]),
+        (worst_off, ["worst_off_reward"]),
+        (regret, ["regret_female", "regret_male"]),
+    ]:
+        intervals = [tables.interval(policy, measure) for measure in measures for _ in range(2)]
+        np.testing.assert_allclose(sorted(drawn_bars(ax)), sorted(intervals))
+    low, high = tables.interval(policy, "reward_gap")
+    assert high - low > 2 * policy.metrics["reward_gap"][1]  # wider than a standard deviation to either side
+    one = summarise_world(WORLDS["3:7"], {"LinUCB": seeds[:1]}, 0.01)
+    one_seed = figures.world_figure("3:7", one, 0.01, "data", 1, ["LinUCB"])
+    assert "one seed" in " ".join(text.get_text() for text in one_seed.texts)
+    assert "± is the standard deviation over seeds" in tables.to_markdown({"3:7": summary}, "data")
 
 
 def test_a_tolerance_that_no_policy_can_meet():

@@ -95,7 +95,9 @@ def test_runs_in_a_world_object_are_cached(mine, tmp_path):
     assert len(list((tmp_path / "cache").iterdir())) == 8
 
 
-def test_a_table_as_a_world(tmp_path, monkeypatch):
+@pytest.fixture
+def ratings(tmp_path, monkeypatch):
+    """Return the path of a table of ratings, which is in the working directory."""
     rng = np.random.default_rng(0)
     rows = [
         f"u{user},f{film},{(user * film) % 5 + 1},{'female' if user % 2 else 'male'}"
@@ -103,14 +105,42 @@ def test_a_table_as_a_world(tmp_path, monkeypatch):
         for film in rng.choice(12, 6, replace=False)
     ]
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "ratings.csv").write_text("user,film,stars,sex\n" + "\n".join(rows) + "\n")
-    world = (
-        "RatingsWorld(ratings=ratings.csv, user=user, item=film, reward=stars, group=sex, offered=4, rounds=100)"
-    )
+    path = tmp_path / "ratings.csv"
+    path.write_text("user,film,stars,sex\n" + "\n".join(rows) + "\n")
+    return path
+
+
+COLUMNS = "user=user, item=film, reward=stars, group=sex, offered=4, rounds=100"
+
+
+def test_a_table_as_a_world(ratings, tmp_path):
+    world = f"RatingsWorld(ratings=ratings.csv, {COLUMNS})"
     only = ["--policies", "LinUCB,Uniform", "--seeds", "2", "--jobs", "2", "--out", "out"]
     assert main(["compare", "--worlds", world, *only]) == 0
     found = json.loads((tmp_path / "out" / "results.json").read_text())["worlds"][world]
     assert found["groups"].keys() == {"female", "male"}
+
+
+def test_a_modified_table_by_its_absolute_path(ratings, tmp_path, capsys):
+    changes = "delay=[0, 10], missing={'female': 0.3}, present=0.6"
+    world = f"ModifiedWorld(world=RatingsWorld(ratings={ratings}, {COLUMNS}), {changes})"
+    only = ["--policies", "LinUCB", "--seeds", "2", "--jobs", "1", "--out", "out"]
+    assert main(["compare", "--worlds", world, *only]) == 0
+    assert capsys.readouterr().out.startswith("ratings.csv: ")
+    found = json.loads((tmp_path / "out" / "results.json").read_text())["worlds"][world]
+    assert found["groups"].keys() == {"female", "male"}
+
+
+def test_a_column_may_have_the_name_of_a_file(ratings, tmp_path):
+    for name in ("sex", "user"):
+        (tmp_path / name).touch()
+    params = parse_worlds([f"RatingsWorld(ratings=ratings.csv, {COLUMNS})"]).popitem()[1].world_params()
+    assert (params["ratings"], params["group"], params["user"]) == (str(ratings), "sex", "user")
+    (tmp_path / "tables").mkdir()
+    (tmp_path / "tables" / "ratings").touch()
+    nested = f"ModifiedWorld(world=RatingsWorld(ratings='tables/ratings', {COLUMNS}))"
+    params = parse_worlds([nested]).popitem()[1].world_params()
+    assert params["world"]["RatingsWorld"]["ratings"] == str(tmp_path / "tables" / "ratings")
 
 
 def test_names_of_worlds():
@@ -150,6 +180,43 @@ def test_a_world_whose_true_rewards_are_unknown_is_refused(tmp_path):
         ValueError, match="worlds must know the true mean reward of every arm, which mine does not"
     ):
         compare(tmp_path, worlds={"mine": Unknown(rounds=5)}, policies=["Uniform"], seeds=1)
+
+
+class UnknownLater(LinearWorld):
+    """A world whose true mean rewards are unknown from the eleventh round on."""
+
+    def visits(self):
+        for number, visit in enumerate(super().visits()):
+            if number >= 10:
+                visit.expected[0] = np.nan
+            yield visit
+
+
+def test_true_rewards_that_are_unknown_in_later_rounds_are_refused(tmp_path):
+    rule = r"worlds of a comparison must know the true mean reward of every arm, got NaN in round 11 of 60 \("
+    with pytest.raises(ValueError, match=f"{rule}synthetic data: UnknownLater"):
+        compare(tmp_path, worlds=[UnknownLater(rounds=60)], policies=["Uniform"], seeds=1)
+
+
+class RarelyGrouped(LinearWorld):
+    """A world in which one visitor in ten has a known group."""
+
+    def visits(self):
+        rng = np.random.default_rng(self.random_state)
+        for visit in super().visits():
+            yield visit if rng.random() < 0.1 else replace(visit, group=None)
+
+
+def test_seeds_without_any_group_that_counts(tmp_path):
+    policies = ["LinUCB", "EvenLinUCB"]
+    worlds = {"rare": SuiteWorld("Rare.", {"rounds": 100}, RarelyGrouped, LAST_FIFTH)}
+    fairbench(tmp_path, worlds=worlds, policies=policies, seeds=8, quick=True)
+    content = json.loads((tmp_path / "results.json").read_text())
+    for title in policies:
+        values = content["worlds"]["rare"]["policies"][title]["per_seed"]["worst_off_reward"]
+        assert None in values
+        assert any(value is not None for value in values)
+    assert content["promises"]["worlds"]["rare"]["worst_off"] is not None
 
 
 class WithoutGroups(LinearWorld):

@@ -97,6 +97,20 @@ def test_the_limits_contain_two_standard_errors():
     assert tolerance.limit == pytest.approx(0.01 + 0.005 + 0.002)
 
 
+def test_seeds_in_which_no_group_counts_are_left_out_in_pairs():
+    results = copy.deepcopy(GOOD)
+    policies = results["worlds"]["mine"]["policies"]
+    ours, theirs = (policies[title]["per_seed"]["worst_off_reward"] for title in ("EvenLinUCB", "LinUCB"))
+    ours += [None, 0.1, None]
+    theirs += [0.9, None, None]
+    policies["FairLinUCB(gamma=3)"]["per_seed"]["worst_off_reward"] = [None] * 5
+    promise = check_promises(results).worlds["mine"].worst_off
+    assert (promise.note, promise.kept) == ("LinUCB", True)
+    assert promise.measured == pytest.approx(-0.05)
+    policies["LinUCB"]["per_seed"]["worst_off_reward"] = [None] * 5
+    assert check_promises(results).worlds["mine"].worst_off is None
+
+
 def test_twenty_of_twenty_four_worlds_suffice_for_the_narrower_limit():
     good = GOOD["worlds"]["mine"]
     poorer = broken(policies={"LinUCB": policy(0.02, 0.7, 0.8)})["worlds"]["mine"]  # 0.03 more, and as fair

@@ -164,6 +164,30 @@ def test_a_catalogue_too_large_for_the_hybrid_model_goes_without_it(monkeypatch)
     assert restored.weights() == model.weights()
 
 
+@pytest.mark.parametrize("big_first", [True, False])
+def test_a_hybrid_model_that_was_given_up_stays_empty_when_policies_merge(monkeypatch, big_first):
+    monkeypatch.setattr(mixture, "_MOST_HYBRID_BYTES", 5 * WIDTH * (WIDTH + 1) * 8)
+    big, _, _ = played(60, n_arms=8)
+    small, _, _ = played(60, n_arms=2)
+    assert small.weights()["hybrid"] > 0.0 == big.weights()["hybrid"]
+    merged, other = (big, small) if big_first else (small, big)
+    merged.merge(other, [(arm, arm) for arm in range(8 if other is big else 2)])
+    assert merged.weights()["hybrid"] == 0.0
+    empty = MixtureModel(WIDTH, 1.0).experts["hybrid"].arrays()
+    hybrid = merged.experts["hybrid"].arrays()
+    assert {name: array.shape for name, array in hybrid.items()} == {k: a.shape for k, a in empty.items()}
+    assert other.experts["hybrid"].arrays()["arms.moment"].size == (0 if other is big else 2 * WIDTH)
+
+
+def test_arms_that_are_too_many_only_together_go_without_the_hybrid_model(monkeypatch):
+    monkeypatch.setattr(mixture, "_MOST_HYBRID_BYTES", 5 * WIDTH * (WIDTH + 1) * 8)
+    left, right = (played(60, seed=seed, n_arms=4)[0] for seed in (1, 2))
+    left.merge(right, [(arm + 4, arm) for arm in range(4)])
+    assert left.weights()["hybrid"] == 0.0
+    assert left.experts["hybrid"].arrays()["arms.moment"].size == 0
+    assert sum(left.weights().values()) == pytest.approx(1.0)
+
+
 def test_a_row_that_no_expert_can_learn_is_refused_and_changes_nothing():
     model, _, _ = played(20)
     before = {name: array.copy() for name, array in model.arrays().items()}

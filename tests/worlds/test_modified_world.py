@@ -114,6 +114,26 @@ def test_noise_keeps_means():
     assert np.std(rewards) > 0.1
 
 
+def test_gaussian_noise_needs_rewards_between_0_and_1():
+    """It would be without effect: noise that keeps 0 and 1 in range and their means unchanged is 0."""
+    clicks = ModifiedWorld(LINEAR, missing=0.5, noise="bernoulli")
+    message = r"noise must not be a number where all rewards are 0 or 1, .*; use bias with noise='bernoulli'"
+    with pytest.raises(ValueError, match=message):
+        ModifiedWorld(clicks, noise=0.1)
+    ModifiedWorld(clicks, noise=0.0)
+    kept = np.mean(
+        [
+            flipped.rewards[0]
+            for flipped in ModifiedWorld(
+                StudentsAndVideos(**SMALL, noise="bernoulli"), noise="bernoulli", bias=-0.2
+            ).visits()
+        ]
+    )
+    assert kept < 1
+    # Some ratings are at an end of the scale; the others have noise.
+    assert any((visit.rewards != plain.rewards).any() for plain, visit in both(FILMS, noise=0.1))
+
+
 def test_preferences_turn():
     for number, (plain, visit) in enumerate(both(LINEAR, drift=0.5)):
         if number < 100:

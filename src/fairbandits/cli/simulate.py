@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 from pathlib import Path
 from typing import Annotated, Any
@@ -16,7 +17,6 @@ from fairbandits.paper import figures
 from fairbandits.report import figure_style
 from fairbandits.simulate import Trace
 from fairbandits.views import plot_style
-from fairbandits.worlds import StudentsAndVideos
 
 
 def _column(help_: str) -> Any:
@@ -64,6 +64,7 @@ def simulate(
     noise: Annotated[str | None, _change("Standard deviation of noise on rewards, or bernoulli.")] = None,
     drift: Annotated[float | None, _change("Share of rounds after which preferences reverse.")] = None,
     present: Annotated[float | None, _change("Share of arms on offer at a time.")] = None,
+    period: Annotated[int | None, _change("Rounds from one coming of an arm to the next.")] = None,
     data: DataOption = "auto",
     out: OutOption = Path("results"),
 ) -> None:
@@ -76,7 +77,8 @@ def simulate(
         world_params["sensitive"] = names if len(names) > 1 else names[0]
     roles = {"user": user, "item": item, "reward": reward, "label": label, "arm": arm}
     name, table_params = find_world(world, roles, group, {"users": users, "items": items})
-    if registry.find_world(name) is StudentsAndVideos:
+    # The default of the option is that of worlds; a custom one may mean something else by `data`.
+    if data != "auto" and "data" in inspect.signature(registry.find_world(name)).parameters:
         world_params.setdefault("data", data)
     run = registry.make_run(
         policy,
@@ -87,8 +89,9 @@ def simulate(
         rounds=rounds,
         arms=arms,
     )
-    texts = {"delay": delay, "missing": missing, "bias": bias, "noise": noise, "drift": drift, "present": present}
-    changes = {option: text for option, text in texts.items() if text is not None}
+    feedback = {"delay": delay, "missing": missing, "bias": bias, "noise": noise}
+    options = {**feedback, "drift": drift, "present": present, "period": period}
+    changes = {option: value for option, value in options.items() if value is not None}
     title = ", ".join([run.policy.__name__, *(set_ or ())])
     title = ", ".join([f"{title} in {run.world.__name__}", *(f"{name}={text}" for name, text in changes.items())])
     run = modify_world(run, changes)

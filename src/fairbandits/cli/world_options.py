@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from fairbandits.cli.options import split_commas
+from fairbandits.compare.suite import TABLE_SUFFIXES
 from fairbandits.simulate import Run
 from fairbandits.worlds import LabelledWorld, ModifiedWorld, RatingsWorld, ReplayWorld
 
-_SUFFIXES = (".csv", ".tsv", ".txt", ".gz", ".parquet", ".pq")
 # The kinds of tables: the world, its parameter for the table, and the columns that must be given. The first column
 # identifies the kind.
 _KINDS: dict[str, tuple[type, str, tuple[str, ...]]] = {
@@ -38,7 +38,7 @@ def find_world(
         The tables of users and items.
     """
     given = {option: value for option, value in {**roles, **tables}.items() if value is not None}
-    if not (Path(world).is_file() or world.endswith(_SUFFIXES)):
+    if not (Path(world).is_file() or world.endswith(TABLE_SUFFIXES)):
         for option in [*given, *(["group"] if group else [])]:
             raise ValueError(f"--{option} needs a table as --world, such as ratings.csv, got --world {world}")
         return world, {}
@@ -63,6 +63,8 @@ def modify_world(run: Run, changes: Mapping[str, Any]) -> Run:
     """Return the run in a `ModifiedWorld`, if there are changes; they are texts such as `0.3` or `female=0.3`."""
     if not changes:
         return run
+    if "period" in changes and "present" not in changes:
+        raise ValueError("--period must be given with --present, the share of arms that are on offer at a time")
     options = {name: _parse(name, value) for name, value in changes.items()}
     params = {"world": {_path(run.world): dict(run.world_params)}, **options}
     return replace(run, world=ModifiedWorld, world_params=params)

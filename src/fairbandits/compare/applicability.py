@@ -26,7 +26,7 @@ class Trials:
     data_sources : dict
         The data of each world; None for a world that does not name its data.
     skipped : dict
-        The reason why a world is unavailable, by world.
+        The reason why a world is left out, by world: its data are unavailable, or no policy can run in it.
     not_applicable : dict
         The reason why a policy cannot run, by world and policy.
     """
@@ -44,7 +44,8 @@ def try_all(worlds: Mapping[str, SuiteWorld], specs: Sequence[PolicySpec], *, qu
     """Construct every world once, and try every policy in it.
 
     A policy that runs in some worlds is not applicable in the others. A policy that runs in none raises its error:
-    its parameters are wrong. If no world can be had, the error of the first one is raised.
+    its parameters are wrong. A world in which no policy runs is skipped. If no world is left, the first error is
+    raised.
     """
     trials = Trials()
     errors: dict[str, Exception] = {}
@@ -59,12 +60,17 @@ def try_all(worlds: Mapping[str, SuiteWorld], specs: Sequence[PolicySpec], *, qu
         if isinstance(cls, FixedWorld):
             cls.digest  # noqa: B018 - computed once, before the world is sent to workers
         _check_true_rewards(name, made)
-        trials.data_sources[name] = getattr(made, "data_source", None)
         found = {spec.title: _try_policy(spec, cls, params, made) for spec in specs}
-        trials.not_applicable[name] = {title: str(error) for title, error in found.items() if error is not None}
         errors |= {title: error for title, error in found.items() if error is not None}
+        reasons = {title: str(error) for title, error in found.items() if error is not None}
+        if len(reasons) == len(specs):
+            texts = (f"{title} ({reason})" for title, reason in reasons.items())
+            trials.skipped[name] = f"no policy is applicable: {', '.join(texts)}"
+            continue
+        trials.data_sources[name] = getattr(made, "data_source", None)
+        trials.not_applicable[name] = reasons
     if not trials.data_sources:
-        raise errors["world"]
+        raise next(iter(errors.values()))
     for spec in specs:
         if all(spec.title in reasons for reasons in trials.not_applicable.values()):
             raise errors[spec.title]
@@ -73,8 +79,9 @@ def try_all(worlds: Mapping[str, SuiteWorld], specs: Sequence[PolicySpec], *, qu
 
 def _check_true_rewards(name: str, world: Any) -> None:
     """Raise ValueError if the true rewards of a world are unknown, as those of logged data are."""
-    visit = next(iter(world.visits()))
-    if not np.isfinite(visit.expected).all():
+    # Runs check the later rounds, in `run_summary`.
+    visit = next(iter(world.visits()), None)
+    if visit is not None and not np.isfinite(visit.expected).all():
         raise ValueError(
             f"worlds must know the true mean reward of every arm, which {name} does not; use simulate for it, or "
             "evaluate policies on its log"

@@ -1,4 +1,7 @@
-"""The figure of a world: loss against gap, the worst-off group's reward, and each group's regret."""
+"""The figure of a world: loss against gap, the worst-off group's reward, and each group's regret.
+
+Bars are 95% confidence intervals over seeds, those of the tables.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fairbandits.compare import tables
 from fairbandits.compare.subgroups import group_label
 from fairbandits.compare.suite import PART_TITLES
-from fairbandits.compare.summary import PolicySummary, Spread, WorldSummary
+from fairbandits.compare.summary import PolicySummary, WorldSummary
 from fairbandits.report import figure_style
 from fairbandits.views import plot_style
 
@@ -55,7 +59,7 @@ def world_figure(
         draw_trade_off(trade_off, summary, tolerance, styles)
         _draw_worst_off(worst_off, summary, styles)
         _draw_regret(regret, summary)
-        spread = f"mean ± sd of {seeds} seeds" if seeds > 1 else "one seed"
+        spread = f"means and 95% confidence intervals over {seeds} seeds" if seeds > 1 else "one seed"
         remark = f"{name}: {PART_TITLES[summary.world.measured]}, {spread}; filled: on or near the measured front"
         figure_style.add_header(figure, data_source, remark)
     return figure
@@ -81,10 +85,11 @@ def draw_trade_off(
     outliers = {title: values for title, values in metrics.items() if values["utility_loss"][0] > limit}
     tops, rights = [max((loss for _, loss in summary.frontier), default=0.0)], [2 * tolerance]
     for title in (title for title in metrics if title not in outliers):
-        (loss, loss_sd), (gap, gap_sd) = metrics[title]["utility_loss"], metrics[title]["reward_gap"]
-        points[title] = _draw_point(ax, (gap, gap_sd), (loss, loss_sd), summary.policies[title], markers[title])
-        tops.append(loss + (loss_sd or 0.0))
-        rights.append(gap + (gap_sd or 0.0))
+        policy = summary.policies[title]
+        loss, gap = _mean_and_error(policy, "utility_loss"), _mean_and_error(policy, "reward_gap")
+        points[title] = _draw_point(ax, gap, loss, policy, markers[title])
+        tops.append(sum(loss))
+        rights.append(sum(gap))
     # Leave space at the top for the list of outliers.
     top, right = (1.1 + 0.07 * len(outliers)) * max(tops) + 0.002, 1.08 * max(rights)
     _draw_frontier(ax, summary, right)
@@ -98,10 +103,18 @@ def draw_trade_off(
     return points
 
 
-def _draw_point(ax: Axes, x: Spread, y: Spread, policy: PolicySummary, marker: dict[str, Any]) -> Any:
-    """Draw a policy, filled if it is on or near the front."""
+def _mean_and_error(policy: PolicySummary, metric: str) -> tuple[float, float]:
+    """Return the mean of a metric, and half the width of its 95% confidence interval; 0 with a single seed."""
+    bounds = tables.interval(policy, metric)
+    return policy.metrics[metric][0], 0.0 if bounds is None else (bounds[1] - bounds[0]) / 2
+
+
+def _draw_point(
+    ax: Axes, x: tuple[float, float], y: tuple[float, float], policy: PolicySummary, marker: dict[str, Any]
+) -> Any:
+    """Draw a policy with its intervals, filled if it is on or near the front."""
     face = ax.get_facecolor() if policy.front == "off" else marker["color"]
-    bars: dict[str, Any] = {"xerr": x[1] or 0.0, "yerr": y[1] or 0.0}
+    bars: dict[str, Any] = {"xerr": x[1] or None, "yerr": y[1] or None}
     return ax.errorbar(x[0], y[0], **bars, linestyle="", elinewidth=0.7, markersize=5, mfc=face, **marker)
 
 
@@ -145,7 +158,7 @@ def set_policy_axis(ax: Axes, titles: Sequence[str], labelled: bool) -> None:
 def _draw_worst_off(ax: Axes, summary: WorldSummary, markers: Mapping[str, dict[str, Any]]) -> None:
     for row, (title, policy) in enumerate(summary.policies.items()):
         if "worst_off_reward" in policy.metrics:
-            _draw_point(ax, policy.metrics["worst_off_reward"], (row, None), policy, markers[title])
+            _draw_point(ax, _mean_and_error(policy, "worst_off_reward"), (row, 0.0), policy, markers[title])
     if summary.oracle:
         ax.axvline(min(summary.oracle.values()), color="black", linewidth=1.0)
     set_policy_axis(ax, list(summary.policies), labelled=True)
@@ -155,8 +168,10 @@ def _draw_worst_off(ax: Axes, summary: WorldSummary, markers: Mapping[str, dict[
 def _draw_regret(ax: Axes, summary: WorldSummary) -> None:
     for index, group in enumerate(summary.groups):
         label = group_label(group)
-        means = [policy.metrics[f"regret_{label}"][0] for policy in summary.policies.values()]
-        ax.plot(means, range(len(means)), linestyle="", markersize=4, mfc="none", label=label, **_marker(index))
+        spreads = [_mean_and_error(policy, f"regret_{label}") for policy in summary.policies.values()]
+        means, errors = zip(*spreads, strict=True)
+        style = {"linestyle": "", "elinewidth": 0.7, "markersize": 4, "mfc": "none", **_marker(index)}
+        ax.errorbar(means, range(len(means)), xerr=errors if any(errors) else None, label=label, **style)
     set_policy_axis(ax, list(summary.policies), labelled=False)
     ax.set_xlim(left=0.0)
     if not 0 < len(summary.groups) <= _MAX_GROUPS:

@@ -58,6 +58,8 @@ def plot_world(summary: WorldSummary, name: str, tolerance: float, titles: Seque
     # The legend names every policy.
     with plot_axes(ax, 7.6, max(4.0, 0.8 + 0.22 * len(summary.policies))) as axes:
         points = draw_trade_off(axes, summary, tolerance, policy_styles(titles))
-        axes.set_title(f"{name}: utility loss and reward gap (filled: on or near the measured front)")
+        axes.set_title(
+            f"{name}: utility loss and reward gap\nbars: 95% CI over seeds; filled: on or near the measured front"
+        )
         legend_beside(axes, points)
     return axes

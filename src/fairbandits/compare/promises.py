@@ -143,10 +143,13 @@ def _check_worst_off(policies: Mapping[str, Any], default: str) -> Promise | Non
         return None
     found = []
     for title in references:
-        shortfall = np.subtract(policies[title]["per_seed"]["worst_off_reward"], ours)
-        error = standard_error(shortfall.tolist()) or 0.0
-        found.append(Promise(float(shortfall.mean()), SLACK + 2 * error, title))
-    return max(found, key=lambda promise: promise.measured - promise.limit)
+        pairs = zip(policies[title]["per_seed"]["worst_off_reward"], ours, strict=True)
+        # Undefined in seeds in which no group that counts came.
+        shortfall = [theirs - mine for theirs, mine in pairs if theirs is not None and mine is not None]
+        if shortfall:
+            error = standard_error(shortfall) or 0.0
+            found.append(Promise(float(np.mean(shortfall)), SLACK + 2 * error, title))
+    return max(found, key=lambda promise: promise.measured - promise.limit, default=None)
 
 
 def _is_reference(title: str) -> bool:

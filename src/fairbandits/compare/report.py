@@ -94,7 +94,7 @@ def _introduction(content: ReportContent) -> str:
         )
     if content.skipped:
         lines = (f"{name}: {reason}" for name, reason in content.skipped.items())
-        html += bullet_list("Worlds that were skipped, because their data could not be had", lines)
+        html += bullet_list("Worlds that were skipped", lines)
     return html
 
 

@@ -95,7 +95,13 @@ class RunSummary(ShortRepr):
 
 
 def summarise_trace(trace: Trace) -> RunSummary:
-    """Compute the sums of a trace."""
+    """Compute the sums of a trace; raise ValueError where a true mean reward is unknown."""
+    unknown = ~np.isfinite(trace.best + trace.worst)  # not finite if any arm's mean is not
+    if unknown.any():
+        raise ValueError(
+            f"worlds of a comparison must know the true mean reward of every arm, got NaN in round "
+            f"{unknown.argmax() + 1} of {len(trace)} ({trace.data_source})"
+        )
     keys = list(zip(*(values.tolist() for values in trace.group.values()), strict=True)) or [()] * len(trace)
     names = sorted(set(keys), key=str)
     number = {name: index for index, name in enumerate(names)}

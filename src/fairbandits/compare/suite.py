@@ -20,6 +20,9 @@ LAST_FIFTH = Fraction(1, 5)
 #: The display names of the parts.
 PART_TITLES = {TEST_PART: "the test part", LAST_FIFTH: "the last fifth"}
 
+#: The suffixes of files that contain tables.
+TABLE_SUFFIXES = (".csv", ".tsv", ".txt", ".gz", ".parquet", ".pq")
+
 _SHORT = {"train": 3000, "test": 2000}
 # Quick runs have the number of rounds divided by this.
 _QUICK = 10
@@ -102,8 +105,17 @@ class SuiteWorld:
 
 def _with_absolute_paths(params: Mapping[str, Any]) -> dict[str, Any]:
     """Return the parameters with absolute paths of files, because workers may have another working directory."""
-    files = {name: Path(value) for name, value in params.items() if isinstance(value, str) and "\0" not in value}
+    files = {name: Path(value) for name, value in params.items() if _looks_like_a_path(value)}
     return dict(params) | {name: str(path.absolute()) for name, path in files.items() if path.is_file()}
+
+
+def _looks_like_a_path(value: Any) -> bool:
+    # Any other text may be the name of a column, even if a file has the same name.
+    return (
+        isinstance(value, str)
+        and "\0" not in value
+        and (value.endswith(TABLE_SUFFIXES) or Path(value).name != value)
+    )
 
 
 def _sizes(known: Mapping[str, inspect.Parameter], params: Mapping[str, Any]) -> dict[str, int]:

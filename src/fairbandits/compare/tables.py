@@ -11,7 +11,7 @@ from typing import Any
 from fairbandits.compare.subgroups import group_label
 from fairbandits.compare.suite import LAST_FIFTH, PART_TITLES
 from fairbandits.compare.summary import PolicySummary, WorldSummary
-from fairbandits.report.number_formats import plus_minus
+from fairbandits.report.number_formats import json_number, plus_minus
 from fairbandits.statistics.seed_intervals import t_interval
 
 #: The columns of tables; the files also contain the reward and the burden of each group.
@@ -33,7 +33,7 @@ FURTHER_TITLES = {
     "violation": "time above the tolerance",
     "exploration_burden": "highest exploration burden",
 }
-#: The measures whose values in every seed are in `results.json`, for paired comparisons.
+#: The measures whose values in every seed are in `results.json`, for paired comparisons; null where undefined.
 _PER_SEED = ("reward_gap", "worst_off_reward", "reward", "utility_loss")
 
 
@@ -94,7 +94,7 @@ def _policy_to_dict(policy: PolicySummary) -> dict[str, Any]:
         for metric, (mean, sd) in policy.metrics.items()
     }
     per_seed = {
-        metric: [_rounded(value) for value in policy.values[metric]]
+        metric: [json_number(_rounded(value)) for value in policy.values[metric]]
         for metric in _PER_SEED
         if metric in policy.metrics
     }
@@ -133,7 +133,7 @@ def to_csv(worlds: Mapping[str, WorldSummary], data_source: str, seeds: int) -> 
 
 def to_markdown(worlds: Mapping[str, WorldSummary], data_source: str) -> str:
     """Return a Markdown table for each world."""
-    lines = [data_source]
+    lines = [data_source, "", "± is the standard deviation over seeds."]
     for name, summary in worlds.items():
         titles = columns(summary)
         lines += ["", f"## {name}", "", summary.world.description, ""]

@@ -153,10 +153,14 @@ class MixtureModel(RewardModel):
         """Yield the experts that learn; the hybrid one is given up if it would take too much memory."""
         for place, (name, expert) in enumerate(self.experts.items()):
             if isinstance(expert, HybridModel) and self._is_too_large(expert, arm):
-                self.experts[name] = HybridModel(self.width, expert.ridge, expert.arms.dtype)
-                self.losses[place] = np.inf
+                self._give_up(place, name, expert)
             if np.isfinite(self.losses[place]):
                 yield self.experts[name]
+
+    def _give_up(self, place: int, name: str, hybrid: HybridModel) -> None:
+        """Empty the hybrid model; its infinite loss keeps it from learning again."""
+        self.experts[name] = HybridModel(self.width, hybrid.ridge, hybrid.arms.dtype)
+        self.losses[place] = np.inf
 
     def _is_too_large(self, hybrid: HybridModel, arm: int) -> bool:
         return (arm + 1) * self.width * (self.width + 1) * hybrid.arms.moment.itemsize > _MOST_HYBRID_BYTES
@@ -167,15 +171,25 @@ class MixtureModel(RewardModel):
             expert.forget(arm)
 
     def merge(self, other: Self, pairs: Iterable[tuple[int, int]]) -> None:
-        """Add what the experts of another mixture have learned; weights follow from the mean of both losses."""
+        """Add what the experts of another mixture have learned; weights follow from the mean of both losses.
+
+        An expert that either mixture has given up stays empty.
+        """
         pairs = list(pairs)
-        for name, expert in self.experts.items():
-            expert.merge(other.experts[name], pairs)  # type: ignore[arg-type]
-        if other.rounds:
-            share = other.rounds / (self.rounds + other.rounds)
-            self.losses = (1.0 - share) * self.losses + share * other.losses
-            self.rounds += other.rounds
-            self._set_weights()
+        largest = max((arm for arm, _ in pairs), default=-1)
+        given_up = np.isinf(self.losses) | np.isinf(other.losses)
+        for place, (name, expert) in enumerate(self.experts.items()):
+            if isinstance(expert, HybridModel) and (given_up[place] or self._is_too_large(expert, largest)):
+                self._give_up(place, name, expert)
+            else:
+                expert.merge(other.experts[name], pairs)  # type: ignore[arg-type]
+        share = other.rounds / max(self.rounds + other.rounds, 1)
+        finite = np.isfinite(self.losses) & np.isfinite(other.losses)
+        losses = np.full(len(finite), np.inf)
+        losses[finite] = (1.0 - share) * self.losses[finite] + share * other.losses[finite]
+        self.losses = losses
+        self.rounds += other.rounds
+        self._set_weights()
 
     def coefficients(self, arm: int) -> Floats:
         """Return the weighted mean of the experts' coefficients, with which the mixture predicts."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Iterator, Mapping, Sequence
 from importlib import import_module
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,8 @@ ByGroup = float | Mapping[Any, float]
 
 # By default an arm comes and goes this many times.
 _PERIODS = 5
+# The number of visits in which rewards other than 0 and 1 are looked for.
+_TRIED = 100
 
 
 class ModifiedWorld:
@@ -44,7 +47,9 @@ class ModifiedWorld:
         What is added to the rewards that are seen, which are then cut off at 0 and 1.
     noise : float or "bernoulli"
         Noise on the rewards that are seen, in addition to that of the world; see
-        `fairbandits.worlds.noise.with_noise`.
+        `fairbandits.worlds.noise.with_noise`. A number, the standard deviation of Gaussian noise, has no effect on
+        a reward of 0 or 1, so it raises ValueError if all rewards of the world are. There, `bias` together with
+        "bernoulli" flips rewards at random.
     drift : float, optional
         The share of the rounds after which preferences reverse: in each round, the best arm then has the reward of
         the worst, the second-best that of the second-worst, and so on.
@@ -106,6 +111,11 @@ class ModifiedWorld:
         self._seed = int(rng.integers(2**63))
         for option in (self._missing, self._bias):
             option.check(self.world)
+        if self._noise and self._noise != BERNOULLI and _is_binary(self.world):
+            raise ValueError(
+                "noise must not be a number where all rewards are 0 or 1, on which Gaussian noise has no effect, "
+                f"got {noise}; use bias with noise='bernoulli', which flips rewards at random"
+            )
 
     def __len__(self) -> int:
         return len(self.world)
@@ -149,6 +159,12 @@ def turn_preferences(expected: Floats, rewards: Floats) -> tuple[Floats, Floats]
     source = np.empty_like(order)
     source[order] = order[::-1]
     return expected[source], rewards[source]
+
+
+def _is_binary(world: World) -> bool:
+    """Return whether all rewards of the first visits are 0, 1 or missing."""
+    visits = islice(world.visits(), _TRIED)
+    return all(np.isin(visit.rewards[~np.isnan(visit.rewards)], (0.0, 1.0)).all() for visit in visits)
 
 
 def _ids(visit: Visit) -> Sequence[Any]:
