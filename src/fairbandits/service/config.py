@@ -96,7 +96,8 @@ class ServerConfig(ConfigPart):
         A Unix socket to listen on, instead of an address and a port. Only the user who runs the service can
         connect.
     proxies : tuple of str
-        Addresses or networks of proxies whose X-Forwarded-For and X-Forwarded-Proto headers are trusted.
+        Addresses or networks of proxies whose X-Forwarded-For and X-Forwarded-Proto headers are trusted. If there
+        are any, requests are refused until the first key is created.
     insecure : bool
         Whether, until the first key is created, every request is allowed from any address. Otherwise it is allowed
         only from this machine, and not through a proxy.
@@ -161,7 +162,7 @@ class Limits(ConfigPart):
         without a slate.
     rate, burst : float
         Requests per second with one key, and requests at once after a pause. Every KiB of a body counts as another
-        request, and so does a cost of 10,000.
+        request, and so do a cost of 10,000 and 100 arms in a list of arms.
     guest_rate, guest_burst : float
         The same for one address that sends requests without a valid key.
     head_seconds, request_seconds : float

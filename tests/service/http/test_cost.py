@@ -13,6 +13,7 @@ from fairbandits.service.http.decisions import WaitingWork, request_cost
 from fairbandits.service.http.problems import ProblemError
 from tests.polling import wait_until
 from tests.service.key_issuer import KeyIssuer, bearer
+from tests.service.small import PLAIN
 
 # What a stall may take on a busy machine. The requests below took 23 s before there was a limit.
 PATIENCE = 5.0
@@ -181,3 +182,15 @@ def test_the_rate_is_charged_for_the_cost(serving, students):
         assert late.status_code == 429
         assert int(late.headers["retry-after"]) > 1
         assert client.get("/health").status_code == 200
+
+
+def test_a_list_of_many_arms_costs_more_tokens(serving, tmp_path):
+    arms = [{"arm": f"course {number}", "features": {"hours": 1}} for number in range(1000)]
+    limits = {"rate": 0.001, "burst": 50}
+    server = serving(**PLAIN | {"arms": arms, "limits": limits, "store": {"url": f"sqlite:///{tmp_path}/log.db"}})
+    with server.client() as client:
+        lists = [client.get("/v1/arms?limit=400&after=course 5") for _ in range(2)]
+        assert [len(each.json()["arms"]) for each in lists] == [400, 400]
+        # 50 tokens, of which two lists have taken 5 each.
+        statuses = [client.get("/v1/arms?limit=1").status_code for _ in range(60)]
+        assert statuses == [200] * 40 + [429] * 20

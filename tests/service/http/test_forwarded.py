@@ -10,9 +10,11 @@ import sys
 import httpx
 import pytest
 
+from fairbandits.service.config import load_config
 from tests.commands import run_command
 from tests.polling import DEADLINE, wait_until
 from tests.service.conftest import Server, write_config
+from tests.service.key_issuer import KeyIssuer, bearer
 
 FORWARDING = {
     "Forwarded": "for=192.0.2.7",
@@ -34,7 +36,7 @@ def server(serving_module):
 def test_forwarded_requests_are_refused(client, name):
     answer = client.get("/v1/arms", headers={name: FORWARDING[name]})
     assert answer.status_code == 403
-    assert "the request came through a proxy, and without keys" in answer.json()["detail"]
+    assert "the request came through a proxy, or server.proxies names one" in answer.json()["detail"]
     assert client.get("/v1/arms").status_code == 200
     # Health checks are answered, without details.
     assert client.get("/ready", headers={name: FORWARDING[name]}).json() == {"ready": True}
@@ -49,8 +51,21 @@ def test_requests_of_proxies_that_add_no_header(server):
         assert talk.recv(100).startswith(b"HTTP/1.1 403 ")
 
 
+def test_without_a_key_every_request_may_come_from_a_configured_proxy(serving, tmp_path):
+    """nginx from 1.29.7 on speaks HTTP/1.1 by default, and adds no header by which it could be recognised."""
+    server = serving(server={"proxies": ["127.0.0.1"]}, store={"url": f"sqlite:///{tmp_path}/log.db"})
+    with server.client() as client:
+        answer = client.get("/v1/arms")
+        assert answer.status_code == 403
+        assert "server.proxies names one" in answer.json()["detail"]
+        assert client.get("/ready").json() == {"ready": True}, "without details"
+        _, token = KeyIssuer(load_config(server.arguments[0])).make("read")
+        wait_until(lambda: client.get("/v1/arms", headers=bearer(token)).status_code == 200)
+
+
 def test_forwarded_requests_are_allowed_explicitly(tmp_path):
-    server = Server(tmp_path, str(write_config(tmp_path)), "--insecure").start().wait()
+    config = write_config(tmp_path, server={"proxies": ["127.0.0.1"]})
+    server = Server(tmp_path, str(config), "--insecure").start().wait()
     try:
         with server.client() as client:
             assert client.get("/v1/arms", headers=FORWARDING).status_code == 200

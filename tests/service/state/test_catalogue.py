@@ -48,3 +48,17 @@ def test_a_group_matches_by_itself_even_if_a_feature_has_its_name():
     catalogue.set(ArmAdded("a", 1, 0.0, {"hours": 0}, {"gender": "female"}))
     users = [({"gender": "female"}, {}), ({"gender": "male"}, {"gender": "female"})]
     assert catalogue.offer(users).toarray()[:, -1].tolist() == [0.0, 1.0]
+
+
+def test_sorted_names_follow_the_arms(catalogue):
+    for name in ("b", "a", "d"):
+        catalogue.set(ArmAdded(name, 1, 0.0, {}, {}))
+    names = catalogue.names()
+    assert names == ["a", "b", "d"]
+    catalogue.set(ArmChanged("b", 2, 0.0, {"hours": 40}, {}))
+    catalogue.set(ArmAdded("c", 1, 0.0, {}, {}))
+    catalogue.retire(ArmRetired("a", 2, 0.0), 6)
+    assert catalogue.names() == ["b", "c", "d"]
+    assert catalogue.names() is names, "they are not sorted for every request"
+    catalogue.restore({"arms": [["z", {}, {}], ["y", {}, {}]], "versions": {"y": 1, "z": 1}, "retired": {}})
+    assert catalogue.names() == ["y", "z"]

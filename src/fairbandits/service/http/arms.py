@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -19,12 +20,14 @@ from fairbandits.service.http.schemas import Schemas
 from fairbandits.service.log.appender import AppendEvents, RefusedRequest
 from fairbandits.service.log.events import ArmAdded, ArmChanged, ArmRetired
 from fairbandits.service.log.requests import Refusal, RefusalReason
-from fairbandits.service.state.catalogue import ServedCatalogue
+from fairbandits.service.state.catalogue import ServedArm, ServedCatalogue
 
 _ArmEvent = ArmAdded | ArmChanged | ArmRetired
 # Of several clients that change one arm at the same time, one succeeds at each attempt.
 _MAX_ATTEMPTS = 50
 _RETRY_SECONDS = 0.01
+# The arms of a list that one token of the rate limit pays for: they take about as long as the rest of a request.
+_ARMS_OF_TOKEN = 100
 # Seconds that a response waits at most until the change is applied. With several workers that takes a moment.
 _APPLY_SECONDS = 1.0
 
@@ -35,13 +38,19 @@ def routes(engine: Engine, schemas: Schemas) -> APIRouter:
 
     @router.get("", responses=json_responses("ArmsResponse", 422))
     @access("read")
-    async def list_arms(after: str = "", limit: int = Query(1000, ge=1, le=10_000)) -> Response:
+    async def list_arms(request: Request, after: str = "", limit: int = Query(1000, ge=1, le=10_000)) -> Response:
         """List the arms in alphabetical order, `limit` of them, from the first one after `after`."""
         catalogue = engine.recommender.catalogue
-        names = sorted(name for name in catalogue.arms if name > after)
-        page = [_listed(name, catalogue) for name in names[:limit]]
-        following = names[limit - 1] if len(names) > limit else None
-        return JsonResponse(to_json({"arms": page, "next": following}))
+        names = catalogue.names()
+        first = bisect_right(names, after)
+        page = [(name, catalogue.versions[name], catalogue.arms[name]) for name in names[first : first + limit]]
+        following = page[-1][0] if first + limit < len(names) else None
+        request.scope["state"]["tokens"] = len(page) // _ARMS_OF_TOKEN
+        parts = []
+        for at in range(0, len(page), _ARMS_OF_TOKEN):
+            parts.append(to_json([_listed(*each) for each in page[at : at + _ARMS_OF_TOKEN]])[1:-1])
+            await asyncio.sleep(0)  # so that decisions need not wait for a long list
+        return JsonResponse(b'{"arms":[%b],"next":%b}' % (b",".join(parts), to_json(following)))
 
     @router.post(
         "", openapi_extra=json_body("Arm", many="Arms"), responses=json_responses("ArmsResponse", 409, 422)
@@ -74,9 +83,8 @@ def routes(engine: Engine, schemas: Schemas) -> APIRouter:
     return router
 
 
-def _listed(name: str, catalogue: ServedCatalogue) -> dict[str, Any]:
-    plain: dict[str, Any] = {"arm": name, "version": catalogue.versions[name]}
-    arm = catalogue.arms[name]
+def _listed(name: str, version: int, arm: ServedArm) -> dict[str, Any]:
+    plain: dict[str, Any] = {"arm": name, "version": version}
     return plain if arm.features is None else plain | {"features": arm.features, "matches": arm.matches}
 
 

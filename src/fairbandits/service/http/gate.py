@@ -93,6 +93,7 @@ class Gate:
         self._key_limiter = RateLimiter(limits.rate, limits.burst)
         self._guest_limiter = RateLimiter(limits.guest_rate, limits.guest_burst)
         self._is_insecure = server.insecure
+        self._has_proxy = bool(server.proxies) and not server.insecure
         self._metrics = metrics
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -143,7 +144,7 @@ class Gate:
         cost = 1 if length is None else 1 + min(int(length), self._max_body) // _KIB
         authorization = headers.get(b"authorization")
         if authorization is None and self._keys.is_empty and self._is_open_to(scope, headers):
-            if is_forwarded(scope, headers) and not self._is_insecure and not is_on_socket(scope):
+            if self._may_be_forwarded(scope, headers) and not self._is_insecure and not is_on_socket(scope):
                 raise problems.forwarded_without_keys()
             state["payer"], state["scopes"] = client_address(scope["client"]), SCOPES
             _take(self._key_limiter, state["payer"], cost)
@@ -171,7 +172,7 @@ class Gate:
         authorization = headers.get(b"authorization")
         if authorization is None:
             is_open = self._keys.is_empty and self._is_open_to(scope, headers)
-            state["scopes"] = SCOPES if is_open and not is_forwarded(scope, headers) else ()
+            state["scopes"] = SCOPES if is_open and not self._may_be_forwarded(scope, headers) else ()
             return None
         key = self._keys.find_known(authorization.partition(b" ")[2].decode("latin-1"))
         is_active = key is not None and self._keys.is_active(key)
@@ -181,6 +182,10 @@ class Gate:
     def _is_open_to(self, scope: Scope, headers: _Headers) -> bool:
         """Return whether a request may do everything, until the first key is created."""
         return self._is_insecure or is_on_socket(scope) or is_local(scope, headers.get(b"host"))
+
+    def _may_be_forwarded(self, scope: Scope, headers: _Headers) -> bool:
+        """Return whether a proxy may have sent a request: one that is configured need not add any header."""
+        return is_forwarded(scope, headers) or (self._has_proxy and not is_on_socket(scope))
 
     async def _bearer(self, authorization: bytes) -> Key:
         scheme, _, token = authorization.partition(b" ")

@@ -123,8 +123,9 @@ def forwarded_without_keys() -> ProblemError:
     return ProblemError(
         403,
         "Forbidden",
-        "the request came through a proxy, and without keys everything would be open to all who reach the proxy; "
-        "create a key with `fairbandits keys create`, or serve with --uds PATH or --insecure",
+        "the request came through a proxy, or server.proxies names one, and without keys everything would be open "
+        "to all who reach the proxy; create a key with `fairbandits keys create`, or serve with --uds PATH or "
+        "--insecure",
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from bisect import bisect_left, insort
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -61,6 +62,8 @@ class ServedCatalogue:
         self.arms = {name: ServedArm(None, None) for name in self._ids}
         self.versions = dict.fromkeys(self._ids, 1)
         self.retired: dict[str, int] = {}
+        # In alphabetical order, once somebody has asked for it: many arms take long to sort.
+        self._names: list[str] | None = None
         # Arms that are not encoded yet.
         self._waiting: dict[str, None] = {}
         # Both a decision, in its thread, and a snapshot may be first to need them.
@@ -70,8 +73,16 @@ class ServedCatalogue:
         """Return the id that the recommender has for an arm: that of a saved one may be a number."""
         return self._ids.get(arm, arm)
 
+    def names(self) -> list[str]:
+        """Return the names of the arms in alphabetical order, in a list that changes with the catalogue."""
+        if self._names is None:
+            self._names = sorted(self.arms)
+        return self._names
+
     def set(self, event: ArmSet) -> None:
         """Add or change an arm."""
+        if self._names is not None and event.arm not in self.arms:
+            insort(self._names, event.arm)
         self.arms[event.arm] = ServedArm(event.features, event.matches)
         self.versions[event.arm] = event.version
         self._waiting[event.arm] = None
@@ -79,6 +90,8 @@ class ServedCatalogue:
     def retire(self, event: ArmRetired, seq: int) -> None:
         """Remove an arm."""
         del self.arms[event.arm]
+        if self._names is not None:
+            del self._names[bisect_left(self._names, event.arm)]
         self.versions[event.arm] = event.version
         self.retired[event.arm] = seq
         self._waiting.pop(event.arm, None)
@@ -130,4 +143,5 @@ class ServedCatalogue:
             else:
                 items.set(self.id_of(name), self._row(arm))
         self.arms, self._recommender.catalogue = arms, items
+        self._names = None
         self.versions, self.retired = dict(plain["versions"]), dict(plain["retired"])
