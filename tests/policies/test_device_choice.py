@@ -2,6 +2,7 @@
 
 import gc
 import weakref
+from contextlib import contextmanager
 from dataclasses import replace
 
 import numpy as np
@@ -26,9 +27,13 @@ from fairbandits import (
     Slate,
     Uniform,
 )
-from fairbandits.models.device import Device, DeviceError, as_backend, scorer_for
+from fairbandits.models.device import Backend, Device, DeviceError, as_backend, scorer_for
+from fairbandits.models.device.contexts import UserFeatures
+from fairbandits.models.device.matrices import ArmMatrices
+from fairbandits.models.device.scorers import ArmScorer, SharedScorer
+from fairbandits.models.hybrid import HybridModel
 from fairbandits.policies import device_round
-from fairbandits.policies.device_decisions import DeviceSlates
+from fairbandits.policies.device_decisions import DeviceDecisions, DeviceSlates
 from tests.devices import DEVICES, NUMPY
 
 N_USERS, N_ARMS, N_USER_FEATURES, N_ARM_FEATURES = 90, 24, 6, 4
@@ -174,6 +179,67 @@ def test_a_forgotten_arm_that_learns_as_much_as_before_is_copied_again(device):
         policy.forget_arm(0)
 
 
+@contextmanager
+def failing_once(owner, name, error):
+    """Let a method fail, which must be called."""
+    calls = []
+
+    def fail(self, *args):
+        calls.append(args)
+        raise error
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(owner, name, fail)
+        yield
+    assert len(calls) == 1
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("error", [MemoryError, KeyboardInterrupt])
+@pytest.mark.parametrize(
+    ("model", "owner", "step"),
+    [
+        ("disjoint", ArmScorer, "_compute"),
+        ("disjoint", ArmMatrices, "_copy"),
+        ("hybrid", ArmScorer, "_compute"),
+        ("hybrid", ArmMatrices, "_copy"),
+        ("hybrid", HybridModel, "beta"),
+        ("auto", ArmScorer, "_compute"),
+        ("shared", SharedScorer, "_weights"),
+    ],
+)
+def test_a_preparation_that_failed_starts_over(traffic, model, owner, step, error, device):
+    policy = traffic.teach(LinUCB(model=model, random_state=1), n=60)
+    for _ in range(2):
+        with failing_once(owner, step, error), pytest.raises((DeviceError, KeyboardInterrupt)):
+            policy.score(traffic.offer, device=DEVICES[device])
+        check_same_scores(policy, traffic.offer, device)
+        policy.learn(policy.choose(traffic.catalogue.offer(traffic.users[0]), "male"), 0.9)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_weights_of_some_arms_that_failed_are_computed_again(traffic, device, monkeypatch):
+    # Weights of eight arms at a time: the second part fails.
+    monkeypatch.setattr(
+        ArmScorer, "_chunks", lambda _, start, stop: [(at, at + 8) for at in range(start, stop, 8)]
+    )
+    policy = traffic.teach(LinUCB(random_state=1))
+    compute = ArmScorer._compute
+
+    def fail_later(self, contexts, start, stop):
+        if start:
+            raise KeyboardInterrupt
+        return compute(self, contexts, start, stop)
+
+    check_same_scores(policy, traffic.offer, device)
+    traffic.teach(policy)
+    with monkeypatch.context() as patch:
+        patch.setattr(ArmScorer, "_compute", fail_later)
+        with pytest.raises(KeyboardInterrupt):
+            policy.score(traffic.offer, device=DEVICES[device])
+    check_same_scores(policy, traffic.offer, device)
+
+
 def check_same_scores(policy, offer, device):
     expected, found = policy.score(offer), policy.score(offer, device=DEVICES[device])
     np.testing.assert_allclose(found.total, expected.total, atol=1e-12)
@@ -233,6 +299,69 @@ def test_float32_is_right_to_six_digits(traffic, device):
     on_cpu, on_device = both_ways(policy, traffic.offer, traffic.sex, single)
     chosen = on_cpu.scores.total[np.arange(N_USERS), on_device.indices]
     np.testing.assert_allclose(chosen, on_cpu.scores.total.max(axis=1), atol=1e-5)
+
+
+def collinear_offer(scale, n_users=60):
+    """Return users with a constant and two columns that are nearly copies of each other, on a large scale."""
+    rng = np.random.default_rng(0)
+    income = scale * rng.random(n_users)
+    users = np.column_stack([np.ones(n_users), income, 0.9 * income])
+    return Catalogue(rng.random((12, 2)), 3).offer_many(users)
+
+
+def teach_all(policy, offer, n=200):
+    rng = np.random.default_rng(1)
+    rows = offer.toarray()
+    picked = rng.integers(len(rows), size=n)
+    policy.learn_logged(rows[picked], (picked % len(offer.arms)).tolist(), rng.random(n))
+    return policy
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("model", ["disjoint", "shared", "hybrid", "auto"])
+def test_variances_that_are_negative_in_float32_count_as_zero(model, device):
+    offer = collinear_offer(1000.0)
+    policy = teach_all(LinUCB(model=model, random_state=1), offer)
+    single = replace(DEVICES[device], dtype="float32")
+    for contexts in (offer, offer.toarray().reshape(60, 12, -1)):
+        scores = policy.score(contexts, device=single)
+        assert np.isfinite(scores.total).all()
+        assert (scores.width >= 0.0).all()
+        policy.choose_many(contexts, device=single)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize(
+    "policy", ["LinUCB", "LinUCB, other units", "EpsilonGreedy", "LinUCB, every arm a chance"]
+)
+def test_users_with_negative_variances_are_scored_by_the_processor(traffic, policy, device, monkeypatch):
+    policy = traffic.teach(POLICIES[policy]("disjoint").set_params(random_state=1))
+    times_pairs = UserFeatures.times_pairs
+
+    def with_negative(self, weights):
+        products = times_pairs(self, weights)
+        sign = np.ones(tuple(products.shape))
+        sign[::7, 3:9] = -1.0
+        return products * self._backend.asarray(sign)
+
+    monkeypatch.setattr(UserFeatures, "times_pairs", with_negative)
+    check_same(policy, traffic.offer, traffic.sex, DEVICES[device])
+    expected, found = (policy.probabilities(traffic.offer, device=where) for where in ("cpu", DEVICES[device]))
+    np.testing.assert_allclose(found, expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("model", ["disjoint", "shared", "hybrid", "auto", Model(link="logistic")], ids=str)
+def test_the_processor_decides_where_columns_of_large_scale_cancel(model, device):
+    offer = collinear_offer(1e6, n_users=300)
+    policy = LinUCB(model=model, random_state=1, reward_range=(-2.0, 3.0))
+    # All arms have had the same users and rewards, so that their scores are close.
+    rows = offer.toarray().reshape(300, 12, -1)[:40]
+    policy.learn_logged(np.concatenate(rows), list(range(12)) * 40, np.repeat(np.linspace(-2.0, 3.0, 40), 12))
+    for k in (None, 3):
+        on_cpu, on_device = both_ways(policy, offer, None, DEVICES[device], k=k)
+        expected = on_cpu.indices.tolist() if k is None else [list(slate.indices) for slate in on_cpu]
+        assert on_device.indices.tolist() == expected
 
 
 @pytest.mark.parametrize("device", DEVICES)
@@ -321,6 +450,61 @@ def test_auto_is_the_processor_where_a_device_cannot_score(traffic):
         assert len(one) == len(other) == N_USERS
     auto = LinUCB(random_state=0).choose_many(traffic.offer, eligible=[[0, 1]] * N_USERS, device="auto")
     assert set(auto.picked) == {0, 1}
+
+
+@pytest.fixture
+def auto_is_numpy(monkeypatch):
+    """Let "auto" find a device, as on a machine with a GPU."""
+    optional = Backend(NUMPY, is_optional=True)
+    assert optional == as_backend(NUMPY)
+    monkeypatch.setattr(
+        device_round, "as_backend", lambda device: optional if device == "auto" else as_backend(device)
+    )
+
+
+@pytest.mark.usefixtures("auto_is_numpy")
+def test_auto_is_the_processor_for_models_that_a_device_cannot_score(traffic):
+    policy = DUCB(separators=[0], random_state=1)
+    for _ in range(2):
+        assert len(policy.choose_many(traffic.offer, device="auto")) == N_USERS
+    for policy in (Uniform(random_state=1), LinUCB(random_state=1)):
+        assert isinstance(policy.choose_many(traffic.offer, device="auto"), DeviceDecisions)
+
+
+@pytest.mark.usefixtures("auto_is_numpy")
+@pytest.mark.parametrize("policy", ["EvenLinUCB", "LinUCB, every arm a chance"])
+def test_auto_is_the_processor_if_what_was_learned_does_not_fit(traffic, policy, monkeypatch):
+    policy = traffic.teach(POLICIES[policy]("disjoint").set_params(random_state=1))
+
+    def full(self, model):
+        raise MemoryError
+
+    monkeypatch.setattr(ArmMatrices, "_allocate", full)
+    monkeypatch.setattr(device_round, "_SCORES_ON_HOST", 20 * N_ARMS)
+    with pytest.raises(DeviceError, match=r"device must have memory for what the policy has learned, got 'cpu'"):
+        policy.choose_many(traffic.offer, traffic.sex, device=NUMPY)
+    check_same(policy, traffic.offer, traffic.sex, "auto")
+
+
+@pytest.mark.usefixtures("auto_is_numpy")
+@pytest.mark.parametrize("policy", ["EvenLinUCB", "LinUCB, every arm a chance"])
+def test_auto_is_the_processor_if_one_user_does_not_fit(traffic, policy, monkeypatch):
+    policy = traffic.teach(POLICIES[policy]("disjoint").set_params(random_state=1))
+    score = device_round.DeviceRound._score
+
+    def full_after_30_users(self, users, prepared):
+        if users.stop > 30:
+            raise MemoryError
+        return score(self, users, prepared)
+
+    monkeypatch.setattr(device_round.DeviceRound, "_score", full_after_30_users)
+    check_same(policy, traffic.offer, traffic.sex, "auto")
+
+
+@pytest.mark.parametrize("name", ["cuda:x", "cuda:", "cuda:-1", "cpu:0", "cuda:0:1", "gpu", 0])
+def test_names_of_devices(name):
+    with pytest.raises(ValueError, match=rf'device must be "cpu", "cuda", "cuda:N" or "auto", got {name!r}'):
+        Device(name)
 
 
 def test_what_a_device_cannot_do_is_refused(traffic):

@@ -16,7 +16,9 @@ from sklearn.preprocessing import OneHotEncoder
 from fairbandits import LinUCB, Recommender
 from fairbandits.cluster import Checkpoint
 from fairbandits.logs import Log, fit
-from fairbandits.recommendations import recommend, users
+from fairbandits.models.device import Backend, Device
+from fairbandits.policies import device_round
+from fairbandits.recommendations import blocks, recommend, users
 from tests.devices import NUMPY
 from tests.polling import wait_until
 from tests.recommendations.samples import (
@@ -313,6 +315,66 @@ def test_a_device_recommends_the_same(run, tmp_path, policy):
     expected = read(tmp_path)
     run(policy, device=NUMPY)
     pd.testing.assert_frame_equal(read(tmp_path), expected, rtol=0, atol=1e-9)
+
+
+@pytest.fixture
+def calls(monkeypatch):
+    """The number of users and the device of each call that ranks items."""
+    found, rank = [], Recommender.rank
+
+    def record(self, users, *, device="cpu", **options):
+        found.append((len(users), device))
+        return rank(self, users, device=device, **options)
+
+    monkeypatch.setattr(Recommender, "rank", record)
+    return found
+
+
+@pytest.mark.parametrize("device", ["auto", Device("cpu")])
+def test_the_processor_scores_as_many_users_at_a_time_whatever_it_is_called(run, monkeypatch, calls, device):
+    monkeypatch.setattr(device_round, "as_backend", lambda device: None)  # as without a GPU
+    monkeypatch.setattr(blocks, "_ENTRIES_AT_ONCE", 20_000)
+    expected = run()
+    on_cpu = calls.copy()
+    assert len(on_cpu) > N_BLOCKS
+    calls.clear()
+    assert run(device=device) == expected
+    assert calls == on_cpu
+
+
+def test_a_resumed_run_splits_users_on_a_device_as_before(run, monkeypatch, calls):
+    sizes, users_at_a_time = [], device_round.DeviceRound.users_at_a_time
+
+    def record(self):
+        sizes.append(users_at_a_time(self))
+        return sizes[-1]
+
+    monkeypatch.setattr(device_round.DeviceRound, "users_at_a_time", record)
+    monkeypatch.setattr(Backend, "_free_memory", lambda self: 300_000)
+    expected = run(device=NUMPY)
+    assert {device for _, device in calls} == {Device("cpu", library="numpy", memory=240_000)}
+    assert len(set(sizes)) == 1
+    assert sizes[0] < SMALL_BLOCK
+    with monkeypatch.context() as patch:
+        interrupt_at(patch, 2)
+        with pytest.raises(KeyboardInterrupt):
+            run(device=NUMPY)
+    # Other work has left the device since; a run that starts anew may use its memory, one that resumes must not.
+    monkeypatch.setattr(Backend, "_free_memory", lambda self: 3_000_000)
+    assert run(device=NUMPY) == expected
+    assert len(set(sizes)) == 1
+    run(device=NUMPY)
+    assert len(set(sizes)) == 2
+
+
+def test_a_run_with_other_memory_starts_from_the_beginning(run, monkeypatch):
+    with monkeypatch.context() as patch:
+        interrupt_at(patch, 2)
+        with pytest.raises(KeyboardInterrupt):
+            run(device=NUMPY)
+    told = []
+    run(device=Device("cpu", library="numpy", memory=300_000), notify=told.append)
+    assert told == ["memory has changed since the interrupted run; starting from the beginning"]
 
 
 def test_an_empty_table(folder, tables, tmp_path):

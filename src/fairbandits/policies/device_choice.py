@@ -1,21 +1,21 @@
 """Choosing for many users on a device: only the scores of the picked arms come back.
 
 Sums are added in another order on a device, so that scores which are closer than rounding can tell may change
-places. Where that could matter, the processor decides: the arms are those that `choose_many` picks without a
-device.
+places. Where that could matter for the highest scores, the processor decides: the arms are those that
+`choose_many` picks without a device.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fairbandits.models.device.backend import Array
 from fairbandits.policies.device_decisions import DevicePicks
-from fairbandits.policies.device_round import DeviceRound
+from fairbandits.policies.device_round import DeviceRound, DeviceScores
 from fairbandits.policies.picker import GREEDY, Picker
 from fairbandits.policies.records import Scores, regret_of
 
@@ -25,9 +25,10 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-# In float64, scores that are closer than the first number are compared by the processor, unless those that are so
-# close are all equal up to the second one, as those of arms with the same context and history are. In float32
-# nothing is compared again. Both numbers are relative to the best score, on [0, 1].
+# In float64, scores that are closer than the first number, or closer than the rounding errors of widths, are
+# compared by the processor, unless those that are so close are all equal up to the second one, as those of arms
+# with the same context and history are. In float32 nothing is compared again. Both numbers are relative to the
+# best score, on [0, 1].
 _CLOSE = {"float64": (1e-9, 1e-12), "float32": (1e-6, 1e-6)}
 # Scores that the host has to look at are fetched by so many at a time.
 _FETCHED = 2**23
@@ -36,9 +37,13 @@ _FETCHED = 2**23
 def choose_on_device(policy: Policy, on_device: DeviceRound, k: int) -> DevicePicks:
     """Choose k arms in an order for each user of a round."""
     picker = policy._mixed_picker()
-    is_greedy = picker is GREEDY
-    chooser = GreedyChooser(policy, on_device, k) if is_greedy else HostChooser(policy, on_device, picker, k)
-    return DevicePicks.join(on_device.for_blocks(chooser.pick))
+    on_host, greedy = HostChooser(policy, on_device, picker, k), GreedyChooser(policy, on_device, k)
+
+    def pick(users: slice, scores: Any) -> DevicePicks:
+        # The device may run out of memory between two blocks.
+        return (greedy if picker is GREEDY and not on_device.is_on_host else on_host).pick(users, scores)
+
+    return DevicePicks.join(on_device.for_blocks(pick))
 
 
 class HostChooser:
@@ -50,7 +55,7 @@ class HostChooser:
     def pick(self, users: slice, scores: Scores) -> DevicePicks:
         """Pick for a block of users."""
         policy = self._policy
-        fetched = self._round.scores_on_host(scores)
+        fetched = self._round.fetch(users, scores)
         unit, keys = policy._scale.unit_scores(fetched), self._round.offered.keys[users]
         indices, probability = self._picker.slates(unit, self._k, keys, policy._rng)
         own = Scores(*(np.take_along_axis(getattr(fetched, part), indices, 1) for part in Scores.__slots__))
@@ -65,39 +70,60 @@ class GreedyChooser:
         self._policy, self._round, self._k = policy, on_device, k
         self._close, self._equal = _CLOSE[on_device.backend.device.dtype]
 
-    def pick(self, users: slice, scores: Scores) -> DevicePicks:
+    def pick(self, users: slice, scores: DeviceScores) -> DevicePicks:
         """Pick for a block of users; let the processor decide where scores are too close."""
         backend = self._round.backend
-        places, is_close = self._find_best(scores.total)
+        places, doubt, is_close = self._find_best(scores)
         indices: Ints = backend.to_host(places).astype(np.int64)
         probability = np.ones(len(indices))
         close = np.flatnonzero(backend.to_host(is_close))
-        for row, total in self._fetch(scores.total, close):
-            indices[row], probability[row] = self._decide(users.start + row, total)
+        rescored: dict[int, Scores] = {}
         if close.size:
+            doubts = backend.to_host(doubt)[:, 0] / self._policy._scale.span
+            for row, total in self._fetch(scores.total, close):
+                user = users.start + row
+                indices[row], probability[row], exact = self._decide(user, total, float(doubts[row]))
+                if exact is not None:
+                    rescored[row] = exact
             places = backend.asarray(indices)
         own = self._take(scores, places)
+        for row, exact in rescored.items():
+            for part in Scores.__slots__:
+                getattr(own, part)[row] = getattr(exact, part)[indices[row]]
         return DevicePicks(indices, probability, own, self._regret(scores.mean, own.mean))
 
-    def _find_best(self, total: Array) -> tuple[Array, Array]:
-        """Return the places of the highest scores, and whether another score is too close to one of them."""
-        backend = self._round.backend
+    def _find_best(self, scores: DeviceScores) -> tuple[Array, Array, Array]:
+        """Return the places of the highest scores, the doubt about each user, and whether others are close."""
+        backend, total = self._round.backend, scores.total
         xp = backend.xp
         if self._k == 1:
             places = xp.expand_dims(xp.argmax(total, axis=1), axis=1)
-            bar = self._bar(xp.take_along_axis(total, places, axis=1))
+            doubt = self._doubt(scores, places)
+            bar = self._bar(xp.take_along_axis(total, places, axis=1), doubt)
             # Where a score is NaN, so is the second one.
-            return places, ~(backend.second(total, places) < bar[:, 0])
+            return places, doubt, ~(backend.second(total, places) < bar[:, 0])
         values, places = backend.top_k(total, min(self._k + 1, total.shape[1]))
-        is_apart = values[:, 1:] < self._bar(values[:, :-1])
-        return places[:, : self._k], ~xp.all(is_apart, axis=1)
+        doubt = self._doubt(scores, places[:, :1])
+        is_apart = values[:, 1:] < self._bar(values[:, :-1], doubt)
+        return places[:, : self._k], doubt, ~xp.all(is_apart, axis=1)
 
-    def _bar(self, values: Array) -> Array:
+    def _doubt(self, scores: DeviceScores, best: Array) -> Array:
+        """Return how far rounding can change the difference of two scores of a user.
+
+        A score is taken to follow the width as exploration does for the best arm, or one to one.
+        """
+        xp = self._round.backend.xp
+        width, bonus = (xp.take_along_axis(part, best, axis=1) for part in (scores.width, scores.exploration))
+        slope = xp.abs(bonus) / xp.where(width > 0.0, width, 1.0)
+        return 2.0 * xp.where(slope > 1.0, slope, 1.0) * scores.error
+
+    def _bar(self, values: Array, doubt: Array) -> Array:
         """Return the score from which another one is close."""
         xp, scale = self._round.backend.xp, self._policy._scale
         unit = scale.to_unit(values)
         size = xp.abs(unit)
-        return values - scale.span * self._close * xp.where(size > 1.0, size, xp.ones_like(size))
+        close = scale.span * self._close * xp.where(size > 1.0, size, xp.ones_like(size))
+        return values - xp.where(close > doubt, close, doubt)
 
     def _fetch(self, total: Array, rows: Ints) -> Iterator[tuple[int, Floats]]:
         """Yield rows of scores."""
@@ -108,27 +134,31 @@ class GreedyChooser:
             fetched = backend.to_host(backend.xp.take(total, backend.asarray(some), axis=0))
             yield from zip(some.tolist(), fetched, strict=True)
 
-    def _decide(self, user: int, total: Floats) -> tuple[list[int], float | None]:
-        """Pick for one user whose best scores are close: from the device's scores if they are plainly tied."""
+    def _decide(self, user: int, total: Floats, doubt: float) -> tuple[list[int], float | None, Scores | None]:
+        """Pick for one user whose best scores are close: from the device's scores if they are plainly tied.
+
+        Otherwise the scores of the processor are returned as well.
+        """
         policy, offered = self._policy, self._round.offered
-        candidates = self._plainly_tied(policy._scale.to_unit(total))
+        candidates = self._plainly_tied(policy._scale.to_unit(total), doubt)
         if candidates is not None:
             tied = policy._scale.to_unit(total[candidates])
             picked, chance = GREEDY.slate(Scores(tied, tied, tied, tied, tied), self._k, (), policy._rng)
-            return candidates[picked].tolist(), chance
-        rows = offered.rows.select(np.array([user]), np.arange(offered.rows.n_arms))
-        _, scores = policy._score(rows, offered.numbers, offered.keys[user : user + 1], offered.ids)
-        return GREEDY.slate(policy._scale.unit_scores(scores.user(0)), self._k, offered.keys[user], policy._rng)
+            return candidates[picked].tolist(), chance, None
+        exact = self._round.score_on_host(np.array([user])).user(0)
+        unit = policy._scale.unit_scores(exact)
+        return *GREEDY.slate(unit, self._k, offered.keys[user], policy._rng), exact
 
-    def _plainly_tied(self, total: Floats) -> Ints | None:
+    def _plainly_tied(self, total: Floats, doubt: float) -> Ints | None:
         """Return the arms that can be among the best k; None if rounding could change their order."""
         if not np.isfinite(total).all():
             return None
         lowest = np.partition(total, -self._k)[-self._k]
         size = max(1.0, abs(float(total.max())))
-        candidates = np.flatnonzero(total >= lowest - self._close * size)
+        close = max(self._close * size, doubt)
+        candidates = np.flatnonzero(total >= lowest - close)
         steps = np.diff(np.sort(total[candidates]))
-        is_doubtful = (steps > self._equal * size) & (steps <= self._close * size)
+        is_doubtful = (steps > self._equal * size) & (steps <= close)
         return None if is_doubtful.any() else candidates
 
     def _take(self, scores: Scores, places: Array) -> Scores:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fairbandits.models import Model
 from fairbandits.models.device import Backend, DeviceError, as_backend, scorer_for
-from fairbandits.models.device.backend import AUTO
 from fairbandits.models.device.contexts import CatalogueContexts, UserFeatures, as_device_contexts
 from fairbandits.policies.eligibility import Round
 from fairbandits.policies.predictions import Predictions
@@ -32,6 +33,21 @@ _SHARE_OF_SCORES = 0.5
 # total, and what terms are computed from; those of the block before, which are still being read; and those of each
 # further expert of a mixture.
 _ARRAYS, _ARRAYS_OF_EXPERT = 14, 3
+# The number of scores that the processor computes at a time where it takes over.
+_SCORES_ON_HOST = 2**23
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class DeviceScores(Scores):
+    """Scores as arrays of a device.
+
+    Attributes
+    ----------
+    error : array of shape (n_users, 1)
+        How far rounding can move a width.
+    """
+
+    error: Any
 
 
 def backend_for(policy: Policy, device: Any, eligible: Any = None) -> Backend | None:
@@ -45,10 +61,17 @@ def backend_for(policy: Policy, device: Any, eligible: Any = None) -> Backend | 
     try:
         _check(policy, backend, eligible)
     except DeviceError:
-        if device == AUTO:
+        if backend.is_optional:
             return None
         raise
+    if backend.is_optional and policy._model is None and not _builds_device_model(policy):
+        return None
     return backend
+
+
+def _builds_device_model(policy: Policy) -> bool:
+    """Return whether a device can score the model of a policy that has seen no contexts yet."""
+    return policy.model is None or type(policy._builder) is Model
 
 
 def _check(policy: Policy, backend: Backend, eligible: Any) -> None:
@@ -90,6 +113,8 @@ class DeviceRound:
     ----------
     rows : Rows
         The contexts as the model sees them.
+    is_on_host : bool
+        Whether the processor scores, as the device of "auto" cannot.
     """
 
     def __init__(self, policy: Policy, offered: Round, backend: Backend) -> None:
@@ -97,9 +122,26 @@ class DeviceRound:
         self._policy = policy
         self.rows = policy.transform(offered.rows)
         self._model = policy._model_for(self.rows.width)
-        self._scorer = scorer_for(self._model, backend)
         self._contexts = as_device_contexts(self.rows)
-        self._scorer.prepare(self._model, self._contexts, offered.numbers)
+        self.is_on_host = not self._move_to_device()
+
+    def _move_to_device(self) -> bool:
+        """Move what has been learned to the device; return False if it does not fit and the device is optional."""
+        try:
+            self._scorer = scorer_for(self._model, self.backend)
+            self._scorer.prepare(self._model, self._contexts, self.offered.numbers)
+            return True
+        except Exception as error:
+            if not self.backend.is_out_of_memory(error):
+                raise
+        # Not within the except clause, where the error still holds arrays of the device.
+        self.backend.release()
+        if self.backend.is_optional:
+            return False
+        raise DeviceError(
+            f"device must have memory for what the policy has learned, got {self.backend.device.name!r} without "
+            f'enough of it for {self.rows.n_arms:,} arms; offer fewer arms at a time, or use device="cpu"'
+        )
 
     def users_at_a_time(self) -> int:
         """Return the number of users whose scores fit into the memory that a call may use."""
@@ -116,10 +158,10 @@ class DeviceRound:
         While the function waits for the scores of one block, those of the next are being computed already. Where
         the device has too little memory, blocks become smaller.
         """
-        n_users, size = self.offered.rows.n_users, self.users_at_a_time()
+        n_users, size = self.offered.rows.n_users, 0 if self.is_on_host else self.users_at_a_time()
         found: list[Result] = []
         done = 0
-        while done < n_users:
+        while done < n_users and not self.is_on_host:
             draws = self._policy._rng.bit_generator.state
             is_too_large = False
             try:
@@ -134,12 +176,17 @@ class DeviceRound:
                 # Not within the except clause, where the error still holds arrays of the device.
                 self.backend.release()
                 self._policy._rng.bit_generator.state = draws
-                size = self._smaller(min(size, n_users - done))
+                size = min(size, n_users - done) // 2
+                self.is_on_host = not size and self._give_up()
+        step = max(1, _SCORES_ON_HOST // self.rows.n_arms)
+        for start in range(done, n_users, step):
+            users = slice(start, min(start + step, n_users))
+            found.append(work(users, self.score_on_host(np.arange(users.start, users.stop))))
         return found
 
-    def _smaller(self, size: int) -> int:
-        if size > 1:
-            return size // 2
+    def _give_up(self) -> bool:
+        if self.backend.is_optional:
+            return True
         raise DeviceError(
             f"device must have memory for the scores of one user, got {self.backend.device.name!r} without enough "
             f"of it for {self.rows.n_arms:,} arms; offer fewer arms at a time"
@@ -171,16 +218,16 @@ class DeviceRound:
             return UserFeatures(self._contexts, users, self.backend)
         return self._contexts.block(users, self.backend)
 
-    def _score(self, users: slice, prepared: Any) -> Scores:
+    def _score(self, users: slice, prepared: Any) -> DeviceScores:
         """Compute the scores of some users on the device."""
         policy, offered = self._policy, self.offered
         if isinstance(self._contexts, CatalogueContexts):
-            mean, width = self._scorer.score(prepared)
+            mean, width, error = self._scorer.score(prepared)
         else:
-            mean, width = self._scorer.score_dense(prepared)
+            mean, width, error = self._scorer.score_dense(prepared)
         if not policy._scale.is_unit:
             mean, width = policy._scale.predictions(mean, width)
-        return policy._add_terms(
+        scores = policy._add_terms(
             Predictions(
                 mean,
                 width,
@@ -193,12 +240,36 @@ class DeviceRound:
                 self.backend,
             )
         )
+        return DeviceScores(
+            scores.mean,
+            scores.width,
+            scores.exploration,
+            scores.fairness,
+            scores.total,
+            policy._scale.span * error,
+        )
+
+    def score_on_host(self, users: Ints) -> Scores:
+        """Compute the scores of some users on the processor."""
+        offered = self.offered
+        rows = offered.rows.select(users, np.arange(offered.rows.n_arms))
+        keys = tuple(offered.keys[user] for user in users.tolist())
+        return self._policy._score(rows, offered.numbers, keys, offered.ids)[1]
 
     def scores(self) -> Scores:
         """Return the scores of all users as arrays of NumPy."""
-        blocks = self.for_blocks(lambda _, scores: self.scores_on_host(scores))
+        blocks = self.for_blocks(self.fetch)
         return Scores(*(np.concatenate([getattr(each, part) for each in blocks]) for part in Scores.__slots__))
 
-    def scores_on_host(self, scores: Scores) -> Scores:
-        """Return scores as arrays of NumPy."""
-        return Scores(*(self.backend.to_host(getattr(scores, part)) for part in Scores.__slots__))
+    def fetch(self, users: slice, scores: Scores) -> Scores:
+        """Return the scores of a block of users as arrays of NumPy, without those that rounding has made NaN."""
+        if self.is_on_host:
+            return scores
+        parts = [self.backend.to_host(getattr(scores, part)) for part in Scores.__slots__]
+        wrong = np.flatnonzero(np.isnan(parts[Scores.__slots__.index("width")]).any(axis=1))
+        if wrong.size:
+            parts = [part.copy() for part in parts]  # terms may be views of one number
+            exact = self.score_on_host(users.start + wrong)
+            for part, name in zip(parts, Scores.__slots__, strict=True):
+                part[wrong] = getattr(exact, name)
+        return Scores(*parts)

@@ -25,14 +25,14 @@ _ENTRIES_AT_ONCE = 1 << 23
 
 
 def recommend_block(
-    recommender: Recommender, users: Any, k: int, device: str | Device, random_state: np.random.Generator
+    recommender: Recommender, users: Any, k: int, device: Device | None, random_state: np.random.Generator
 ) -> RankedArms:
     """Rank k items for each user of a data frame.
 
     On the processor, users are scored a number at a time that depends on the items alone, so that the result does
-    not depend on the machine.
+    not depend on the machine. A device scores as many at a time as fit into its `memory`.
     """
-    if device != "cpu":
+    if device is not None:
         return recommender.rank(users, k=k, random_state=random_state, device=device)
     width = len(recommender.items) * len(recommender.feature_names)
     step = max(1, _ENTRIES_AT_ONCE // width)
@@ -56,8 +56,9 @@ class BlockRecommender:
         The number of items of each user.
     seed : int
         The seed of the run.
-    device : str or Device
-        Where scores are computed.
+    device : Device or None
+        Where scores are computed, with its library and memory, so that all workers do the same; None for the
+        processor.
     users : str
         The name of the users, for errors.
     id_column : str or None
@@ -69,7 +70,7 @@ class BlockRecommender:
     recommender: Recommender
     k: int
     seed: int
-    device: str | Device
+    device: Device | None
     users: str
     id_column: str | None
     schema: Any

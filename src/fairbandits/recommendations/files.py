@@ -34,6 +34,15 @@ def write_tables(out: Path, schema: Any, tables: Iterable[Any]) -> None:
             writer.write_table(table)
 
 
+def unfinished_manifest(out: Path) -> dict[str, Any]:
+    """Return the manifest of a run that was interrupted; empty if there is none."""
+    try:
+        manifest: dict[str, Any] = json.loads((_folder_of(out) / _MANIFEST).read_bytes())
+    except FileNotFoundError:
+        return {}
+    return manifest
+
+
 @contextmanager
 def unfinished_blocks(
     out: Path, manifest: Mapping[str, Any], restarted: Callable[[list[str]], None]
@@ -50,9 +59,9 @@ def unfinished_blocks(
         It is told the entries of the manifest that have changed, if there are blocks to remove.
     """
     remove_abandoned(out)
-    folder = out.with_name(f".{out.name}.unfinished")
-    changed = _changes(folder / _MANIFEST, manifest)
-    if changed:
+    folder, before = _folder_of(out), unfinished_manifest(out)
+    changed = [name for name in manifest if before.get(name) != manifest[name]]
+    if before and changed:
         restarted(changed)
         shutil.rmtree(folder)
     folder.mkdir(exist_ok=True)
@@ -65,10 +74,5 @@ def unfinished_blocks(
             shutil.rmtree(folder)
 
 
-def _changes(path: Path, manifest: Mapping[str, Any]) -> list[str]:
-    """Return the entries of a manifest that differ from those of a file, if it is there."""
-    try:
-        before = json.loads(path.read_bytes())
-    except FileNotFoundError:
-        return []
-    return [name for name in manifest if before.get(name) != manifest[name]]
+def _folder_of(out: Path) -> Path:
+    return out.with_name(f".{out.name}.unfinished")

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from fairbandits.cluster import Checkpoint, Cluster, map_stream
 from fairbandits.logs.dependencies import require_arrow
-from fairbandits.models.device import Device
+from fairbandits.models.device import Backend, Device
 from fairbandits.policies.device_round import backend_for
 from fairbandits.policies.records import as_slate_size
 from fairbandits.progress import with_progress
 from fairbandits.recommendations.blocks import BlockRecommender, output_schema
-from fairbandits.recommendations.files import check_output, unfinished_blocks, write_tables
+from fairbandits.recommendations.files import check_output, unfinished_blocks, unfinished_manifest, write_tables
 from fairbandits.recommendations.loading import hash_items, hash_policy, load_recommender, seed_of
 from fairbandits.recommendations.summary import GroupScores, ScoreSums
 from fairbandits.recommendations.users import UserTable
@@ -76,8 +76,8 @@ def recommend(
     The file has a row for each user and position: `user`, `position` (from 1), `arm`, `score`, `probability` (of
     the whole slate; null where it has no closed form) and the groups. Users are read and written in blocks, so
     both tables may be larger than memory. The same policy, users and items give the same file, bit for bit,
-    however often the run was interrupted and wherever it ran, on devices of the same kind. Nothing is learned, and
-    the policy stays as it is.
+    however often the run was interrupted and wherever it ran; with a GPU, on devices of the same kind and with the
+    same `Device(memory=...)`. Nothing is learned, and the policy stays as it is.
 
     Parameters
     ----------
@@ -97,7 +97,9 @@ def recommend(
         The column with the ids of users; by default "user", "user_id" or "id" if there is exactly one of them,
         otherwise the numbers of rows, from 0.
     device : {"cpu", "auto"}, name of a device, or Device
-        Where scores are computed; see `Policy.choose_many`. On a cluster, every worker needs the device.
+        Where scores are computed; see `Policy.choose_many`. "auto" is decided here, for all workers of a cluster:
+        every worker then needs the device. By default a run may use 80% of the memory that is free when it starts,
+        also when it resumes.
     cluster : str or distributed.Client, optional
         "local", or the address of a Dask scheduler; by default this process. Workers need no access to the files.
     progress : bool
@@ -127,8 +129,7 @@ def recommend(
     table = UserTable.open(users, recommender.encoder, recommender.group_columns, user_id)
     schema = output_schema(table, recommender.items, recommender.group_columns)
     state = recommender.policy.state()
-    compute = BlockRecommender(recommender, k, seed_of(state), device, table.name, table.id_column, schema)
-    manifest = {
+    manifest: dict[str, Any] = {
         "version": _version(),
         "policy": hash_policy(state),
         "users": table.fingerprint(),
@@ -138,6 +139,10 @@ def recommend(
         "user_id": table.id_column,
         "device": "cpu" if backend is None else f"{backend.library}, {backend.device.dtype}",
     }
+    # The memory decides how many users are scored at a time, and with that the last digits of scores.
+    manifest["memory"] = _memory(backend, unfinished_manifest(out), manifest)
+    resolved = None if backend is None else _resolve(backend, manifest["memory"])
+    compute = BlockRecommender(recommender, k, seed_of(state), resolved, table.name, table.id_column, schema)
     sums = ScoreSums(recommender.group_columns, k)
     tell = notify or (lambda _: None)
     with unfinished_blocks(out, manifest, lambda changed: tell(_restart(changed))) as blocks:
@@ -159,6 +164,21 @@ def recommend(
         sums.groups(),
         is_resumed=len(missing) < table.n_blocks,
     )
+
+
+def _memory(backend: Backend | None, before: Mapping[str, Any], manifest: Mapping[str, Any]) -> int | None:
+    """Return the memory that a call may use on a device: that of the interrupted run if this one resumes it."""
+    if backend is None:
+        return None
+    if backend.device.memory is not None:
+        return backend.device.memory
+    is_same = "memory" in before and all(before.get(name) == value for name, value in manifest.items())
+    return before["memory"] if is_same else backend.memory()
+
+
+def _resolve(backend: Backend, memory: int | None) -> Device:
+    """Return a device with all that its user left open."""
+    return replace(backend.device, library=backend.library, memory=memory)
 
 
 def _compute(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import importlib
+import re
 import warnings
 from dataclasses import dataclass
 from typing import Any
@@ -47,8 +48,9 @@ class Device:
         The library that computes. By default PyTorch if it is installed, otherwise CuPy; on the processor, the
         compiled kernels of this package.
     dtype : {"float64", "float32"}
-        The type of numbers. In float32, scores are accurate to about six digits, and arms whose scores are closer
-        than that may swap places.
+        The type of numbers. In float32, scores of columns of about the same scale are accurate to about six
+        digits, and arms whose scores are closer than that may swap places. Large columns that are nearly copies of
+        each other need float64.
     memory : int, optional
         The number of bytes that a call may use on the device; by default 80% of what is free. Users are scored in
         blocks that fit.
@@ -65,7 +67,7 @@ class Device:
     memory: int | None = None
 
     def __post_init__(self) -> None:
-        if not isinstance(self.name, str) or self.name.split(":")[0] not in ("cuda", CPU):
+        if not isinstance(self.name, str) or not re.fullmatch("cpu|cuda(:[0-9]+)?", self.name):
             raise DeviceError(f'device must be "cpu", "cuda", "cuda:N" or "auto", got {self.name!r}')
         if self.library is not None and self.library not in _LIBRARIES:
             raise DeviceError(f"library must be one of {', '.join(_LIBRARIES)}, got {self.library!r}")
@@ -82,15 +84,24 @@ class Backend:
     ----------
     device : Device
         The device; it must exist.
+    is_optional : bool
+        Whether the processor takes over where the device cannot compute, as for "auto".
     """
 
-    def __init__(self, device: Device) -> None:
-        self.device = device
+    def __init__(self, device: Device, is_optional: bool = False) -> None:
+        self.device, self.is_optional = device, is_optional
         self.library = device.library or _default_library(device)
         self.xp = _namespace(self.library)
         self.dtype = getattr(self.xp, device.dtype)
         self.itemsize = np.dtype(device.dtype).itemsize
         self._place = _find_place(self.library, device)
+
+    def __eq__(self, other: object) -> bool:
+        """Compare by device and library, so that "auto" and "cuda" share what is on the device."""
+        return isinstance(other, Backend) and (self.device, self.library) == (other.device, other.library)
+
+    def __hash__(self) -> int:
+        return hash((self.device, self.library))
 
     def asarray(self, values: NDArray[Any]) -> Array:
         """Copy an array from the host to the device: floats in the device's dtype, integers unchanged."""
@@ -221,7 +232,7 @@ def as_backend(device: Any) -> Backend | None:
     """
     if device == AUTO:
         try:
-            return _backend_for(Device("cuda"))
+            return _backend_for(Device("cuda"), is_optional=True)
         except (DeviceError, ImportError):
             return None
     wanted = device if isinstance(device, Device) else Device(device)
@@ -231,9 +242,9 @@ def as_backend(device: Any) -> Backend | None:
 
 
 @functools.lru_cache(maxsize=16)
-def _backend_for(device: Device) -> Backend:
-    # One backend for each device, so that data already on the device is reused.
-    return Backend(device)
+def _backend_for(device: Device, is_optional: bool = False) -> Backend:
+    # One backend for each device, so that its library is looked up once.
+    return Backend(device, is_optional)
 
 
 def _default_library(device: Device) -> str:

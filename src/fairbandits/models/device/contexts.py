@@ -189,15 +189,25 @@ class CatalogueContexts:
 
     def arm_parts(self, start: int, stop: int) -> Floats:
         """Return the arm parts of some arms as a matrix."""
+        row, at = self._arm_entries(start, stop)
+        dense = np.zeros((stop - start, self.rows.width))
+        dense[row, self.rows.parts.columns[at]] = self.rows.parts.values[at]
+        return dense
+
+    def largest_arm_part(self) -> float:
+        """Return the largest sum of the absolute values of an arm part."""
+        row, at = self._arm_entries(0, self.rows.n_arms)
+        return float(np.bincount(row, np.abs(self.rows.parts.values[at]), self.rows.n_arms).max())
+
+    def _arm_entries(self, start: int, stop: int) -> tuple[Ints, Ints]:
+        """Return the arms of all entries of some arm parts, counted from the first one, and their places."""
         split = self.rows.parts
         first = split.users[0, FIRST_ARM]
         bounds = split.bounds[first + start : first + stop]
-        dense = np.zeros((stop - start, self.rows.width))
         lengths = bounds[:, STOP] - bounds[:, START]
         row = np.repeat(np.arange(stop - start), lengths)
         at = np.arange(lengths.sum()) + np.repeat(bounds[:, START] - np.cumsum(lengths) + lengths, lengths)
-        dense[row, split.columns[at]] = split.values[at]
-        return dense
+        return row, at
 
 
 class DenseContexts:

@@ -35,25 +35,32 @@ class ArmMatrices:
         entry = np.zeros((width, width), np.int64)
         entry[i, j] = entry[j, i] = np.arange(len(i))
         self._entries = backend.asarray(entry.reshape(-1))
+        self._diagonal = backend.asarray(entry.diagonal().copy())
+        self._forget()
+
+    def _forget(self) -> None:
+        """Forget what has been copied, so that the next call copies everything."""
         self._seen: Ints = np.empty(0, np.int64)
         self._resets = -1
 
     def _allocate(self, model: RidgeRegressions) -> None:
         """Allocate regressions; behind those of the slots is an empty one, for arms that have learned nothing."""
         n_slots = model.n_slots
-        self._inverse = self._backend.empty((n_slots + 1, self.width * (self.width + 1) // 2))
-        self._theta = self._backend.empty((n_slots + 1, self.width))
+        inverse = self._backend.empty((n_slots + 1, self.width * (self.width + 1) // 2))
+        self._inverse, self._theta = inverse, self._backend.empty((n_slots + 1, self.width))
         self._copy(model, n_slots, n_slots + 1)
 
     def follow(self, model: Any) -> Ints | None:
         """Copy what a model has learned since the last call; return the slots that have changed, None for all."""
-        before, now = len(self._seen), model.n_slots
-        if now != before or self._resets != model.n_resets:
+        seen, resets, now = self._seen, self._resets, model.n_slots
+        # Recorded at the end: a copy that was interrupted must not count as complete.
+        self._forget()
+        if now != len(seen) or resets != model.n_resets:
             changed: Ints = np.arange(now)
-            if now != before or self._resets < 0:
+            if now != len(seen) or resets < 0:
                 self._allocate(model)
         else:
-            changed = np.flatnonzero(model.rows_learned != self._seen)
+            changed = np.flatnonzero(model.rows_learned != seen)
         if len(changed) > _MANY * now:
             runs = [(start, min(start + _AT_A_TIME, now)) for start in range(0, now, _AT_A_TIME)]
         else:
@@ -75,6 +82,16 @@ class ArmMatrices:
         n_slots = len(self._seen)
         return self._backend.asarray(np.where((slots < 0) | (slots >= n_slots), n_slots, slots))
 
+    def column_sizes(self, rows: Array) -> Array:
+        """Return for each column i an upper bound on `sqrt(M_ii)` of all the given regressions.
+
+        In a disjoint model, M is P = A^-1. In a hybrid one, no eigenvalue of P or A0^-1 exceeds 1 / lambda, so
+        that `lambda^2 P A0^-1 P <= P` and `M <= 2 P`.
+        """
+        xp = self._backend.xp
+        largest = xp.max(xp.take(xp.take(self._inverse, self._diagonal, axis=1), rows, axis=0), axis=0)
+        return xp.sqrt(2.0 * xp.where(largest > 0.0, largest, 0.0))
+
     def matrices(self, rows: Array) -> tuple[Array, Array]:
         """Return M and theta of regressions: `x' M x` is the variance and `theta.x` the mean of a context x."""
         xp = self._backend.xp
@@ -88,7 +105,7 @@ class HybridMatrices(ArmMatrices):
 
     def __init__(self, width: int, backend: Backend) -> None:
         super().__init__(width, backend)
-        self._shared: tuple[int, int] = (-1, -1)
+        self._shared: tuple[int, int] | None = None
 
     def follow(self, model: HybridModel) -> Ints | None:
         """Copy what has changed; None when the shared part has learned, which changes every arm."""
@@ -97,9 +114,10 @@ class HybridMatrices(ArmMatrices):
         state = int(shared.rows_learned.sum()), shared.n_resets
         if state == self._shared:
             return changed
-        self._shared = state
+        self._shared = None
         self._inverse_of_shared = self._backend.asarray(shared.inverse_of(0))
         self._beta, self._ridge = self._backend.asarray(model.beta()), model.ridge
+        self._shared = state
         return None
 
     def matrices(self, rows: Array) -> tuple[Array, Array]:

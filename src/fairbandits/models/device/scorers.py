@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -27,8 +28,25 @@ _MATRIX_BYTES = 2**28
 _SHARE_OF_WEIGHTS = 0.4
 # The number of arms for which the weights of a shared model are computed at a time.
 _ARMS = 2**14
+# How far rounding can move a variance, relative to the sum of the absolute values of its terms. The largest error
+# that was measured is 0.4 times that, for columns of scales from 1 to 10^6.
+_ROUNDING = 2.0**-52
 
-Scored = tuple[Array, Array]
+
+class Scored(NamedTuple):
+    """The predictions for some users and all arms.
+
+    Attributes
+    ----------
+    mean, width : arrays of shape (n_users, n_arms)
+        The predicted reward, and its uncertainty.
+    error : array of shape (n_users, 1)
+        How far rounding can move a width; 0 in float32, whose scores are not compared again.
+    """
+
+    mean: Array
+    width: Array
+    error: Array
 
 
 class DeviceScorer(ABC):
@@ -53,11 +71,11 @@ class DeviceScorer(ABC):
 
     @abstractmethod
     def score(self, users: UserFeatures) -> Scored:
-        """Return mean and width of users for all arms of a catalogue."""
+        """Return the predictions for users and all arms of a catalogue."""
 
     @abstractmethod
     def score_dense(self, contexts: Array) -> Scored:
-        """Return mean and width for contexts of shape (n_arms, n_users, width)."""
+        """Return the predictions for contexts of shape (n_arms, n_users, width)."""
 
     def bytes_per_user(self) -> int:
         """Return the number of bytes that a user takes on the device, besides scores."""
@@ -67,6 +85,23 @@ class DeviceScorer(ABC):
         """Pad the weights of columns with zeros, like the matrix of users."""
         more = self.backend.asarray(np.zeros((weights.shape[0], contexts.n_linear - weights.shape[1])))
         return self.backend.xp.concat([weights, more], axis=1)
+
+    def _scored(self, mean: Array, variance: Array, size: Array) -> Scored:
+        """Return predictions from variances `x' M x`, given for each user a bound on `sum |x_i| sqrt(M_ii)`.
+
+        M is positive semidefinite, so that the terms `|x_i M_ij x_j|` add up to at most the square of this bound.
+        """
+        xp = self.backend.xp
+        if self.backend.device.dtype == "float32":
+            return Scored(mean, xp.sqrt(xp.where(variance < 0.0, 0.0, variance)), xp.zeros_like(size))
+        with np.errstate(invalid="ignore"):
+            # NaN if rounding has made a variance negative: the processor then scores the user.
+            width = xp.sqrt(variance)
+        largest = math.sqrt(_ROUNDING) * size
+        smallest = xp.min(width, axis=1, keepdims=True)
+        # An error of e moves sqrt(v) by at most e / sqrt(v), and by at most sqrt(e).
+        smallest = xp.where(smallest > largest, smallest, largest)
+        return Scored(mean, width, largest * largest / xp.where(smallest > 0.0, smallest, 1.0))
 
 
 class ArmScorer(DeviceScorer):
@@ -78,38 +113,48 @@ class ArmScorer(DeviceScorer):
         self._contexts: CatalogueContexts | DenseContexts | None = None
         self._slots: Ints = np.empty(0, np.int64)
         self._kept: tuple[Array, Array] | None = None
+        self._is_prepared = False
 
     def prepare(self, model: Any, contexts: Contexts, slots: Ints) -> None:
         """Copy what has changed, and compute the weights of the changed arms."""
+        # Only a preparation that has finished counts: after an error, the next one computes all weights.
+        was_prepared, self._is_prepared = self._is_prepared, False
+        kept, self._kept = self._kept, None
         changed = self._matrices.follow(model)
         before, self._contexts = self._contexts, contexts
         is_same = (
-            isinstance(contexts, CatalogueContexts)
+            was_prepared
+            and isinstance(contexts, CatalogueContexts)
             and isinstance(before, CatalogueContexts)
             and np.array_equal(slots, self._slots)
             and before.is_same(contexts)
         )
         self._slots = slots
-        if isinstance(contexts, DenseContexts):
-            self._kept = None
-            return
-        if not is_same:
-            self._kept = None
-            if not self._is_worth_keeping(contexts):
-                return
-            n_arms = len(slots)
-            self._kept = (
-                self.backend.empty((contexts.n_pairs, n_arms)),
-                self.backend.empty((contexts.n_linear, n_arms)),
-            )
-        if self._kept is not None:
-            is_stale = np.full(len(slots), not is_same or changed is None)
-            if changed is not None and changed.size:
-                is_stale |= np.isin(slots, changed)
-            for start, stop in self._chunks(0, len(slots)):
-                if is_stale[start:stop].any():
-                    for kept, new in zip(self._kept, self._compute(contexts, start, stop), strict=True):
-                        kept[:, start:stop] = new
+        self._sizes = self._matrices.column_sizes(self._matrices.rows_of(slots))
+        if isinstance(contexts, CatalogueContexts):
+            if not is_same:
+                kept = None  # freed before others are allocated
+                kept = self._allocate(contexts)
+                self._largest_part = contexts.largest_arm_part()
+            if kept is not None:
+                self._update(kept, contexts, None if not is_same else changed)
+            self._kept = kept
+        self._is_prepared = True
+
+    def _allocate(self, contexts: CatalogueContexts) -> tuple[Array, Array] | None:
+        """Allocate the weights of all arms; None if they are not worth keeping."""
+        if not self._is_worth_keeping(contexts):
+            return None
+        n_arms = len(self._slots)
+        return self.backend.empty((contexts.n_pairs, n_arms)), self.backend.empty((contexts.n_linear, n_arms))
+
+    def _update(self, kept: tuple[Array, Array], contexts: CatalogueContexts, changed: Ints | None) -> None:
+        """Compute the weights of the arms in some slots, None for all."""
+        is_stale = np.isin(self._slots, changed) if changed is not None else np.ones(len(self._slots), bool)
+        for start, stop in self._chunks(0, len(self._slots)):
+            if is_stale[start:stop].any():
+                for weights, new in zip(kept, self._compute(contexts, start, stop), strict=True):
+                    weights[:, start:stop] = new
 
     def _is_worth_keeping(self, contexts: CatalogueContexts) -> bool:
         n_numbers = (contexts.n_pairs + contexts.n_linear) * len(self._slots)
@@ -148,28 +193,30 @@ class ArmScorer(DeviceScorer):
         return quadratic.T, self._filled(means, contexts).T
 
     def score(self, users: UserFeatures) -> Scored:
-        """Return mean and width of users for all arms of a catalogue."""
-        xp = self.backend.xp
+        """Return the predictions for users and all arms of a catalogue."""
+        xp, asarray = self.backend.xp, self.backend.asarray
+        sizes = self._filled(xp.take(self._sizes, asarray(users.contexts.columns))[None, :], users.contexts)
+        size = xp.abs(users.linear) @ sizes.T + self._largest_part * xp.max(self._sizes)
         if self._kept is not None:
             pairs, columns = self._kept
-            return users.linear @ columns, xp.sqrt(users.times_pairs(pairs))
+            return self._scored(users.linear @ columns, users.times_pairs(pairs), size)
         found = []
         for start, stop in self._chunks(0, len(self._slots)):
             pairs, columns = self._compute(users.contexts, start, stop)
-            found.append((users.linear @ columns, xp.sqrt(users.times_pairs(pairs))))
-        mean, width = (xp.concat(parts, axis=1) for parts in zip(*found, strict=True))
-        return mean, width
+            found.append((users.linear @ columns, users.times_pairs(pairs)))
+        mean, variance = (xp.concat(parts, axis=1) for parts in zip(*found, strict=True))
+        return self._scored(mean, variance, size)
 
     def score_dense(self, contexts: Array) -> Scored:
-        """Return mean and width for contexts of shape (n_arms, n_users, width)."""
+        """Return the predictions for contexts of shape (n_arms, n_users, width)."""
         xp, found = self.backend.xp, []
         for start, stop in self._chunks(0, contexts.shape[0]):
             full, theta = self._matrices.matrices(self._matrices.rows_of(self._slots[start:stop]))
             rows = contexts[start:stop, :, :]
             mean = (rows @ theta[:, :, None])[:, :, 0]
-            found.append((mean, xp.sqrt(xp.sum((rows @ full) * rows, axis=2))))
-        mean, width = (xp.concat(parts, axis=0).T for parts in zip(*found, strict=True))
-        return mean, width
+            found.append((mean, xp.sum((rows @ full) * rows, axis=2), xp.abs(rows) @ self._sizes))
+        mean, variance, size = (xp.concat(parts, axis=0).T for parts in zip(*found, strict=True))
+        return self._scored(mean, variance, xp.max(size, axis=1, keepdims=True))
 
     def bytes_per_user(self) -> int:
         """Return the number of bytes that the products of a user's pairs take."""
@@ -191,10 +238,13 @@ class SharedScorer(DeviceScorer):
         growth = model.growth if isinstance(model, FadingSharedModel) else 1.0
         inverse = model.inverse_of(0) * growth
         self._inverse, self._theta = asarray(inverse), asarray(model.coefficients(0))
+        # sqrt(P_ii) of each column.
+        self._sizes = asarray(np.sqrt(np.maximum(0.0, inverse.diagonal())))
         if isinstance(contexts, DenseContexts):
             return
         columns, n_fixed = contexts.columns, contexts.n_fixed
         own = inverse[np.ix_(columns, columns)]
+        self._user_sizes = self._filled(xp.take(self._sizes, asarray(columns))[None, :], contexts).T
         self._fixed = asarray(own[:n_fixed, :n_fixed])
         first, second = (places[: contexts.n_real] for places in contexts.pairs)
         varies = (first >= n_fixed) & (first < len(columns)) | (second >= n_fixed) & (second < len(columns))
@@ -206,12 +256,13 @@ class SharedScorer(DeviceScorer):
             self._weights(contexts, (first[at], second[at], factors), start, min(start + _ARMS, len(slots)))
             for start in range(0, len(slots), _ARMS)
         ]
-        self._pairs, self._means = (xp.concat(parts, axis=1) for parts in zip(*weights, strict=True))
+        self._pairs, self._means, sizes = (xp.concat(parts, axis=1) for parts in zip(*weights, strict=True))
+        self._arm_size = xp.max(sizes)
 
     def _weights(
         self, contexts: CatalogueContexts, varying: tuple[Ints, Ints, Any], start: int, stop: int
-    ) -> tuple[Array, Array]:
-        """Compute the weights of columns and of varying pairs, and those of means, for some arms."""
+    ) -> tuple[Array, Array, Array]:
+        """Compute the weights of columns and of varying pairs, those of means, and sizes, for some arms."""
         xp, asarray = self.backend.xp, self.backend.asarray
         parts, columns = asarray(contexts.arm_parts(start, stop)), asarray(contexts.columns)
         product = parts @ self._inverse
@@ -221,30 +272,33 @@ class SharedScorer(DeviceScorer):
         own = xp.reshape(parts @ self._theta, (-1, 1))
         same = xp.broadcast_to(xp.take(self._theta, columns)[None, :], (own.shape[0], len(contexts.columns)))
         means = xp.concat([same, own], axis=1)
+        sizes = (xp.abs(parts) @ self._sizes)[None, :]
         holds = contexts.holds_for(start, stop)
         if holds is None:
-            return self._filled(cross, contexts).T, self._filled(means, contexts).T
+            return self._filled(cross, contexts).T, self._filled(means, contexts).T, sizes
         first, second, factors = varying
         pairs = asarray(holds[:, first] * holds[:, second] * factors)
         mask = asarray(holds)
         cross = self._filled(cross * mask, contexts)
-        return xp.concat([cross, pairs], axis=1).T, self._filled(means * mask, contexts).T
+        return xp.concat([cross, pairs], axis=1).T, self._filled(means * mask, contexts).T, sizes
 
     def score(self, users: UserFeatures) -> Scored:
-        """Return mean and width of users for all arms of a catalogue."""
+        """Return the predictions for users and all arms of a catalogue."""
         xp, linear = self.backend.xp, users.linear
         n_fixed = self._fixed.shape[0]
         fixed = linear[:, :n_fixed]
         alone = xp.sum((fixed @ self._fixed) * fixed, axis=1, keepdims=True)
         first, second = self._varying
         features = xp.concat([linear, xp.take(linear, first, axis=1) * xp.take(linear, second, axis=1)], axis=1)
-        return linear @ self._means, xp.sqrt(features @ self._pairs + alone)
+        size = xp.abs(linear) @ self._user_sizes + self._arm_size
+        return self._scored(linear @ self._means, features @ self._pairs + alone, size)
 
     def score_dense(self, contexts: Array) -> Scored:
-        """Return mean and width for contexts of shape (n_arms, n_users, width)."""
+        """Return the predictions for contexts of shape (n_arms, n_users, width)."""
         xp = self.backend.xp
-        width = xp.sqrt(xp.sum((contexts @ self._inverse) * contexts, axis=2))
-        return (contexts @ self._theta).T, width.T
+        variance = xp.sum((contexts @ self._inverse) * contexts, axis=2)
+        size = xp.max(xp.abs(contexts) @ self._sizes, axis=0)[:, None]
+        return self._scored((contexts @ self._theta).T, variance.T, size)
 
 
 class MixtureScorer(DeviceScorer):
@@ -269,8 +323,7 @@ class MixtureScorer(DeviceScorer):
         return self._mix([(weight, expert.score_dense(contexts)) for weight, expert in self._asked])
 
     def _mix(self, scored: list[tuple[float, Scored]]) -> Scored:
-        mean = sum(weight * mean for weight, (mean, _) in scored)
-        return mean, sum(weight * width for weight, (_, width) in scored)
+        return Scored(*(sum(weight * each[part] for weight, each in scored) for part in range(3)))
 
     def bytes_per_user(self) -> int:
         """Return the total number of bytes that a user takes for the experts with non-zero weight."""
@@ -297,12 +350,13 @@ class LogisticScorer(DeviceScorer):
         """Return the number of bytes of the linear model."""
         return self._linear.bytes_per_user()
 
-    def _to_rewards(self, z: Array, width: Array) -> Scored:
+    def _to_rewards(self, z: Array, width: Array, error: Array) -> Scored:
         """Map log-odds to rewards, as `fairbandits.models.logistic.to_rewards` does."""
         xp = self.backend.xp
         lower = -xp.abs(z)
         near = xp.where(z > 0.0, lower - width, z + width)
-        return self._sigmoid(z), xp.abs(self._sigmoid(near) - self._sigmoid(lower))
+        # The slope of the sigmoid is at most 1/4.
+        return Scored(self._sigmoid(z), xp.abs(self._sigmoid(near) - self._sigmoid(lower)), error / 4.0)
 
     def _sigmoid(self, z: Array) -> Array:
         xp = self.backend.xp
@@ -319,13 +373,13 @@ class ZeroScorer(DeviceScorer):
 
     def score(self, users: UserFeatures) -> Scored:
         """Return zeros."""
-        zeros = self.backend.xp.zeros_like(users.linear[:, :1]) + self._arms
-        return zeros, zeros
+        none = self.backend.xp.zeros_like(users.linear[:, :1])
+        return Scored(none + self._arms, none + self._arms, none)
 
     def score_dense(self, contexts: Array) -> Scored:
         """Return zeros."""
         zeros = self.backend.xp.zeros_like(contexts[:, :, 0].T)
-        return zeros, zeros
+        return Scored(zeros, zeros, zeros[:, :1])
 
 
 _SCORERS: WeakKeyDictionary[RewardModel, dict[Backend, DeviceScorer]] = WeakKeyDictionary()
