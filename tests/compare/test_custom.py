@@ -1,7 +1,9 @@
 """Custom worlds and policies in a comparison: as text, as classes, as objects, and as tables."""
 
 import json
+import shlex
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,6 +17,8 @@ from fairbandits.compare.suite import LAST_FIFTH, SuiteWorld
 from fairbandits.compare.world_specs import parse_worlds
 from fairbandits.simulate import FixedWorld
 from fairbandits.worlds import LinearWorld
+
+DOCS = Path(__file__).parents[2] / "docs" / "how_to"
 
 # Ten lines each, as docs/reference/fairbench.md has them.
 WORLD = """
@@ -129,6 +133,19 @@ def test_a_modified_table_by_its_absolute_path(ratings, tmp_path, capsys):
     assert capsys.readouterr().out.startswith("ratings.csv: ")
     found = json.loads((tmp_path / "out" / "results.json").read_text())["worlds"][world]
     assert found["groups"].keys() == {"female", "male"}
+
+
+def test_modified_worlds_in_the_documents(ratings, tmp_path):
+    """The commands with a modified world run as they are written, with fewer rounds."""
+    rows = [f"{age},{'female' if age % 2 else 'male'},{'high' if age > 40 else 'low'}" for age in range(20, 60)]
+    (tmp_path / "patients.csv").write_text("age,sex,dose\n" + "\n".join(rows) + "\n")
+    texts = [(DOCS / name).read_text() for name in ("compare.md", "worlds.md")]
+    commands = [shlex.split(line) for text in texts for line in text.splitlines() if "compare --worlds" in line]
+    worlds = {command[3] for command in commands if command[3].startswith("ModifiedWorld(")}
+    assert len(worlds) == 2
+    only = ["--quick", "--policies", "Uniform", "--seeds", "1", "--jobs", "1", "--out", "out"]
+    assert main(["compare", *(part for world in worlds for part in ("--worlds", world)), *only]) == 0
+    assert json.loads((tmp_path / "out" / "results.json").read_text())["worlds"].keys() == worlds
 
 
 def test_a_column_may_have_the_name_of_a_file(ratings, tmp_path):
