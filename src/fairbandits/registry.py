@@ -125,6 +125,8 @@ def parse_call(text: str) -> tuple[str, dict[str, Any]]:
     --------
     >>> parse_call("FairLinUCB(gamma=2, model=shared)")
     ('FairLinUCB', {'gamma': 2, 'model': 'shared'})
+    >>> parse_call("Compas(group=race, data=/data/compas)")
+    ('Compas', {'group': 'race', 'data': '/data/compas'})
     """
     name, bracket, arguments = text.strip().partition("(")
     if not bracket:

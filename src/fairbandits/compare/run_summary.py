@@ -99,8 +99,8 @@ def summarise_trace(trace: Trace) -> RunSummary:
     unknown = ~np.isfinite(trace.best + trace.worst)  # not finite if any arm's mean is not
     if unknown.any():
         raise ValueError(
-            f"worlds of a comparison must know the true mean reward of every arm, got NaN in round "
-            f"{unknown.argmax() + 1} of {len(trace)} ({trace.data_source})"
+            f"worlds of a comparison must know the true mean reward of every arm; one is not finite "
+            f"in round {unknown.argmax() + 1} of {len(trace)} ({trace.data_source})"
         )
     keys = list(zip(*(values.tolist() for values in trace.group.values()), strict=True)) or [()] * len(trace)
     names = sorted(set(keys), key=str)

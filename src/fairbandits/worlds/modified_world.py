@@ -109,6 +109,7 @@ class ModifiedWorld:
         self._period = max(len(self) // _PERIODS, 1) if period is None else check_integer("period", period, 2)
         self.data_source: str = getattr(self.world, "data_source", f"synthetic data: {type(self.world).__name__}")
         self._seed = int(rng.integers(2**63))
+        self._depth: int = self.world._depth + 1 if isinstance(self.world, ModifiedWorld) else 1
         for option in (self._missing, self._bias):
             option.check(self.world)
         if self._noise and self._noise != BERNOULLI and _is_binary(self.world):
@@ -122,8 +123,8 @@ class ModifiedWorld:
 
     def visits(self) -> Iterator[Visit]:
         """Iterate over the rounds from the start."""
-        # Not the seed alone, from which the world may have started as well.
-        rng = np.random.default_rng((self._seed, 1))
+        # Not the seed alone, from which the world, or a modified one in this one, may have started as well.
+        rng = np.random.default_rng((self._seed, self._depth))
         rhythm = ArmRhythm(self._present, self._period, rng.random())
         low, high = self._delay
         for round_, visit in enumerate(self.world.visits()):
