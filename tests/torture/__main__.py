@@ -72,17 +72,23 @@ def attack(scenario: Scenario, target: Target, postgres: Any, seconds: float) ->
     for client in target.clients:
         client.slowest = 0.0
     with target.watched() as watch:
+        done, since = target.acknowledged, time.monotonic()
         with scenario.attack(target, postgres, seconds):
             began = time.monotonic()  # the fault is there: waiting for a lock takes a moment
             if scenario.stops_writing:
                 time.sleep(max(seconds, NOTICED + 1.0))
             ended = time.monotonic()
+            done = target.acknowledged - done
         target.server.wait()
         target.wait_for_more(20)
         time.sleep(0.2)  # the watcher looks once more
     row.stall = 0.0 if scenario.kills else watch.stall
     if scenario.stops_writing:
         row.ready = "honest" if _is_honest(watch, began, ended) else "no"
+    if scenario.fewest is not None:
+        row.ready = "no" if watch.first(False, since) else "steady"
+        if done < scenario.fewest * (ended - since):
+            row.error = f"only {done} decisions and rewards in {ended - since:.1f} s"
     row.lost, row.doubled, is_equal = target.compare()
     row.state = "equal" if is_equal else "differs"
     row.acknowledged = target.acknowledged - before

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import socket
-import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
+from functools import partial
 from http.client import HTTPException
 from typing import Any
 
+from fairbandits.service.http.decisions import request_cost
 from tests.service.key_issuer import bearer
 from tests.torture.target import Target
 
@@ -37,8 +39,8 @@ def half_requests(target: Target, _: Any, seconds: float) -> Iterator[None]:
 
 
 def _flood(target: Target, seconds: float, *requests: tuple[str, bytes | None, dict[str, str]]) -> None:
-    """Send requests from another address, by eight clients; decisions go on meanwhile."""
-    until, before = time.monotonic() + seconds, target.acknowledged
+    """Send requests from another address, by eight clients."""
+    until = time.monotonic() + seconds
 
     def send() -> None:
         number = 0
@@ -48,12 +50,14 @@ def _flood(target: Target, seconds: float, *requests: tuple[str, bytes | None, d
                 target.ask(path, body, source=ATTACKER, **headers)
             number += 1
 
-    threads = [threading.Thread(target=send) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert target.acknowledged > before, "decisions go on during a flood"
+    _run_together([send] * 8)
+
+
+def _run_together(functions: Sequence[Callable[[], None]]) -> None:
+    """Call functions at the same time; raise the first of their errors."""
+    with ThreadPoolExecutor(len(functions)) as threads:
+        for call in [threads.submit(function) for function in functions]:
+            call.result()
 
 
 @contextmanager
@@ -81,20 +85,33 @@ def readers(target: Target, _: Any, seconds: float) -> Iterator[None]:
 
 
 @contextmanager
-def large_costs(target: Target, *_: Any) -> Iterator[None]:
-    """Ten requests whose cost is that of many: a full batch of users, each of whom wants all arms as a slate."""
+def large_costs(target: Target, _: Any, seconds: float) -> Iterator[None]:
+    """Requests whose cost is that of many: batches of users, each of whom wants all arms as a slate.
+
+    Some are just within the limit, which are answered unless others wait already; those beyond it are refused.
+    """
     user = {"features": target.students.request(0)["features"], "k": 100}
-    body = json.dumps({"decisions": [user] * 200}).encode()
+    config = target.replay.config
+    most = config.limits.cost // request_cost([user], len(config.arms), len(config.columns))
+    until = time.monotonic() + seconds
+    answered: list[int] = []
 
-    headers = {"Content-Type": "application/json"} | bearer(target.token)
+    def send(n_users: int, check: Callable[[int, str], None]) -> None:
+        body = json.dumps({"decisions": [user] * n_users}).encode()
+        headers = {"Content-Type": "application/json"} | bearer(target.attacker_token)
+        while time.monotonic() < until:
+            status, answer = target.ask("/v1/decisions/batch", body, 120.0, ATTACKER, **headers)
+            check(status, answer.decode())
 
-    def send() -> None:
-        with suppress(OSError, HTTPException):
-            target.ask("/v1/decisions/batch", body, 120.0, **headers)
+    def check_refused(status: int, answer: str) -> None:
+        assert status == 422, f"a request beyond limits.cost: {status} {answer}"
+        assert "(limits.cost)" in answer, answer
 
-    threads = [threading.Thread(target=send) for _ in range(10)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    def check_within(status: int, answer: str) -> None:
+        assert status in (200, 429), f"a request within limits.cost: {status} {answer}"
+        assert status == 200 or "waiting" in answer, answer
+        answered.append(status)
+
+    _run_together([partial(send, most + 1, check_refused)] * 5 + [partial(send, most, check_within)] * 5)
+    assert 200 in answered, "a request within limits.cost is answered"
     yield

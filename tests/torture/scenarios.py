@@ -30,6 +30,9 @@ class Scenario:
         The numbers of workers that it is for.
     stops_writing : bool
         Whether the log cannot be written meanwhile, so that readiness must be false.
+    fewest : float, optional
+        If requests are the attack: the number of decisions and rewards in a second that are acknowledged
+        nevertheless. The server stays ready meanwhile.
     kills : bool
         Whether servers are killed, so that clients and watchers lose their connections.
     """
@@ -40,6 +43,7 @@ class Scenario:
     workers: tuple[int, ...] = (1, 2)
     stops_writing: bool = False
     kills: bool = False
+    fewest: float | None = None
 
 
 _SQLITE, _POSTGRES = _KINDS[:1], _KINDS[1:]
@@ -57,9 +61,10 @@ SCENARIOS = (
     Scenario("disk full", faults.disk_full, _SQLITE, stops_writing=True),
     Scenario("file replaced", faults.file_replaced, _SQLITE, stops_writing=True),
     Scenario("file removed", faults.file_removed, _SQLITE, stops_writing=True),
-    Scenario("half-sent requests", floods.half_requests),
-    Scenario("wrong keys", floods.wrong_keys),
-    Scenario("logins", floods.logins),
-    Scenario("readers of findings", floods.readers),
-    Scenario("large costs", floods.large_costs),
+    Scenario("half-sent requests", floods.half_requests, fewest=20),
+    Scenario("wrong keys", floods.wrong_keys, fewest=20),
+    Scenario("logins", floods.logins, fewest=20),
+    Scenario("readers of findings", floods.readers, fewest=20),
+    # Each of the largest requests takes about half a second, and between two of them every client has its turn.
+    Scenario("large costs", floods.large_costs, fewest=2),
 )

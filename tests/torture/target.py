@@ -76,7 +76,9 @@ class Target:
         self.clients = [Client(number, students, seed=number) for number in range(N_CLIENTS)]
         self.students = students
         self.replay = Replay(load_config(config))
-        _, self.token = KeyIssuer(self.replay.config).make("decide", "reward", "read")
+        issuer = KeyIssuer(self.replay.config)
+        _, self.token = issuer.make("decide", "reward", "read")
+        _, self.attacker_token = issuer.make("decide")
         for client in self.clients:
             client.headers = bearer(self.token)
         try:
