@@ -207,6 +207,18 @@ def test_the_worst_off_group_and_levelling_down():
     assert "A tolerance of 0.01 levels female down, from 0.900 with LinUCB to 0.510 with the oracle." in text
 
 
+def test_the_gap_of_the_best_arms_compares_with_that_of_a_policy_which_chooses_them():
+    pairs = [(0.9, 0.5), (0.4, 0.8)]  # the other group is worse off in the other seed
+    seeds = [subgroup_means(*pair, best=pair)[0] for pair in pairs]
+    summary = summarise_world(WORLDS["3:7"], {"LinUCB": seeds}, 0.01)
+    assert summary.best == pytest.approx({("group", "female"): 0.65, ("group", "male"): 0.65})
+    assert summary.best_gap == pytest.approx(0.4)
+    assert summary.policies["LinUCB"].metrics["reward_gap"][0] == pytest.approx(summary.best_gap)
+    assert tables.to_dict(summary)["best_gap"] == pytest.approx(0.4)
+    text = " ".join(sentences.describe_world(summary, 0.01))
+    assert "If every user got the best arm, the reward gap would be 0.400." in text
+
+
 def drawn_bars(ax):
     """Return the ends of all horizontal bars of a panel."""
     lines = [line for container in ax.containers for line in container.lines[2]]

@@ -46,7 +46,13 @@ def compare(
     seeds: SeedsOption = None,
     jobs: JobsOption = -1,
     cluster: ClusterOption = None,
-    tolerance: Annotated[float, typer.Option(help="The tolerated reward gap between groups.")] = 0.01,
+    tolerance: Annotated[
+        float,
+        typer.Option(
+            help="The tolerated reward gap between groups, for the oracle and the report. Policies have their "
+            "own: EvenLinUCB(tolerance=0.02)."
+        ),
+    ] = 0.01,
     out: OutOption = Path("results/compare"),
     data: DataOption = "auto",
     quick: QuickOption = False,

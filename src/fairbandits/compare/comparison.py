@@ -117,7 +117,8 @@ def compare(
     jobs : int
         The number of processes; -1 for one per core.
     tolerance : float
-        The tolerated reward gap.
+        The tolerated reward gap of the oracle and the report. It is not passed to the policies: one with a
+        tolerance of its own has the parameter, as in `"EvenLinUCB(tolerance=0.02)"`.
     data : {"auto", "local", "real", "stand-in"} or a folder
         The source of the data, for worlds that have the parameter `data`.
     quick : bool

@@ -125,7 +125,11 @@ def _annotate(ax: Axes, text: str, point: tuple[float, float], va: str) -> None:
 
 
 def _draw_frontier(ax: Axes, summary: WorldSummary, right: float) -> None:
-    """Draw the frontier of the oracle, and shade the region that no policy reaches."""
+    """Draw the mean frontier of the oracle, and shade the region below it.
+
+    In each seed, no policy lies below the frontier. A mean over seeds can, slightly, where its gaps differ between
+    seeds.
+    """
     if not summary.frontier:
         return
     gaps, losses = (list(values) for values in zip(*summary.frontier, strict=True))

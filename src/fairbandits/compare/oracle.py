@@ -162,7 +162,8 @@ def frontier(seeds: Sequence[SubgroupMeans], groups: Collection[Group]) -> list[
     """Compute the utility loss of the oracle at each tolerance, as a mean over seeds.
 
     The tolerances run from 0 to the gap that remains if every user gets the best arm, where the oracle loses
-    nothing. A tolerance that cannot be met with every seed is omitted.
+    nothing. A tolerance that cannot be met with every seed is omitted. In each seed, no policy lies below the
+    frontier; a policy's mean can lie slightly below the mean frontier, where its gaps differ between seeds.
     """
     largest = max(reward_gap(means.group_means(means.best, groups)) for means in seeds)
     points = []

@@ -85,8 +85,14 @@ def _introduction(content: ReportContent) -> str:
     texts.append(
         f"{seeds}; every policy has the same parameters in all worlds. Losses and gaps are computed from the true "
         "mean rewards of the chosen arms, without the noise that policies saw. Tolerated reward gap: "
-        f"{settings.tolerance:g}. Small print: 95% confidence intervals over seeds (Student's t)."
+        f"{settings.tolerance:g}, for the oracle and this report; policies have parameters of their own. Small "
+        "print: 95% confidence intervals over seeds (Student's t)."
     )
+    if settings.seeds > 1:
+        texts.append(
+            "The line in a figure is the oracle's frontier, a mean over seeds. In each seed, no policy lies below "
+            "the frontier; a policy's mean can lie slightly below the line where its gaps differ between seeds."
+        )
     html = paragraphs(texts)
     if settings.quick:
         html += (

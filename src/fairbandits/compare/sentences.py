@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from fairbandits.compare.pareto import NEAR
 from fairbandits.compare.policy_specs import BASELINE
-from fairbandits.compare.subgroups import Group, group_label, reward_gap
+from fairbandits.compare.subgroups import Group, group_label
 from fairbandits.compare.suite import PART_TITLES
 from fairbandits.compare.summary import WorldSummary
 from fairbandits.compare.worst_off import SLACK, levelled_down
@@ -70,7 +70,7 @@ def _describe_oracle(summary: WorldSummary, tolerance: float) -> str:
     if summary.oracle is None or summary.oracle_reward is None:
         return f"No policy can keep the gap within {tolerance:g} here."
     return (
-        f"If every user got the best arm, the reward gap would be {reward_gap(summary.best):.3f}. With a gap of "
+        f"If every user got the best arm, the reward gap would be {summary.best_gap:.3f}. With a gap of "
         f"at most {tolerance:g}, an oracle reaches a mean reward of {summary.oracle_reward:.3f}. An oracle that "
         f"does not know which users will come has a gap of {summary.oracle_gap:.3f} in a run of this length."
     )

@@ -13,7 +13,7 @@ from fairbandits.compare.pareto import front_positions
 from fairbandits.compare.policy_specs import BASELINE
 from fairbandits.compare.pooled_gap import PooledGap, pooled_gap
 from fairbandits.compare.run_summary import RunSummary
-from fairbandits.compare.subgroups import Group, all_groups, assessed_groups
+from fairbandits.compare.subgroups import Group, all_groups, assessed_groups, reward_gap
 from fairbandits.compare.suite import SuiteWorld
 from fairbandits.compare.worst_off import worst_off_note
 from fairbandits.report.number_formats import mean_and_sd
@@ -69,6 +69,9 @@ class WorldSummary(ShortRepr):
         The results of each policy.
     best : dict
         The mean reward of each group if every user got the best arm.
+    best_gap : float
+        The mean over seeds of the reward gap if every user got the best arm, which compares with the gaps of the
+        policies.
     oracle : dict or None
         The mean reward that the oracle gives each group at the tolerance; None if no policy can meet it.
     oracle_reward : float or None
@@ -92,6 +95,7 @@ class WorldSummary(ShortRepr):
     small_groups: dict[Group, float]
     policies: dict[str, PolicySummary]
     best: dict[Group, float]
+    best_gap: float
     oracle: dict[Group, float] | None
     oracle_reward: float | None
     oracle_gap: float
@@ -148,6 +152,7 @@ def summarise_world(
         title: pooled_gap([run.part(world.measured) for run in of_policy], groups)
         for title, of_policy in runs.items()
     }
+    best = [means.group_means(means.best, groups) for means in seeds]
     oracle_means = _mean_by_group([oracle.groups for oracle in feasible]) if all_feasible else None
     return WorldSummary(
         world,
@@ -155,7 +160,8 @@ def summarise_world(
         groups,
         {group: rounds for group, rounds in reported.items() if group not in groups},
         _policy_summaries(values, gaps, oracle_means, tolerance),
-        _mean_by_group([means.group_means(means.best, groups) for means in seeds]),
+        _mean_by_group(best),
+        float(np.mean([reward_gap(means) for means in best])),
         oracle_means,
         float(np.mean([oracle.reward for oracle in feasible])) if all_feasible else None,
         float(np.mean(gaps_on_same_users(seeds, tolerance, groups))),

@@ -76,6 +76,7 @@ def to_dict(summary: WorldSummary) -> dict[str, Any]:
         "groups": {group_label(group): round(rounds, 6) for group, rounds in summary.groups.items()},
         "small_groups": {group_label(group): round(rounds, 6) for group, rounds in summary.small_groups.items()},
         "best": {group_label(group): _rounded(reward) for group, reward in summary.best.items()},
+        "best_gap": _rounded(summary.best_gap),
         "oracle": {
             "reward": None if summary.oracle_reward is None else _rounded(summary.oracle_reward),
             "groups": {group_label(group): _rounded(reward) for group, reward in (summary.oracle or {}).items()},
