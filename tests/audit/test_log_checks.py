@@ -59,7 +59,10 @@ def test_nothing_is_wrong():
         "without_user": 0,
         "shared_users": {},
         "label_variants": [],
-        "sentences": [],
+        "sentences": [
+            "No time column: windows of time follow the order of the rows; name the column (--time).",
+            "No decision column: duplicates could not be counted (--decision).",
+        ],
     }
 
 

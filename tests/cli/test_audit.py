@@ -209,7 +209,8 @@ def test_the_first_lines_are_the_sentence_the_verdict_and_whom_they_leave_out(ca
     assert lines[1].startswith("Over the whole log, female users received 0.")
     assert lines[2].startswith("Unfair (95% confidence)")
     assert lines[3].startswith("Not assessed by sex: 100 of 4,0")
-    assert lines[4].startswith("The intervals are fixed-sample and cluster-robust")
+    assert lines[4] == "No decision column: duplicates could not be counted (--decision)."
+    assert lines[5].startswith("The intervals are fixed-sample and cluster-robust")
     words = [line.split() for line in lines]
     assert ["period", "gap", "95%", "CI", "disadvantaged", "conclusion"] in words
     assert next(line for line in words if line[1:2] == ["now"])[-2:] == ["female", "unfair"]

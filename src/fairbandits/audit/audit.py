@@ -119,10 +119,10 @@ class Audit:
         return AuditSentences(self.settings, span, self.has_users, suppression, self.reward_range[0])
 
     def __getitem__(self, attributes: str | tuple[str, ...]) -> Comparison:
-        """Return the comparison by one or several attributes: `result["sex"]`, `result["sex", "race"]`."""
+        """Return a comparison: `result["sex"]`; `result["sex", "race"]` or, by name, `result["sex x race"]`."""
         wanted = (attributes,) if isinstance(attributes, str) else tuple(attributes)
         for comparison in self.comparisons:
-            if comparison.attributes == wanted:
+            if wanted in (comparison.attributes, (comparison.name,)):
                 return comparison
         names = ", ".join(repr(comparison.name) for comparison in self.comparisons)
         raise KeyError(f"there is no comparison by {' x '.join(wanted)!r}; the comparisons are by {names}")
@@ -158,7 +158,9 @@ class Audit:
         return plot_audit(self, ax, attributes, over_time)
 
     def __str__(self) -> str:
-        return " ".join(filter(None, (self.sentence, self.verdict)))
+        from fairbandits.audit.report.plain_text import audit_text  # noqa: PLC0415 - imports this class
+
+        return audit_text(self)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the results as JSON values, as stored in `audit.json`."""

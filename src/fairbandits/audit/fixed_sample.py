@@ -153,22 +153,22 @@ class _FixedSampleComparison:
                 self.settings.lower_is_better,
             ),
             gaps,
-            self._clearest(gaps, groups, pair),
+            self._clearest(gaps, groups),
         )
 
-    def _clearest(self, gaps: PairwiseGaps, groups: list[GroupResult], pair: tuple[int, int]) -> ClearestGap:
-        low, at = gaps.lower_bounds * self.span, {number: i for i, number in enumerate(self.large.tolist())}
+    def _clearest(self, gaps: PairwiseGaps, groups: list[GroupResult]) -> ClearestGap:
+        low, means = gaps.lower_bounds * self.span, gaps.means.mean[gaps.large] * self.span
 
-        def difference(i: int, j: int) -> IntervalEstimate:
-            value = (self.means.whole.mean[self.large[i]] - self.means.whole.mean[self.large[j]]) * self.span
-            return IntervalEstimate(float(value), float(low[i, j]), float(-low[j, i]))
+        def difference(i: Any, j: Any) -> IntervalEstimate:
+            return IntervalEstimate(float(means[i] - means[j]), float(low[i, j]), float(-low[j, i]))
 
         i, j = np.unravel_index(np.argmax(low), low.shape)
-        ends = groups[self.large[i]], groups[self.large[j]]
+        order = np.argsort(means, kind="stable")
+        ends = groups[gaps.large[i]], groups[gaps.large[j]]
         return ClearestGap(
             *(ends[::-1] if self.settings.lower_is_better else ends),
-            difference(int(i), int(j)),
-            difference(at[pair[0]], at[pair[1]]),
+            difference(i, j),
+            difference(order[-1], order[0]),
         )
 
     # -- over time -------------------------------------------------------------------------------------
@@ -234,7 +234,12 @@ class _FixedSampleComparison:
             lowest, highest = highest, lowest
         detectable = (self.tolerance or 0.0) + gaps.detectable(order[0], order[-1]) * self.span
         return WindowGap(
-            IntervalEstimate(value, low, high), highest, lowest, conclusion(low, high, self.tolerance), detectable
+            IntervalEstimate(value, low, high),
+            highest,
+            lowest,
+            conclusion(low, high, self.tolerance),
+            detectable,
+            self._clearest(gaps, groups),
         )
 
     # -- effects ---------------------------------------------------------------------------------------

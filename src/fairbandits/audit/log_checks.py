@@ -33,6 +33,8 @@ class LogChecks(ShortRepr):
         By attribute, the number of users who appear in several groups, if there are any.
     variants : tuple of pairs
         A column, and labels of it that differ from each other only by spaces or case.
+    is_in_row_order : bool
+        Whether windows of time follow the order of the rows, because the log has no time column.
     """
 
     duplicates: int | None
@@ -42,6 +44,7 @@ class LogChecks(ShortRepr):
     without_user: int = 0
     shared_users: Mapping[str, int] = field(default_factory=dict)
     variants: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    is_in_row_order: bool = False
 
 
 def check_rows(log: Log, sums: LogSums, units: UnitSums | None, comparisons: Sequence[Comparison]) -> LogChecks:
@@ -56,4 +59,6 @@ def check_rows(log: Log, sums: LogSums, units: UnitSums | None, comparisons: Seq
         0 if units is None or not units.n_known else units.n_unknown,
         {each.name: each.shared_users for each in comparisons if len(each.attributes) == 1 and each.shared_users},
         tuple((column, found) for column in labels for found in label_variants(labels[column])),
+        log.roles.time is None
+        and any(each.analysis is not None and each.analysis.has_history for each in comparisons),
     )

@@ -141,6 +141,26 @@ class MissingRewards(ShortRepr):
     gap_bounds: tuple[float, float]
 
 
+@dataclass(frozen=True, repr=False)
+class ClearestGap(ShortRepr):
+    """Two groups whose means demonstrably differ; these need not be the highest and the lowest mean.
+
+    Attributes
+    ----------
+    advantaged, disadvantaged : GroupResult
+        The groups.
+    difference : IntervalEstimate
+        The difference between their mean rewards; non-negative.
+    extremes : IntervalEstimate
+        The difference between the highest and the lowest mean, with the interval for these two groups.
+    """
+
+    advantaged: GroupResult
+    disadvantaged: GroupResult
+    difference: IntervalEstimate
+    extremes: IntervalEstimate
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Timeline(ShortRepr):
     """The cumulative mean rewards of the groups at the end of each time block.
@@ -215,6 +235,8 @@ class WindowGap(ShortRepr):
         As in `Comparison`.
     detectable : float
         The smallest gap that would have been found to exceed the tolerance with 80% power.
+    clearest : ClearestGap or None
+        As in `GapAnalysis`.
     """
 
     gap: IntervalEstimate
@@ -222,6 +244,7 @@ class WindowGap(ShortRepr):
     disadvantaged: GroupResult | None
     conclusion: str
     detectable: float
+    clearest: ClearestGap | None = None
 
 
 @dataclass(frozen=True, repr=False)
@@ -258,26 +281,6 @@ class Unassessed(ShortRepr):
     def share(self) -> float:
         """The share of users who could not be assessed."""
         return self.total / self.users if self.users else 0.0
-
-
-@dataclass(frozen=True, repr=False)
-class ClearestGap(ShortRepr):
-    """Two groups whose means demonstrably differ; these need not be the highest and the lowest mean.
-
-    Attributes
-    ----------
-    advantaged, disadvantaged : GroupResult
-        The groups.
-    difference : IntervalEstimate
-        The difference between their mean rewards; non-negative.
-    extremes : IntervalEstimate
-        The difference between the highest and the lowest mean, with the interval for these two groups.
-    """
-
-    advantaged: GroupResult
-    disadvantaged: GroupResult
-    difference: IntervalEstimate
-    extremes: IntervalEstimate
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -14,7 +14,7 @@ from fairbandits.audit.report.check_sentences import check_sentences
 from fairbandits.audit.report.further_sections import further_sections
 from fairbandits.audit.report.omissions import omission_sentences
 from fairbandits.audit.report.sections import Section
-from fairbandits.audit.report.tables import Row, group_table, verdict_table
+from fairbandits.audit.report.tables import Row, group_table, verdict_notes, verdict_table
 from fairbandits.audit.results import Comparison, GapAnalysis
 from fairbandits.audit.settings import MIN_ROWS
 from fairbandits.cli.console import echo, make_folder, new_table, print_table
@@ -101,12 +101,15 @@ def _print_audit(audit: Audit) -> None:
     echo(audit.sentence)
     if audit.verdict is not None:
         echo(audit.verdict)
-    # Duplicates have been announced where the log was opened.
-    for warning in omission_sentences(audit) + check_sentences(replace(audit.checks, duplicates=None)):
+    # Duplicates have been announced where the log was opened; that they could not be counted has not.
+    checks = replace(audit.checks, duplicates=0) if audit.checks.duplicates else audit.checks
+    for warning in omission_sentences(audit) + check_sentences(checks):
         echo(warning)
     echo(audit.sentences.assumption())
     echo("")
     _print_rows(*verdict_table(audit))
+    for note in verdict_notes(audit):
+        echo(note)
     for comparison in audit.comparisons:
         echo(f"\nBy {comparison.name}")
         if comparison is not audit.headline:

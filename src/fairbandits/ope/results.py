@@ -383,6 +383,11 @@ class Evaluation(ShortRepr):
 
         return evaluation_html(self)
 
+    def __str__(self) -> str:
+        from fairbandits.ope.report.plain_text import evaluation_text  # noqa: PLC0415 - imports this class
+
+        return evaluation_text(self)
+
     def plot(self, ax: Axes | None = None, *, attribute: str | None = None) -> Axes:
         """Plot the mean reward of the log and of each policy with its confidence interval; return the axes.
 

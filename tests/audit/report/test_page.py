@@ -164,6 +164,18 @@ def test_a_group_has_one_colour_in_every_figure_whatever_the_results_are(tmp_pat
                 assert colours(svg) & set(styles.values()) == expected, alt
 
 
+def test_a_legend_lists_no_group_without_points(tmp_path):
+    frame = logs.of_users(lambda day: 0.0, n=20_000)
+    frame["sex"] = np.where(frame.index % 500 == 0, "seldom", frame.sex)
+    page = audit(frame.drop(columns="user_id")).write(tmp_path).read_text()
+    drawn = {alt.split(",")[0]: svg for alt, svg in images(page)}
+    assert "seldom" in next(svg for alt, svg in drawn.items() if alt.startswith("Mean reward per decision"))
+    [windows] = [svg for alt, svg in drawn.items() if alt.startswith("Mean reward of each group in each")]
+    assert "female" in windows
+    assert "seldom" not in windows
+    assert page.count("The bars hold jointly for all windows, so they are wider than the intervals in the") == 2
+
+
 def test_colours_are_distinct():
     many = group_styles((str(number),) for number in range(30))
     assert len({style.colour for style in many.values()}) == 30

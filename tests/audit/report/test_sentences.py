@@ -7,6 +7,8 @@ import pandas as pd
 import pytest
 
 from fairbandits.audit import audit
+from fairbandits.audit.report.page import audit_page
+from fairbandits.audit.report.tables import verdict_notes, verdict_table
 from fairbandits.audit.report.time_phrases import since
 from fairbandits.audit.time_blocks import TimeBlocks
 from tests.audit import logs
@@ -61,7 +63,7 @@ def test_unfair():
     result = watch(frame_of({"f": (12_000, 8_000), "m": (8_000, 12_000)}), tolerance=0.05)
     assert "0.172 to 0.228). The whole interval lies above the tolerance of 0.05." in result.sentence
     assert result.verdict == "Unfair (95% confidence): the gap exceeds the tolerance of 0.05 for sex."
-    assert str(result) == f"{result.sentence} {result.verdict}"
+    assert str(result).startswith(f"{result.sentence}\n{result.verdict}\n\nsex  rewards")
 
 
 def test_a_low_confidence_does_not_exclude_chance():
@@ -268,13 +270,79 @@ def test_missing_rewards():
     assert result.sentences.missing(result["sex"].analysis) == (
         "Rewards are missing most often for female users (25.0%) and least often for male users (0.0%). "
         "The shares differ by at least 23 percentage points (95% confidence). Depending on the missing rewards, "
-        "the gap could lie between 0.128 and 0.378; the same group would still be disadvantaged."
+        "the observed gap could lie between 0.128 and 0.378, apart from sampling error; the same group would "
+        "still be disadvantaged."
     )
     frame.loc[frame.index[:2_000], "reward"] = np.nan
     many = audit(frame)
     assert many.sentences.missing(many["sex"].analysis).endswith(
         "and another group could be the disadvantaged one."
     )
+
+
+def test_rewards_that_are_missing_equally_often():
+    frame = frame_of({"en": (500, 500), "fr": (400, 600)})
+    for sex in ("en", "fr"):
+        frame.loc[frame.index[frame.sex == sex][:62], "reward"] = np.nan
+    result = audit(frame)
+    assert result.sentences.missing(result["sex"].analysis).startswith(
+        "Rewards are missing about equally often in all groups (6.2%). Depending on the missing rewards"
+    )
+
+
+def parts_of(effects):
+    return effects.removesuffix(".").split(". ")
+
+
+def test_an_effect_that_may_be_chance():
+    result = audit(two_arms({"a": (600, 400), "b": (400, 600)}, {"a": (490, 490), "b": (306, 714)}))
+    effects = result.sentences.effects(result["sex"].analysis)
+    assert parts_of(effects)[0].endswith(") and may be chance")
+    assert parts_of(effects)[1].startswith("Within-arm effect: female users received less reward")
+    assert effects.count("may be chance") == 1
+
+
+@pytest.fixture(scope="module")
+def small_extremes():
+    """An audit in which the groups with the extreme means are small, and two large ones demonstrably differ."""
+    counts = {"female": (6_000, 4_000), "male": (4_500, 5_500), "x": (15, 8), "y": (8, 15)}
+    return audit(frame_of(counts), tolerance=0.05)
+
+
+def test_the_table_shows_the_clearest_gap(small_extremes):
+    _, rows = verdict_table(small_extremes)
+    clearest = small_extremes["sex"].analysis.clearest
+    assert clearest.extremes.low < 0.05 < clearest.difference.low
+    interval = f"{clearest.difference.low:.3f} to {clearest.difference.high:.3f}"
+    assert rows[0] == ("sex", ["whole log", "0.150*", interval, "female", "unfair"])
+    note = verdict_notes(small_extremes)[0]
+    assert note.startswith(
+        "* sex, whole log: the clearest gap, between users with sex = female and users with sex = male. The "
+        "largest, 0.304 between users with sex = x and users with sex = y, is less certain (95% CI: "
+    )
+    for text in (str(small_extremes), small_extremes._repr_html_(), audit_page(small_extremes)):
+        assert note in text
+
+
+def test_a_window_shows_the_clearest_gap():
+    counts = {"female": (6_000, 4_000), "male": (4_500, 5_500), "x": (150, 80), "y": (80, 150)}
+    result = audit(frame_of(counts), tolerance=0.02)
+    recent = result["sex"].analysis.recent
+    assert recent.conclusion == "unfair"
+    assert {recent.disadvantaged.name, recent.advantaged.name} == {"x", "y"}
+    assert {recent.clearest.disadvantaged.name, recent.clearest.advantaged.name} == {"female", "male"}
+    assert "This interval is for the largest gap between any groups" in result.sentences.recent(
+        result["sex"].analysis
+    )
+    _, rows = verdict_table(result)
+    assert (rows[1][1][0], rows[1][1][3]) == ("now", "female")
+
+
+def test_a_comparison_is_found_by_its_name():
+    result = audit(logs.make(2_000))
+    assert result["sex x race"] is result["sex", "race"]
+    with pytest.raises(KeyError, match="there is no comparison by 'race x sex'"):
+        result["race x sex"]
 
 
 @pytest.mark.parametrize(

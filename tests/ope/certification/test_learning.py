@@ -44,6 +44,14 @@ def test_members_are_tested_until_the_first_fails_and_the_last_certified_is_retu
     assert any(member.mixture.is_logging_policy for member in result.members)
 
 
+def test_what_is_printed(result):
+    text = str(result)
+    assert text.startswith("Certified to have a gap within 0.1 and a worst-off group that loses at most 0.01")
+    assert "\n\ntested policies" in text
+    assert f"{result.certified.title}  " in text
+    assert repr(result).startswith("CertifiedLearning(log=")
+
+
 def test_every_user_is_in_one_part(result):
     assert sum(result.users) == 6_000
     assert sum(result.rows) == result.rows_read == 12_000

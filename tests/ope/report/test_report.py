@@ -45,6 +45,20 @@ def test_the_page_and_the_json(tmp_path, frame):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["evaluation.html", "evaluation.json"]
 
 
+def test_what_is_printed(frame):
+    evaluation = evaluate(frame, ["LinUCB(alpha=0.1)", "Uniform"])
+    text = str(evaluation)
+    assert text.startswith("Of 2 policies, LinUCB(alpha=0.1) has the highest estimate")
+    lines = [line.split("  ")[0] for line in text.splitlines()]
+    assert [line for line in lines if line in ("policy", "the log", "LinUCB(alpha=0.1)", "Uniform")] == [
+        "policy",
+        "the log",
+        "LinUCB(alpha=0.1)",
+        "Uniform",
+    ]
+    assert repr(evaluation).startswith("Evaluation(log=")
+
+
 def test_a_group_without_evaluation_rows_is_null(tmp_path):
     frame = make_log(400)
     frame.loc[:20, "sex"] = "other"  # only among the training rows

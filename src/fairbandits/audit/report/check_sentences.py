@@ -22,6 +22,10 @@ def check_sentences(checks: LogChecks) -> list[str]:
      "Labels of sex that differ only by spaces or case count as different: 'male' and 'Male '."]
     """
     sentences = []
+    if checks.is_in_row_order:
+        sentences.append("No time column: windows of time follow the order of the rows; name the column (--time).")
+    if checks.duplicates is None:
+        sentences.append("No decision column: duplicates could not be counted (--decision).")
     if checks.duplicates:
         rows = "1 row repeats" if checks.duplicates == 1 else f"{checks.duplicates:,} rows repeat"
         fate = "dropped" if checks.is_dropping else "kept; --duplicates drop skips them"

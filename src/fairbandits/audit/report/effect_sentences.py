@@ -27,16 +27,18 @@ def effects_sentence(analysis: GapAnalysis, number: Number, interval_name: str, 
         f"Exposure effect: both groups were shown equally {'harmful' if lower_is_better else 'rewarding'} arms."
     )
     second = f"Within-arm effect: both groups received the same {amounts[0].split()[1]} from the same arms."
+    is_gap = analysis.gap.low > 0.0
     if _is_visible(exposure.value, number):
         arms = kinds[exposure.value < 0.0]
         first = (
-            f"Exposure effect: {users} were shown {arms} arms, which {_share(exposure, number, interval_name)}."
+            f"Exposure effect: {users} were shown {arms} arms, which "
+            f"{_share(exposure, number, interval_name, is_gap)}."
         )
     if _is_visible(within_arm.value, number):
         amount = amounts[within_arm.value < 0.0]
-        share = _share(within_arm, number, interval_name)
+        share = _share(within_arm, number, interval_name, is_gap)
         second = f"Within-arm effect: {users} received {amount} from the same arms, which {share}."
-    chance = " As the gap may be chance, so may these effects." if analysis.gap.low <= 0.0 else ""
+    chance = "" if is_gap else " As the gap may be chance, so may these effects."
     return f"{first} {second}{chance}"
 
 
@@ -93,16 +95,17 @@ def missing_sentence(analysis: GapAnalysis, number: Number, confidence: float) -
         return "No rewards are missing."
     missing = analysis.missing
     most_users, least_users = describe_groups(analysis, missing.most, missing.least)
-    text = (
-        f"Rewards are missing most often for {most_users} ({percent(missing.most.missing_share.value)}) and "
-        f"least often for {least_users} ({percent(missing.least.missing_share.value)})."
-    )
+    most, least = (percent(group.missing_share.value) for group in (missing.most, missing.least))
+    text = f"Rewards are missing most often for {most_users} ({most}) and least often for {least_users} ({least})."
+    if most == least:
+        text = f"Rewards are missing about equally often in all groups ({most})."
     if missing.share_gap.low > 0.0:
         points = f"{missing.share_gap.low * 100:.2g} percentage points"
         text += f" The shares differ by at least {points} ({confidence_percent(confidence)} confidence)."
     low, high = missing.gap_bounds
     text += (
-        f" Depending on the missing rewards, the gap could lie between {number(max(low, 0.0))} and {number(high)}"
+        f" Depending on the missing rewards, the observed gap could lie between {number(max(low, 0.0))} and "
+        f"{number(high)}, apart from sampling error"
     )
     if low < 0.0:
         return f"{text}, and another group could be the disadvantaged one."
@@ -113,10 +116,13 @@ def _is_visible(value: float, number: Number) -> bool:
     return number(abs(value)) != number(0.0)
 
 
-def _share(effect: IntervalEstimate, number: Number, interval_name: str) -> str:
+def _share(effect: IntervalEstimate, number: Number, interval_name: str, is_gap: bool) -> str:
+    """Return how much an effect contributes; that it may be chance, unless that is said of the whole gap."""
     reduces = effect.value < 0.0
     low, high = (-effect.high, -effect.low) if reduces else (effect.low, effect.high)
     interval = f" ({interval_name}: {number(low)} to {number(high)})" if not math.isnan(low) else ""
+    if is_gap and low <= 0.0 <= high:
+        interval += " and may be chance"
     if reduces:
         return f"reduces the gap by {number(-effect.value)}{interval}"
     return f"accounts for {number(effect.value)} of the gap{interval}"

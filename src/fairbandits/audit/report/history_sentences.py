@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from fairbandits.audit.report.clearest_gaps import clearest_gap, clearest_sentence
 from fairbandits.audit.report.gap_changes import GapChange, absent_groups, gap_change
 from fairbandits.audit.report.group_phrases import describe_groups
 from fairbandits.audit.report.time_phrases import during, window_end, window_span, window_start
@@ -64,6 +65,8 @@ def recent_sentence(
     if recent.conclusion == "gap" and not makes_chance_unlikely(analysis.gap.confidence):
         ending = ""
     text += f"{ending}."
+    if (clearest := clearest_gap(recent, tolerance)) is not None:
+        text += f" {clearest_sentence(analysis, clearest, number, interval_name)}"
     if recent.conclusion == "undecided" and tolerance is not None:
         text += f" {detectable_sentence(recent.detectable, span, number)}"
     if absent := absent_groups(history):
@@ -96,14 +99,14 @@ def change_sentence(analysis: GapAnalysis, tolerance: float | None, less: str) -
     if change.turns:
         return _reversal(analysis, history, change, less)
     gap = _subject(analysis, change)
-    first, last = during(history.windows, change.first), during(history.windows, change.last)
+    last = during(history.windows, change.last)
     still = "and still is" if change.last == n - 1 else f"last {last}"
     often = f"in {_how_many(change, n)} windows of time"
     sentence = {
-        "opened": f"{gap} opened during the log: {_opening(change, above, first)}.",
+        "opened": f"{gap} opened during the log: {_opening(history, change, above)}.",
         "closed": f"{gap} closed: it was last {above} {last}, and {_within_since(analysis)}.",
         "shrank": f"{gap} became smaller: it was {above} {often}, {still}.",
-        "grew": f"{gap} became larger: {_growth(change, above, often, first)}, {still}.",
+        "grew": f"{gap} became larger: {_growth(history, change, above, often)}.",
         "returned": f"{gap} came and went: it was {above} {often}, {still}.",
         "ended": f"{gap} was last {above} {last}. Since then, there is too little data on the groups concerned.",
         "steady": f"{gap} was {above} {often}, and no window shows that it opened or closed.",
@@ -129,14 +132,19 @@ def _how_many(change: GapChange, n: int) -> str:
     return f"the last {len(found)} of {n}" if is_last else f"{len(found)} of {n}"
 
 
-def _growth(change: GapChange, above: str, often: str, first: str) -> str:
-    return f"it was first {above} {first}" if change.first else f"it was {above} {often}"
+def _growth(history: History, change: GapChange, above: str, often: str) -> str:
+    return _opening(history, change, above) if change.first else f"it was {above} {often}, and still is"
 
 
-def _opening(change: GapChange, above: str, first: str) -> str:
-    if change.first == change.last:
+def _opening(history: History, change: GapChange, above: str) -> str:
+    """Return since when the gap has been excessive, or in which windows if not in all since the first."""
+    first, n = change.windows[0], history.windows.n
+    if first == n - 1:
         return f"this is the first window in which it is {above}"
-    return f"it was first {above} {first}, and still is"
+    window = f"the window of {window_span(history.windows, first)}"
+    if len(change.windows) == n - first:
+        return f"it has been {above} since {window}"
+    return f"since {window}, it has been {above} in {len(change.windows)} of {n - first} windows, and still is"
 
 
 def _within_since(analysis: GapAnalysis) -> str:

@@ -8,7 +8,7 @@ from fairbandits.audit.audit import Audit
 from fairbandits.audit.report import time_figures
 from fairbandits.audit.report.figures import draw_mean_rewards
 from fairbandits.audit.report.page_figures import styles_of
-from fairbandits.audit.report.tables import Row, group_table, verdict_table
+from fairbandits.audit.report.tables import Row, group_table, verdict_notes, verdict_table
 from fairbandits.audit.results import Comparison, GapAnalysis
 from fairbandits.views import html
 from fairbandits.views.plot_style import legend_beside, plot_axes
@@ -27,7 +27,8 @@ def audit_html(audit: Audit) -> str:
     if len(audit.comparisons) > 1 or audit.settings.tolerance is not None:
         tables.append(_table("", *verdict_table(audit)))
     note = counted(audit.rows, "decision")
-    return html.card(f"Audit of {audit.name}", audit.sentence, audit.verdict or "", *tables, note=note)
+    texts = audit.sentence, audit.verdict or "", *tables, *verdict_notes(audit)
+    return html.card(f"Audit of {audit.name}", *texts, note=note)
 
 
 def _table(title: str, columns: list[str], rows: list[Row]) -> html.Markup:

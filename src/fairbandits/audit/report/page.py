@@ -14,7 +14,7 @@ from fairbandits.audit.report.further_sections import further_sections
 from fairbandits.audit.report.notes import describe_log, notes, provenance_rows
 from fairbandits.audit.report.omissions import omission_sentences
 from fairbandits.audit.report.sections import sections_html
-from fairbandits.audit.report.tables import Row, group_table, verdict_table
+from fairbandits.audit.report.tables import Row, group_table, verdict_notes, verdict_table
 from fairbandits.audit.results import Comparison, GapAnalysis
 from fairbandits.audit.verdict import FAIR, UNFAIR
 from fairbandits.report import elements
@@ -30,6 +30,7 @@ def audit_page(audit: Audit) -> str:
         f'<p class="lead">{escape(audit.sentence)}</p>',
         _verdict(audit),
         _table("Verdicts", *verdict_table(audit)),
+        elements.paragraphs(verdict_notes(audit)),
         _left_out(audit),
         _section(audit, first, is_headline=True),
         *(_section(audit, comparison) for comparison in others),

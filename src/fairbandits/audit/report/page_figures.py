@@ -43,7 +43,10 @@ def over_time(audit: Audit, analysis: GapAnalysis, styles: Styles) -> list[str]:
 
 def _windows(audit: Audit, analysis: GapAnalysis, history: History, styles: Styles) -> list[str]:
     change, interval = audit.sentences.history(analysis), _interval(audit)
-    recent = "The grey band is the most recent window."
+    recent = (
+        "The bars hold jointly for all windows, so they are wider than the intervals in the tables. The grey band "
+        "is the most recent window."
+    )
     return [
         svg_figure(
             as_svg(time_figures.on_page(time_figures.window_means, analysis, history, styles)),

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 
 from fairbandits.audit.report import effect_sentences
+from fairbandits.audit.report.clearest_gaps import clearest_gap, clearest_sentence
 from fairbandits.audit.report.group_phrases import describe_groups
 from fairbandits.audit.report.history_sentences import change_sentence, detectable_sentence, recent_sentence
 from fairbandits.audit.report.suppression import Suppression
@@ -74,17 +75,10 @@ class AuditSentences:
 
     def _clearest(self, analysis: GapAnalysis) -> str | None:
         """Return the clearest gap between two groups, if they are not the ones with the extreme means."""
-        clearest, threshold = analysis.clearest, self.tolerance or 0.0
-        if clearest is None or analysis.gap.low <= threshold or clearest.extremes.low > threshold:
+        clearest = clearest_gap(analysis, self.tolerance)
+        if clearest is None:
             return None
-        number = self.formatter(analysis)
-        lower, higher = describe_groups(analysis, clearest.disadvantaged, clearest.advantaged)
-        pair, extremes = clearest.difference, clearest.extremes
-        return (
-            f"This interval is for the largest gap between any groups; for these two it is {number(extremes.low)} "
-            f"to {number(extremes.high)}. The clearest gap is {number(pair.value)}, between {lower} and {higher} "
-            f"({self.interval_name}: {number(pair.low)} to {number(pair.high)})."
-        )
+        return clearest_sentence(analysis, clearest, self.formatter(analysis), self.interval_name)
 
     def recent(self, analysis: GapAnalysis) -> str | None:
         """Return the gap in the most recent window; None without one."""
@@ -168,7 +162,10 @@ class AuditSentences:
         if self.suppression.hides_small_groups(comparison):
             counts.pop("in groups too small to compare")
             shown = [f"{count:,.0f} {self.user_name} {reason}" for reason, count in counts.items() if count]
-            listed = join_names([*shown, f"{self.user_name} in groups too small to be shown"], _MAX_NAMES)
+            hidden = "in groups too small to be shown"
+            if self._revealing(comparison):
+                hidden += ", or left out because they would reveal the size of these"
+            listed = join_names([*shown, f"{self.user_name} {hidden}"], _MAX_NAMES)
             return f"Not assessed by {comparison.name}: {listed}."
         parts = [(reason, count) for reason, count in counts.items() if count]
         listed = join_names([f"{count:,.0f} {reason}" for reason, count in parts], _MAX_NAMES)
@@ -204,9 +201,24 @@ class AuditSentences:
             return f"{prefix}: all rewards are missing."
         if len(means) == 1 and means < {self.lowest, self.lowest + self.span}:
             return f"{prefix}: all rewards are {means.pop():g}."
+        if revealing := self._revealing(comparison):
+            return (
+                f"{prefix}: {join_names(revealing, _MAX_NAMES)} cannot be shown, because the size of a group with "
+                f"fewer than {self.settings.min_cell:,} {self.user_name} could be computed from it (--min-cell). "
+                "Merge small groups before the audit."
+            )
         if not comparison.compared:
             return f"{prefix}: no group has {self.requirement}."
         return f"{prefix}: only {comparison.compared[0].name} has {self.requirement}."
+
+    def _revealing(self, comparison: Comparison) -> list[str]:
+        """Return the groups that are left out only because they would reveal the size of smaller ones."""
+        suppression = self.suppression
+        return [
+            group.name
+            for group in comparison.too_small
+            if suppression.is_hidden(comparison, group) and not suppression.is_small(comparison, group)
+        ]
 
     @property
     def requirement(self) -> str:
@@ -223,7 +235,10 @@ class AuditSentences:
             return None
         names = [f"{each.name} ({self.suppression.count(comparison, each, each.users)})" for each in small]
         listed = join_names(names, _MAX_NAMES)
-        return f"Too small to compare ({self.user_name} in brackets): {listed}. A group needs {self.requirement}."
+        text = f"Too small to compare ({self.user_name} in brackets): {listed}. A group needs {self.requirement}."
+        if not self._revealing(comparison):
+            return text
+        return f"{text} Suppressed groups are large enough, but would reveal the size of a small one (--min-cell)."
 
     # -- effects ---------------------------------------------------------------------------------------
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from fairbandits.audit.audit import Audit
-from fairbandits.audit.results import Comparison, GroupResult
+from fairbandits.audit.report.clearest_gaps import clearest_gap, clearest_note
+from fairbandits.audit.results import Comparison, GapAnalysis, GroupResult, WindowGap
 from fairbandits.views.text import percent
 
 Row = tuple[str, list[str]]
@@ -30,7 +33,10 @@ def _group_row(audit: Audit, comparison: Comparison, group: GroupResult, has_use
 
 
 def verdict_table(audit: Audit) -> tuple[list[str], list[Row]]:
-    """Return the gap and the conclusion of each comparison, over the whole log and in the most recent window."""
+    """Return the gap and the conclusion of each comparison, over the whole log and in the most recent window.
+
+    If the largest gap is not a clear one, the row shows the clearest gap, marked with an asterisk.
+    """
     titles = ["period", "gap", audit.sentences.interval_name, "disadvantaged", "conclusion"]
     return titles, [row for comparison in audit.comparisons for row in _verdict_rows(audit, comparison)]
 
@@ -39,12 +45,46 @@ def _verdict_rows(audit: Audit, comparison: Comparison) -> list[Row]:
     number, analysis = audit.sentences.comparison_formatter(comparison), comparison.analysis
     if analysis is None:
         return [(comparison.name, ["whole log", "", "", "", comparison.conclusion])]
-    gap, recent, worst = analysis.gap, analysis.recent, analysis.disadvantaged
-    whole = [number(float(gap)), f"{number(gap.low)} to {number(gap.high)}", worst.name, comparison.conclusion]
-    if recent is None:
-        return [(comparison.name, ["whole log", *whole])]
-    now = ["", "", "", recent.conclusion]
-    if recent.disadvantaged is not None:
-        interval = f"{number(recent.gap.low)} to {number(recent.gap.high)}"
-        now = [number(recent.gap.value), interval, recent.disadvantaged.name, recent.conclusion]
-    return [(comparison.name, ["whole log", *whole]), (comparison.name, ["now", *now])]
+    return [
+        (comparison.name, [period, *_gap_cells(audit, result, number)]) for period, result in _periods(analysis)
+    ]
+
+
+def _gap_cells(audit: Audit, result: GapAnalysis | WindowGap, number: Callable[[float], str]) -> list[str]:
+    if result.disadvantaged is None:
+        return ["", "", "", result.conclusion]
+    clearest = clearest_gap(result, audit.settings.tolerance)
+    if clearest is not None:
+        pair = clearest.difference
+        cells = [
+            f"{number(pair.value)}*",
+            f"{number(pair.low)} to {number(pair.high)}",
+            clearest.disadvantaged.name,
+        ]
+        return [*cells, result.conclusion]
+    gap, value = result.gap, float(result.gap) if isinstance(result, GapAnalysis) else result.gap.value
+    return [
+        number(value),
+        f"{number(gap.low)} to {number(gap.high)}",
+        result.disadvantaged.name,
+        result.conclusion,
+    ]
+
+
+def verdict_notes(audit: Audit) -> list[str]:
+    """Return a note for each row of the verdict table with an asterisk."""
+    sentences, notes = audit.sentences, []
+    for comparison in audit.comparisons:
+        if (analysis := comparison.analysis) is None:
+            continue
+        for period, result in _periods(analysis):
+            if (clearest := clearest_gap(result, audit.settings.tolerance)) is not None:
+                number = sentences.formatter(analysis)
+                note = clearest_note(analysis, result, clearest, number, sentences.interval_name)
+                notes.append(f"* {comparison.name}, {period}: {note}")
+    return notes
+
+
+def _periods(analysis: GapAnalysis) -> list[tuple[str, GapAnalysis | WindowGap]]:
+    recent = [] if analysis.recent is None else [("now", analysis.recent)]
+    return [("whole log", analysis), *recent]

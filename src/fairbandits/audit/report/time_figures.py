@@ -39,11 +39,12 @@ def on_page(draw: Callable[..., Legend], *arguments: Any) -> Figure:
 
 def window_means(ax: Axes, analysis: GapAnalysis, history: History, styles: Styles) -> Legend:
     """Draw the mean reward of each group in each window, with confidence intervals."""
-    groups = _drawn(analysis)
+    numbers = {group.labels: i for i, group in enumerate(history.groups)}
+    groups = [group for group in _drawn(analysis) if _has_points(history.means.mean[:, numbers[group.labels]])]
     centres, widths = _positions(history)
     lines: Legend = {}
     for place, group in enumerate(groups):
-        i = [each.labels for each in history.groups].index(group.labels)
+        i = numbers[group.labels]
         style = styles[group.labels]
         # Side by side, so that intervals do not hide each other.
         x = centres + widths * 0.6 * ((place + 0.5) / len(groups) - 0.5)
@@ -85,8 +86,8 @@ def window_gaps(ax: Axes, history: History, styles: Styles, tolerance: float | N
 def cumulative_means(ax: Axes, analysis: GapAnalysis, timeline: Timeline, styles: Styles) -> Legend:
     """Draw the cumulative mean reward of each group over time, with confidence bands."""
     ends = _edges(timeline.blocks, range(1, timeline.blocks.n + 1))
-    groups = _drawn(analysis)
     numbers = {group.labels: i for i, group in enumerate(timeline.groups)}
+    groups = tuple(each for each in _drawn(analysis) if _has_points(timeline.means.mean[:, numbers[each.labels]]))
     lines: Legend = {}
     for group in groups:
         i, style = numbers[group.labels], styles[group.labels]
@@ -107,6 +108,11 @@ def _drawn(analysis: GapAnalysis) -> tuple[GroupResult, ...]:
     """Return the groups to draw over time: all, or of many the two at the ends."""
     groups = analysis.groups
     return groups if len(groups) <= _MAX_LINES else (groups[0], groups[-1])
+
+
+def _has_points(means: Any) -> bool:
+    """Return whether a group has enough data anywhere; a legend lists no others."""
+    return not bool(np.isnan(means).all())
 
 
 def _draw_bars(axes: Axes, x: Any, low: Any, high: Any, colour: str) -> None:

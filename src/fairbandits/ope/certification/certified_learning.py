@@ -132,6 +132,11 @@ class CertifiedLearning(ShortRepr):
 
         return learning_html(self)
 
+    def __str__(self) -> str:
+        from fairbandits.ope.report.plain_text import learning_text  # noqa: PLC0415 - imports this class
+
+        return learning_text(self)
+
     def write(self, folder: str | Path) -> Path:
         """Write `learning.html`, `learning.json` and, if there is one, the policy; return the path of the page."""
         from fairbandits.ope.report.learning_page import learning_page  # noqa: PLC0415 - not needed without a report

@@ -25,10 +25,18 @@ _MAX_WARNINGS = 3
 
 def evaluation_html(evaluation: Evaluation) -> str:
     """Return the view of an evaluation: its sentences, the value and the gaps of every policy, and warnings."""
+    sentences, columns, rows, warnings = evaluation_parts(evaluation)
+    note = f"{counted(evaluation.rows.overall, 'decision')} with a reward"
+    parts = *sentences, html.table(columns, rows, len(rows)), *warnings
+    return html.card(f"Off-policy evaluation on {evaluation.log}", *parts, note=note)
+
+
+def evaluation_parts(evaluation: Evaluation) -> tuple[list[str], list[str], list[list[str]], list[str]]:
+    """Return the sentences of an evaluation, the columns and the rows of its table, and its warnings."""
     sentences, attributes = EvaluationSentences(evaluation), list(evaluation.rows.by_group)[:_MAX_ATTRIBUTES]
     improvements = {policy.title: evaluation.improvement(policy.title) for policy in evaluation.policies}
     sizes = {policy.title: f"{policy.effective_rows.overall:,.0f}" for policy in evaluation.policies}
-    rows = (
+    rows = [
         [
             title,
             *_cells(sentences, result, attributes),
@@ -36,12 +44,9 @@ def evaluation_html(evaluation: Evaluation) -> str:
             sizes.get(title, ""),
         ]
         for title, result in preferred_results(evaluation).items()
-    )
+    ]
     columns = [*_columns(sentences, attributes), "minus the log", "effective rows"]
-    table = html.table(columns, rows, 1 + len(evaluation.policies))
-    note = f"{counted(evaluation.rows.overall, 'decision')} with a reward"
-    parts = *sentences.ranking(), table, *_warnings(evaluation.warnings)
-    return html.card(f"Off-policy evaluation on {evaluation.log}", *parts, note=note)
+    return [*sentences.ranking()], columns, rows, _warnings(evaluation.warnings)
 
 
 def slates_html(evaluation: SlateEvaluation) -> str:
