@@ -11,6 +11,7 @@ from sklearn.compose import ColumnTransformer
 from sklearn.preprocessing import StandardScaler
 
 from fairbandits import EpsilonGreedy, EqualRegretLinUCB, FairLinUCB, LinUCB, Recommender
+from fairbandits.audit import audit
 from fairbandits.logs import Log
 from fairbandits.policies.persistence import PolicyState
 from fairbandits.service.config import as_config, load_config
@@ -381,3 +382,21 @@ def test_groups_of_any_name_are_compared(tmp_path):
     assert restored.groups == engine.monitor.groups
     np.testing.assert_array_equal(restored.by_arm, engine.monitor.by_arm)
     engine.store.close()
+
+
+def test_intervals_are_shared_by_all_groups_that_may_come(tmp_path):
+    config = saved_config(tmp_path)
+    engine = opened(config)
+    for number in range(60):
+        decided = decide(engine.recommender, USER["features"], {"sex": "fm"[number % 2], "band": number % 2})
+        write(engine, decided)
+        write(engine, rewarded(decided, number))
+    shown, _ = Findings(engine.monitor.frozen(), config).to_dict()["comparisons"]
+    engine.store.close()
+    export(config, tmp_path / "log.parquet")
+    found = audit(tmp_path / "log.parquet", tolerance=0.05, sequential=True, min_rows=20)["sex"]
+    audited = {group.labels[0]: group for group in found.groups}
+    for group in shown["groups"]:
+        of_audit = audited[group["labels"][0]]
+        assert group["mean"] == pytest.approx(of_audit.mean, abs=1e-5)
+        assert group["low"] < of_audit.low < of_audit.high < group["high"]
