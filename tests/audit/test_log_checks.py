@@ -1,5 +1,7 @@
 """What an audit says about the rows of a log."""
 
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -7,7 +9,7 @@ import pytest
 from fairbandits.audit import audit
 from fairbandits.audit.report.page import audit_page
 from fairbandits.cli.app import main
-from fairbandits.logs import Log
+from fairbandits.logs import Log, role_guessing
 
 
 @pytest.fixture
@@ -74,3 +76,11 @@ def test_the_first_screen(frame, tmp_path, monkeypatch, capsys):
     assert first.count("7 rows repeat the decision and the arm of an earlier row") == 1
     assert "4 rows have no time" in first
     assert "Labels of sex that differ only by spaces or case count as different: 'Male ' and 'male'." in first
+
+
+def test_all_recognised_column_names_are_documented():
+    document = (Path(__file__).parents[2] / "docs" / "reference" / "audit.md").read_text()
+    rows = {role: ", ".join(f"`{name}`" for name in names) for role, names in role_guessing._NAMES.items()}
+    rows["groups"] = ", ".join(f"`{name}`" for name in role_guessing._GROUPS)
+    for role, names in rows.items():
+        assert f"| {role} | {names} |" in document
