@@ -68,6 +68,12 @@ def test_nothing_is_wrong():
     }
 
 
+def test_a_sequential_audit_has_no_windows_to_warn_about(frame):
+    rows = frame.drop(columns="time")
+    found = [audit(rows, sequential=each).to_dict()["checks"]["sentences"] for each in (False, True)]
+    assert [any("No time column" in sentence for sentence in each) for each in found] == [True, False]
+
+
 def test_the_first_screen(frame, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     frame.to_csv("log.csv", index=False)

@@ -59,6 +59,10 @@ def check_rows(log: Log, sums: LogSums, units: UnitSums | None, comparisons: Seq
         0 if units is None or not units.n_known else units.n_unknown,
         {each.name: each.shared_users for each in comparisons if len(each.attributes) == 1 and each.shared_users},
         tuple((column, found) for column in labels for found in label_variants(labels[column])),
-        log.roles.time is None
-        and any(each.analysis is not None and each.analysis.has_history for each in comparisons),
+        log.roles.time is None and any(_has_windows(each) for each in comparisons),
     )
+
+
+def _has_windows(comparison: Comparison) -> bool:
+    analysis = comparison.analysis
+    return analysis is not None and analysis.timeline is None and analysis.has_history
