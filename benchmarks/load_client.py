@@ -191,12 +191,15 @@ class _Connection(asyncio.Protocol):
 
 
 def _body(received: bytes) -> bytes | None:
-    """Return the body of a response, None if it is not complete."""
+    """Return the body of a response, None if it is not complete.
+
+    A connection beyond the limit is refused with a response without a length.
+    """
     end = received.find(_END)
     if end < 0:
         return None
-    at = received.find(_LENGTH) + len(_LENGTH)
-    length = int(received[at : received.index(b"\r", at)])
+    at = received.find(_LENGTH)
+    length = int(received[at + len(_LENGTH) : received.index(b"\r", at)]) if at >= 0 else 0
     return received[end + 4 :] if len(received) >= end + 4 + length else None
 
 

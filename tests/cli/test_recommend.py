@@ -1,5 +1,8 @@
 """The command `recommend`: what it prints and writes, and its errors."""
 
+import subprocess
+import sys
+
 import pyarrow.parquet as pq
 import pytest
 
@@ -94,3 +97,14 @@ def test_errors_are_one_line_and_nothing_is_written(capsys, tmp_path, tables, ar
     assert line.startswith("error: ")
     assert message in line
     assert {path.name for path in tmp_path.iterdir()} == before
+
+
+def test_an_error_right_after_reading_a_csv_file_does_not_abort_the_process(tables):
+    """Threads of Arrow may still be at work when the interpreter shuts down."""
+    tables.users.drop(columns="level").to_csv("users.csv", index=False)
+    command = [sys.executable, "-m", "fairbandits", *GREEDY[:-1], "users.csv"]
+    for _ in range(4):
+        ended = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert ended.returncode == 2, ended.stderr
+        (line,) = ended.stderr.splitlines()
+        assert line.startswith("error: users.csv: there is no column 'level'")

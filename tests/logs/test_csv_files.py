@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from fairbandits.logs import Log
+from fairbandits.logs import Log, text_blocks
 from tests.logs.helpers import changed, csv, error_of, reading
 
 
@@ -125,3 +125,12 @@ def test_numbers_in_python_that_are_not_numbers_in_csv(tmp_path, cell):
     assert error_of(reading(path)).startswith(
         f"{path}, column 'reward', row 3: value must be a number, got {cell!r}"
     )
+
+
+def test_arrow_does_not_hold_the_memory_of_python():
+    """Its threads could otherwise release it while the interpreter shuts down."""
+    for text in (b"", b"a,b\n1,2\n"):
+        block = memoryview(text)
+        stream = text_blocks.as_arrow_stream(block)
+        block.release()  # fails while anything refers to it
+        assert stream.read() == text

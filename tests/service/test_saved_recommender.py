@@ -247,7 +247,8 @@ def test_only_the_first_worker_goes_on_with_the_randomness_of_the_file(tmp_path)
 
 def test_a_log_of_another_file_is_refused(tmp_path):
     opened(saved_config(tmp_path)).store.close()
-    with pytest.raises(ValueError, match=r"holds a log that started from another recommender; configure another"):
+    message = r"holds a log that started from another recommender; restore its file, or set store\.url to another"
+    with pytest.raises(ValueError, match=message):
         opened(saved_config(tmp_path, trained(FairLinUCB(gamma=1, random_state=1))))
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from fairbandits.logs.column_kinds import BOOLEAN, ID, INTEGER, NULL, NUMBER, OTHER, TEXT, TIME, kind_of
 from fairbandits.logs.errors import Location, LogError, short_repr
-from fairbandits.logs.text_blocks import Block, prefix_of_rows
+from fairbandits.logs.text_blocks import Block, as_arrow_stream, prefix_of_rows
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ class CsvFormat:
         from pyarrow import csv as arrow_csv  # noqa: PLC0415
 
         return arrow_csv.read_csv(
-            pa.BufferReader(block),
+            as_arrow_stream(block),
             arrow_csv.ReadOptions(column_names=list(columns), block_size=len(block) + 1),
             arrow_csv.ParseOptions(delimiter=self.separator, newlines_in_values=True),
             # Arrow's own list of missing values is not used: NA may be Namibia, and NaN is a mistake.

@@ -12,7 +12,7 @@ from fairbandits.logs.column_kinds import BOOLEAN, ID, INTEGER, NULL, NUMBER, OT
 from fairbandits.logs.csv_parsing import decode
 from fairbandits.logs.errors import Location, LogError, short_repr
 from fairbandits.logs.missing_values import replace_tokens
-from fairbandits.logs.text_blocks import Block, prefix_of_rows
+from fairbandits.logs.text_blocks import Block, as_arrow_stream, prefix_of_rows
 
 _TEXT_KINDS = (TEXT, TIME, NULL)
 _PYTHON_TYPES: dict[str, tuple[type, ...]] = {
@@ -77,7 +77,7 @@ class JsonFormat:
         behaviour = "infer" if infer else "ignore"
         try:
             return arrow_json.read_json(
-                pa.BufferReader(block),
+                as_arrow_stream(block),
                 arrow_json.ReadOptions(block_size=len(block) + 1),
                 arrow_json.ParseOptions(explicit_schema=pa.schema(types), unexpected_field_behavior=behaviour),
             )

@@ -68,6 +68,19 @@ def as_bytes(block: bytes | Block) -> Bytes:
     return np.frombuffer(block, np.uint8)
 
 
+def as_arrow_stream(block: Block) -> Any:
+    """Return a stream of a copy of a block in Arrow's own memory.
+
+    Arrow's threads may release a stream after its reader has returned. Python's memory can be released only with
+    the GIL, and a thread that asks for it while the interpreter shuts down aborts the process.
+    """
+    import pyarrow as pa  # noqa: PLC0415 - an extra
+
+    buffer = pa.allocate_buffer(len(block))
+    np.frombuffer(buffer, np.uint8)[:] = as_bytes(block)
+    return pa.BufferReader(buffer)
+
+
 def file_size(file: DataFile) -> int:
     """Return where the text of a file ends; `END` if that is not known before it is uncompressed."""
     return END if file.compression else Path(file.path).stat().st_size

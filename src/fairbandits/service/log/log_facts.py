@@ -13,6 +13,7 @@ from fairbandits.service.log.tables import facts
 #: The schema of the log, under the name that 0.1.0 gave it.
 SCHEMA = "meaning"
 _CHANGE, _PRUNED = "state", "pruned"
+_OTHER_START = "that started from another recommender"
 _OTHER_SCHEMA = "with other features, columns or another reward range"
 
 
@@ -98,5 +99,5 @@ def check_schema(where: str, stored: str | None, schema: str) -> None:
     """Raise ValueError if a log that is stored somewhere has another schema."""
     if stored != schema:
         are_saved = all('"recommender": ' in (each or "") for each in (stored, schema))
-        what = "that started from another recommender" if are_saved else _OTHER_SCHEMA
-        raise ValueError(f"{where} holds a log {what}; configure another store")
+        what, restore = (_OTHER_START, "restore its file") if are_saved else (_OTHER_SCHEMA, "restore them")
+        raise ValueError(f"{where} holds a log {what}; {restore}, or set store.url to another store")
