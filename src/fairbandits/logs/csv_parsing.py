@@ -82,7 +82,6 @@ class CsvFormat:
         return table.select(list(kinds))
 
     def _read(self, block: Block, columns: Sequence[str], types: Mapping[str, Any], wanted: Sequence[str]) -> Any:
-        import pyarrow as pa  # noqa: PLC0415
         from pyarrow import csv as arrow_csv  # noqa: PLC0415
 
         return arrow_csv.read_csv(
