@@ -3,7 +3,7 @@ Slates
 ======
 
 ``k=3`` chooses three arms in order. The longer the slate, the more is learned in each round. Regret is
-compared with the best slate of the same length.
+relative to the best slate of the same length.
 """
 
 import matplotlib.pyplot as plt

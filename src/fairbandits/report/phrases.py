@@ -63,7 +63,7 @@ def _is_adjective(label: Any) -> bool:
         return False
     words = text.replace("-", " ").split()
     letters = "".join(words)
-    return len(letters) > 1 and letters.isalpha() and words[-1].lower() not in _NOT_ADJECTIVES
+    return len(letters) > 2 and letters.isalpha() and words[-1].lower() not in _NOT_ADJECTIVES
 
 
 def _condition(attribute: str, label: Any) -> str:
