@@ -27,7 +27,8 @@ from fairbandits.service.demo import DemoStudents
 from load_client import Decisions, Mixed, Rewards, Same, Source, Turn, drive, post
 from load_servers import Process, canned, empty, ours, plain
 
-GOAL = 0.5
+#: Decisions per request of an empty endpoint in plain uvicorn, with 100 arms on SQLite.
+GOAL = 0.63
 #: What is measured. The empty endpoints: in uvicorn as it comes, and in the service's own stack.
 KINDS = ("client alone", "uvicorn, empty", "empty", "decisions", "rewards", "mixed")
 CONNECTIONS = 128
@@ -166,11 +167,9 @@ def main() -> int:
             flush=True,
         )
         if (name, arms) == ("SQLite", 100):
-            shares.append(measured["decisions"].rate / measured["empty"].rate)
-            of_plain = measured["decisions"].rate / measured["uvicorn, empty"].rate
-            print(f"\ndecisions at {of_plain:.2f} of the rate of an empty endpoint in plain uvicorn")
-    for share in shares:
-        print(f"decisions at {share:.2f} of the empty endpoint's rate; the goal is {GOAL}")
+            share = measured["decisions"].rate / measured["uvicorn, empty"].rate
+            shares.append(share)
+            print(f"\ndecisions at {share:.2f} of the rate of an empty endpoint in plain uvicorn (goal: {GOAL})")
     return 0 if all(share >= GOAL for share in shares) else 1
 
 

@@ -239,7 +239,7 @@ def number(
         found = as_float(value)
         is_low = (above is not None and found <= above) or (at_least is not None and found < at_least)
         if is_low or not -LARGEST <= found <= at_most:
-            size = f" and at most {LARGEST:g} in size" if abs(found) > LARGEST else ""
+            size = f" and at most {LARGEST:g} in absolute value" if abs(found) > LARGEST else ""
             raise ValueError(f"{name} must be {rule}{size}, got {value!r}")
 
     return check

@@ -36,9 +36,10 @@ Names = Sequence[str]
 class Recommender:
     """A policy for tables: users are rows of a data frame, and the policy decides which item each of them gets.
 
-    Encoders are fitted to the tables: ranges of numbers and dates, categories of text, and missing values
-    (`fairbandits.contexts.fit_encoder`). Columns that identify rows, such as ids and titles, are left out. A
-    context is the user's features, then the item's, then matches and interactions.
+    Encoders are fitted to the tables: they learn the ranges of numbers and dates, the categories of text, and
+    which columns have missing values (`fairbandits.contexts.fit_encoder`). Columns that identify rows, such as
+    ids and titles, are left out. A context is the user's features, then the item's, then matches and
+    interactions.
 
     Parameters
     ----------
@@ -255,7 +256,8 @@ class Recommender:
         users : sequence of mappings
             The values of the columns of `users`.
         groups : sequence of mappings
-            The group of each user by attribute, None where it is unknown. Matches with an attribute use them.
+            The group of each user by attribute, None where it is unknown. Matches on an attribute use these
+            groups.
         eligible : sequence of ids, optional
             The items on offer; all by default.
         """
@@ -287,7 +289,7 @@ class Recommender:
         self.policy.learn_many(decisions, rewards, again=again)
 
     def learn_logged(self, users: Any, items: Sequence[ArmId], rewards: Sequence[float]) -> None:
-        """Learn past decisions, even those of other policies, from their users, items shown and rewards."""
+        """Learn past decisions, even those of other policies, given the users, the items shown and the rewards."""
         many = _as_many(users)
         ids = _as_list_of_ids(items)
         if len(ids) != len(many):
@@ -329,7 +331,7 @@ class Recommender:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Save the policy with all that it has learned, the encoder and the items, in one file.
 
-        `Policy.load` reads the same file as a policy.
+        `Policy.load` loads the policy alone from the same file.
         """
         write(path, self.state().to_bytes())
 

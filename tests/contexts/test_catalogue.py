@@ -275,7 +275,7 @@ def test_offers_that_a_policy_refuses():
     catalogue = Catalogue([[1.0], [2.0]], 3)
     policy = Uniform(random_state=0)
     offer = catalogue.offer(np.ones(3))
-    with pytest.raises(ValueError, match="arms must be those of the offer"):
+    with pytest.raises(ValueError, match=r"arms must be those of the offer, got \['x', 'y'\]; pass eligible arms"):
         policy.choose(offer, arms=["x", "y"])
     with pytest.raises(ValueError, match=r"contexts must be of one user, got 2; use choose_many"):
         policy.choose(catalogue.offer_many(np.ones((2, 3))))

@@ -54,8 +54,8 @@ CONTEXTS = {
     "several NaN": (np.full((2, 10), np.nan), "got 20 entries that are not"),
     "sparse NaN": (sparse.csr_array(with_entry(np.nan)), "finite and at most"),
     "sparse with columns outside": (broken_csr(), r"columns in 0..9, got 1 outside"),
-    "too narrow": (GOOD[:, :-1], "must have 10 columns, as those the policy has learned, got 9"),
-    "too wide": (np.hstack([GOOD, GOOD]), "must have 10 columns, as those the policy has learned, got 20"),
+    "too narrow": (GOOD[:, :-1], "must have 10 columns, like those the policy has learned, got 9"),
+    "too wide": (np.hstack([GOOD, GOOD]), "must have 10 columns, like those the policy has learned, got 20"),
     "sparse too wide": (sparse.csr_array(np.hstack([GOOD, GOOD])), "must have 10 columns.*, got 20"),
     "no arms": (GOOD[:0], "at least one row, got none; offer at least one arm"),
     "at least one column, got none": (GOOD[:, :0], "at least one column, got none"),
@@ -198,7 +198,7 @@ def test_decisions(policy):
 def test_forgetting_what_was_never_known(policy):
     refused(policy, lambda: policy.forget_arm(0.5), "string or an integer")
     known = len(policy.arms_learned)
-    message = f"one of the {known} arms of which something has been learned, got 'x'; pass missing_ok=True"
+    message = f"one of the {known} arms about which something has been learned, got 'x'; pass missing_ok=True"
     refused(policy, lambda: policy.forget_arm("x"), message)
     before = policy.checksum()
     policy.forget_arm("x", missing_ok=True)
@@ -226,7 +226,7 @@ PARAMETERS = [
     (LinUCB, {"reward_range": (1, 0)}, "lower one first"),
     (LinUCB, {"reward_range": "ab"}, "a pair"),
     (LinUCB, {"reward_range": "01"}, "a pair"),
-    (LinUCB, {"reward_range": (0, 1e200)}, "below 1e\\+50 in size"),
+    (LinUCB, {"reward_range": (0, 1e200)}, "below 1e\\+50 in absolute value"),
     (LinUCB, {"alpha": 1e300}, "at most 1e\\+50"),
     (LinUCB, {"ridge": 1e-200}, "above 1e-50"),
     (LinUCB, {"random_state": "seed"}, "random_state must be None, an integer or a NumPy generator"),
@@ -324,8 +324,8 @@ def test_decisions_that_were_tampered_with():
     decision = policy.choose(GOOD)
     plain = decision.to_dict()
     for change, words in (
-        ({"columns": [10**9 + i for i in range(len(plain["columns"]))]}, "columns of a row must be in 0..9"),
-        ({"columns": [-1 - i for i in range(len(plain["columns"]))]}, "columns of a row must be in 0..9"),
+        ({"columns": [10**9 + i for i in range(len(plain["columns"]))]}, r"row must be in 0..9, got \[1000000000"),
+        ({"columns": [-1 - i for i in range(len(plain["columns"]))]}, r"a row must be in 0..9, got \[-1"),
         ({"width": 3}, "must be 10 wide.*, got 3"),
     ):
         forged = Decision.from_dict({**plain, **change})

@@ -129,7 +129,8 @@ CONTEXTS = {
     ),
     "missing": (
         FRAME.assign(price=pd.array([1, None, 2, 3], dtype="Int64")),
-        "contexts must be finite and at most 1e+50 in size, got 1 entry that is not; clean or impute them first",
+        "contexts must be finite and at most 1e+50 in absolute value, got 1 entry that is not; clean or impute "
+        "them first",
     ),
     "lazy": (
         pl.from_pandas(FRAME).lazy(),

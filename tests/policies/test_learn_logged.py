@@ -236,8 +236,8 @@ REFUSED = {
     ),
     "contexts that are infinite": (
         {"contexts": X + np.inf},
-        f"contexts must be finite and at most 1e+50 in size, got {N * D} entries that are not; clean or impute "
-        "them first",
+        f"contexts must be finite and at most 1e+50 in absolute value, got {N * D} entries that are not; clean or "
+        "impute them first",
     ),
 }
 

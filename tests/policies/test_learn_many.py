@@ -292,7 +292,7 @@ def test_contexts_of_another_width():
     policy = LinUCB(random_state=0)
     narrow = policy.choose_many(np.ones((60, 2, 3)))
     policy.learn_many(decide(policy), [0.5] * 60)
-    with pytest.raises(ValueError, match="contexts must be 12 wide, as those the policy has learned, got 3"):
+    with pytest.raises(ValueError, match="contexts must be 12 wide, like those the policy has learned, got 3"):
         policy.learn_many(narrow, [0.5] * 60)
     assert policy.rounds_learned == 60
 

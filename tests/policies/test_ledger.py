@@ -120,7 +120,7 @@ def test_merged_policies_know_both_families_and_share_them():
         decision = policy.choose(CONTEXTS, "male")  # after the merge
         merged.learn(decision, 0.5)
         assert merged.has_learned(decision)
-        with pytest.raises(ValueError, match="must not share a past"):
+        with pytest.raises(ValueError, match="must not share a history"):
             merged.merge(policy)
         with pytest.raises(ValueError, match="must be one of this policy"):
             policy.learn(merged.choose(CONTEXTS), 0.5)
@@ -130,7 +130,7 @@ def test_merged_policies_know_both_families_and_share_them():
 def test_loaded_copies_share_a_past(saved):
     policy, _, path = saved
     for other in (policy, LinUCB.load(path), copy.deepcopy(policy)):
-        with pytest.raises(ValueError, match="must not share a past"):
+        with pytest.raises(ValueError, match="must not share a history"):
             LinUCB.load(path).merge(other)
 
 

@@ -132,7 +132,7 @@ def test_the_secret_is_beside_the_configuration(tmp_path):
         ({"attributes": {"gender": []}, "matches": []}, "attributes.gender: Tuple should have at least 1 item"),
         (
             {"features": {"age": {"low": 1, "high": 1}}, "matches": []},
-            "low must be below high, both below 1e.50 in size, got 1 and 1",
+            "low must be below high, both below 1e.50 in absolute value, got 1 and 1",
         ),
         ({"features": {"age": {"low": 0, "high": float("nan")}}, "matches": []}, "finite number"),
         (

@@ -131,7 +131,7 @@ class MissingRewards(ShortRepr):
     most, least : GroupResult
         The groups with the highest and the lowest share.
     gap_bounds : tuple of two floats
-        The worst-case bounds of the gap, each missing reward at the lowest or the highest possible value. The
+        The worst-case bounds of the gap, if each missing reward had the lowest or the highest possible value. The
         first one is negative if another group could be the disadvantaged one.
     """
 
@@ -143,7 +143,7 @@ class MissingRewards(ShortRepr):
 
 @dataclass(frozen=True, repr=False)
 class ClearestGap(ShortRepr):
-    """Two groups whose means demonstrably differ; these need not be the highest and the lowest mean.
+    """Two groups whose means demonstrably differ; these need not be the groups with the extreme means.
 
     Attributes
     ----------
@@ -176,7 +176,8 @@ class Timeline(ShortRepr):
     gap_low, gap_high : arrays
         The interval of the gap at the end of each block.
     since : int or None
-        The block since which the interval of the gap has excluded zero, or the tolerance.
+        The block since which the lower bound of the gap has exceeded the tolerance, or zero if there is no
+        tolerance.
     """
 
     blocks: TimeBlocks

@@ -43,7 +43,7 @@ class GroupRewards:
     reward_range : tuple of two floats
         The lowest and the highest possible reward. The mean of a group without rewards is the lowest reward.
     arms : ArmIndex, optional
-        The numbers of the arms, if a policy keeps them.
+        The mapping from arm ids to numbers, if a policy keeps one; by default a new one.
     lock : SharedLock, optional
         The lock of the policy that the record belongs to; by default a new one. Threads may add to a record and
         read it; callers of `record`, `record_slate` and `record_many` must hold the lock.
@@ -55,7 +55,7 @@ class GroupRewards:
     arm_means, arm_counts : arrays of shape (n_groups, n_arms + 1)
         The same for each arm; the last column stands for an arm without rewards.
     attribute_of : array of int, shape (n_groups,)
-        The attribute of each group, by number.
+        The index of the attribute of each group.
 
     Examples
     --------
@@ -107,7 +107,7 @@ class GroupRewards:
             self.record(value, key, -1 if arm is None else self._arms.claim(as_arm(arm)))
 
     def record(self, reward: float, key: GroupKey, arm: int) -> None:
-        """Record one reward that has been checked, by the number of its arm; -1 stands for no arm."""
+        """Record one validated reward, given the number of its arm; -1 stands for no arm."""
         if arm >= self._n_arms:
             self._add_arms(arm + 1)
         for attribute, value in key:
@@ -239,7 +239,7 @@ class GroupRewards:
         return min(served, key=lambda s: s.mean, default=None)
 
     def mean_of(self, attribute: str, value: GroupValue) -> float:
-        """Return the mean reward of a group, its entry of `means`; cheap enough for every round.
+        """Return the mean reward of a group, its entry in `means`; cheap enough for every round.
 
         The mean of a group without rewards is the lowest possible reward.
 
@@ -315,9 +315,10 @@ class GroupRewards:
     def arm_bias(self, arm: ArmId, attribute: str | None = None, confidence: float = 0.95) -> Gap:
         """Return how much more reward an arm gave the advantaged group than the disadvantaged one.
 
-        It is negative if the arm favours the disadvantaged group. A group that never received the arm is
-        given the lowest possible reward, as in the paper; the interval then shows that nothing is known. The
-        interval covers this arm alone: at 95% confidence, five of the intervals of a hundred arms may be wrong.
+        It is negative if the arm favours the disadvantaged group. The mean of a group that never received the arm
+        is taken to be the lowest possible reward, as in the paper; the interval then spans all possible values.
+        The interval covers this arm alone: at 95% confidence, five of the intervals of a hundred arms may be
+        wrong.
         """
         with self._lock:
             if arm not in self._arms:
@@ -345,7 +346,7 @@ class GroupRewards:
             return 0.0 if number is None else float(self._before[number] + self.counts[number])
 
     def numbers_of(self, key: GroupKey) -> list[int]:
-        """Return the numbers of the user's groups that have received a reward."""
+        """Return the indices of the user's groups that have received a reward."""
         with self._lock:
             found = (self._number.get(attribute, {}).get(value) for attribute, value in key)
             return [number for number in found if number is not None]
@@ -432,7 +433,8 @@ def as_range(reward_range: Any, name: str = "reward_range") -> tuple[float, floa
         raise ValueError(f"{name} must be a pair (lowest, highest), got {reward_range!r}") from None
     if not -LARGEST < low < high < LARGEST:
         raise ValueError(
-            f"{name} must be two numbers below {LARGEST:g} in size, the lower one first, got {reward_range!r}"
+            f"{name} must be two numbers below {LARGEST:g} in absolute value, the lower one first, got "
+            f"{reward_range!r}"
         )
     return low, high
 

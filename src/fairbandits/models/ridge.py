@@ -146,7 +146,7 @@ class RidgeRegressions(RewardModel):
             return
         while (outcome := self._update(arm, row, reward, weight)) != LEARNED:
             if outcome == OUTSIDE:
-                refuse_outside(self.width)
+                refuse_outside(row.entries()[0], self.width)
             if outcome == AFRESH:
                 self._learn_afresh(arm, row, reward, weight)
                 return

@@ -39,7 +39,7 @@ class Row(ShortRepr):
     width: int
 
     def entries(self) -> tuple[Ints, Floats, int]:
-        """Return copies of the non-zero columns and their values, and how many leading ones all arms share."""
+        """Return copies of the non-zero columns and values, and the number of leading ones that all arms share."""
         return split_rows.copy_row(tuple(self.parts), self.user, self.arm)
 
     def alone(self) -> Row:
@@ -105,7 +105,7 @@ class SparseRows(_Rows):
         return Row(self.parts, user, arm, self.width)
 
     def of_users(self, first: int, end: int) -> Fields:
-        """Return the rows of some users as kernels take them, without a copy."""
+        """Return the rows of some users in the form that kernels take, without copying them."""
         return tuple(self.parts._replace(users=self.parts.users[first:end]))
 
     def picked(self, arms: Ints) -> tuple[SparseRows, Ints]:
@@ -139,7 +139,7 @@ class SparseRows(_Rows):
         return SparseRows(len(users), len(arms), self.width, changed)
 
     def toarray(self) -> Floats:
-        """Return the rows as a matrix, users first."""
+        """Return the rows as a matrix, ordered by user, then by arm."""
         dense = np.zeros((self.n_users * self.n_arms, self.width))
         split_rows.write_dense(tuple(self.parts), dense)
         return dense
@@ -168,7 +168,7 @@ class DenseRows(_Rows):
         return split_rows.whole_rows(self.matrix, self.n_users)
 
     def of_users(self, first: int, end: int) -> Floats:
-        """Return the rows of some users as kernels take them, without a copy."""
+        """Return the rows of some users in the form that kernels take, without copying them."""
         return self.matrix[first * self.n_arms : end * self.n_arms]
 
     def toarray(self) -> Floats:
@@ -220,7 +220,7 @@ def as_rows(contexts: Any, width: int | None = None, n_users: int = 1) -> Rows:
     >>> as_rows([[float("nan")]])  # doctest: +ELLIPSIS
     Traceback (most recent call last):
         ...
-    ValueError: contexts must be finite and at most 1e+50 in size, got 1 entry that is not; ...
+    ValueError: contexts must be finite and at most 1e+50 in absolute value, got 1 entry that is not; ...
     """
     if sparse.issparse(contexts):
         return _from_sparse(contexts, width, n_users)
@@ -228,7 +228,7 @@ def as_rows(contexts: Any, width: int | None = None, n_users: int = 1) -> Rows:
     if dense.ndim != 2:
         raise ValueError(
             f"contexts must be a matrix with one row per arm, got {dense.ndim} dimension(s); "
-            "for a single arm give a matrix of one row"
+            "for a single arm, pass a matrix with one row"
         )
     n, d = dense.shape
     _check_shape(n, d, width)
@@ -277,7 +277,7 @@ def checked_entries(row: Row, width: int) -> tuple[Ints, Floats, int]:
         raise ValueError(f"row must be {width} wide, got {row.width}")
     columns, values, n_shared = row.entries()
     if not is_inside(columns, width):
-        refuse_outside(width)
+        refuse_outside(columns, width)
     return columns, values, n_shared
 
 
@@ -286,9 +286,10 @@ def as_single_round(row: Row, width: int) -> SparseRows:
     return SparseRows(1, 1, width, split_rows.single_row(*checked_entries(row, width)))
 
 
-def refuse_outside(width: int) -> NoReturn:
+def refuse_outside(columns: Ints, width: int) -> NoReturn:
     """Raise ValueError for a row with columns that do not exist."""
-    raise ValueError(f"columns of a row must be in 0..{width - 1}")
+    outside = columns[(columns < 0) | (columns >= width)]
+    raise ValueError(f"columns of a row must be in 0..{width - 1}, got {outside[:5].tolist()}")
 
 
 def as_floats(contexts: Any, what: str = "contexts must be a matrix of numbers, dense or scipy sparse") -> Floats:
@@ -304,7 +305,7 @@ def as_floats(contexts: Any, what: str = "contexts must be a matrix of numbers, 
             raise ValueError("some of its entries are text")
         return np.ascontiguousarray(array, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise ValueError(f"{what}, got {type(contexts).__name__} that does not convert ({error})") from None
+        raise ValueError(f"{what}, got {type(contexts).__name__}, which cannot be converted ({error})") from None
 
 
 def _from_sparse(contexts: Any, width: int | None, n_users: int) -> Rows:
@@ -363,7 +364,7 @@ def check_width(d: int, width: int | None) -> None:
     """Raise ValueError for contexts that do not have the expected width."""
     if width is not None and d != width:
         raise ValueError(
-            f"contexts must have {width} columns, as those the policy has learned, got {d}; "
+            f"contexts must have {width} columns, like those the policy has learned, got {d}; "
             "encode them alike, or start a new policy"
         )
 
@@ -373,6 +374,6 @@ def refuse_unusable(unusable: int, what: str = "contexts") -> None:
     if unusable:
         entries = "entry that is" if unusable == 1 else "entries that are"
         raise ValueError(
-            f"{what} must be finite and at most {split_rows.LARGEST:g} in size, got {unusable} {entries} not; "
-            "clean or impute them first"
+            f"{what} must be finite and at most {split_rows.LARGEST:g} in absolute value, "
+            f"got {unusable} {entries} not; clean or impute them first"
         )

@@ -138,7 +138,7 @@ class PolicySums:
             self._add_arms(rows, probabilities.all_arms, features)
 
     def merge(self, other: PolicySums, units: Codes, n_units: int) -> None:
-        """Add the sums of other rows, given the numbers of their units among ours."""
+        """Add the sums of other rows, given the indices of their units in this object."""
         self._columns.merge(other._columns, units, n_units)
         self._drift.merge(other._drift, units, n_units)
         if self._sequential is not None and other._sequential is not None:
@@ -207,7 +207,7 @@ class PolicySums:
         shown: Floats | None,
         predictions: Floats | None,
     ) -> Floats:
-        """Return the variables of the headline for each row; without propensities, weights are zero."""
+        """Return the variables of the headline estimates for each row; without propensities, weights are zero."""
         columns = np.zeros((len(rows), len(COLUMNS)))
         columns[:, ROWS], columns[:, LOGGED] = 1.0, rows.reward
         # Not clipped: only then is the mean weight 1.
@@ -270,7 +270,7 @@ class PolicySums:
         return self._summary.arm_counts
 
     def drift(self) -> Drift | None:
-        """Return the change of the policy's value from the earlier to the later half of the log."""
+        """Return the change in the policy's value from the earlier to the later half of the log."""
         return find_drift(self._drift.totals(*self._units.members(OVERALL)))
 
     def largest_share(self) -> float:
@@ -346,7 +346,7 @@ def estimator_result(
     groups : GroupIndex
         The groups.
     confidence : float
-        The confidence of the intervals.
+        The confidence level of the intervals.
     extra_variance : callable, optional
         An additional variance of the value of a group, or of the gap between two.
     """

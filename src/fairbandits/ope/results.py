@@ -47,7 +47,7 @@ class BoundedValue:
     value, low, high : float
         The estimate and its bounds.
     confidence : float
-        The confidence of the interval.
+        The confidence level of the interval.
     """
 
     value: float
@@ -91,7 +91,7 @@ class GroupedValue(ShortRepr, Generic[T]):
     Attributes
     ----------
     overall : any
-        The value of all rows.
+        The value over all rows.
     by_group : mapping
         The values by attribute and group.
     """
@@ -101,7 +101,7 @@ class GroupedValue(ShortRepr, Generic[T]):
 
     @classmethod
     def from_index(cls, groups: GroupIndex, value: Callable[[int], T]) -> GroupedValue[T]:
-        """Return the values of a function of the group number."""
+        """Evaluate a function of the group number, overall and for each group."""
         by_group = {
             attribute: {label: value(number) for label, number in groups.numbers(attribute).items()}
             for attribute in groups.attributes
@@ -296,13 +296,13 @@ class Evaluation(ShortRepr):
     log : str
         The name of the log.
     confidence : float
-        The confidence of all intervals.
+        The confidence level of all intervals.
     rows_read : int
         The number of rows of the log.
     rows : GroupedValue of int
         The number of evaluation rows with a reward.
     training_rows : int
-        The number of rows that trained policies.
+        The number of rows used to train policies.
     missing_rewards : GroupedValue of float
         The share of evaluation rows without a reward, which are left out.
     logged : EstimatorResult

@@ -280,7 +280,7 @@ def check_mergeable(policy: Policy, other: Policy) -> None:
             )
     if policy._ledger.shares_history(other._ledger):
         raise ValueError(
-            "policies must not share a past, which would count twice; merge policies that each started from "
+            "policies must not share a history, which would count twice; merge policies that each started from "
             "nothing"
         )
 

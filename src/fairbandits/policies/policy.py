@@ -109,8 +109,8 @@ class Policy(Parameters):
     min_probability: float = parameter(
         default=0.0,
         check=number(at_least=0.0, at_most=1.0),
-        doc="The lowest probability of each arm on offer; from one over their number on, all are equally "
-        "probable. Above 0, other policies can be evaluated on the log of this one; it costs some reward.",
+        doc="The lowest probability of each arm on offer; at 1 / n_arms or above, all arms are equally probable. "
+        "Above 0, other policies can be evaluated on the log of this policy, at the cost of some reward.",
     )
     random_state: Any = parameter(
         default=None,
@@ -231,7 +231,8 @@ class Policy(Parameters):
             One row per arm on offer, or the offer of a `Catalogue`. The columns of a frame must be those of
             earlier frames, `feature_names_in_`, in the same order.
         group : str, int, mapping or None
-            The user's group, or groups by attribute; None if it is unknown. A row of a data frame is a mapping.
+            The user's group, or groups by attribute; None if it is unknown. A row of a data frame counts as a
+            mapping.
         arms : sequence of str or int, optional
             The ids of the arms on offer; by default those in the index of a pandas frame, or 0..n-1.
         eligible : collection of ids, or boolean array of shape (n_arms,), optional
@@ -330,7 +331,7 @@ class Policy(Parameters):
             One row per arm for each user, as arrays, scipy sparse matrices or data frames; or the offer of a
             `Catalogue` to many users.
         groups : sequence or data frame, optional
-            The group of each user. Each column of a frame is an attribute; so is a single named column.
+            The group of each user. Each column of a frame is an attribute; a named series is a single attribute.
         arms : sequence of str or int, optional
             The ids of the arms, the same for all users; by default those in the index of pandas frames, or 0..n-1.
         eligible : sequence of collections, or boolean array of shape (n_users, n_arms), optional
@@ -513,7 +514,9 @@ class Policy(Parameters):
             rows = as_rows(contexts, width)
             return rows, *self._arms.lookup(arms, rows.n_arms)
         if arms is not None and arms is not contexts.arms and as_arms(arms) != tuple(contexts.arms):
-            raise ValueError("arms must be those of the offer; name eligible arms to Catalogue.offer")
+            raise ValueError(
+                f"arms must be those of the offer, got {arms!r}; pass eligible arms to Catalogue.offer"
+            )
         if width is not None and contexts.rows.width != width:
             check_width(contexts.rows.width, width)
         return contexts.rows, *self._arms.lookup_known(contexts.arms)
@@ -600,7 +603,7 @@ class Policy(Parameters):
             self._learn(decision, reward, again)
 
     def has_learned(self, decision: Decision | Slate) -> bool:
-        """Return whether a decision has been learned; False for one of another policy.
+        """Return whether a decision has been learned; False for a decision of another policy.
 
         After a crash, an application learns the decisions in its journal that the saved policy has not learned:
 
@@ -620,11 +623,12 @@ class Policy(Parameters):
     ) -> None:
         """Learn the rewards of many decisions; all are checked before the first is learned.
 
-        Equivalent to calling `learn` for each in turn, up to rounding, and several times as fast for decisions of
-        single arms by a linear model without forgetting.
+        Equivalent to calling `learn` for each in turn, up to rounding, and several times as fast for single-arm
+        decisions if the model is linear and does not forget.
 
-        Only a row that float64 cannot represent (`RidgeRegressions.learn`) is detected later: the decisions before
-        it are then learned, but neither it nor those after it. The same holds for the arms of one slate.
+        Only a row that would make A numerically singular (`RidgeRegressions.learn`) is detected later: the
+        decisions before it are then learned, but that row and the decisions after it are not. The same holds for
+        the arms of one slate.
 
         Parameters
         ----------
@@ -646,7 +650,7 @@ class Policy(Parameters):
             self._learn_in_turn(flat(pending), list(given), again)
 
     def _learns_by_rows(self) -> bool:
-        """Return whether learning depends only on the arm, row and reward of each decision, in any order."""
+        """Return whether learning depends only on the arm, row and reward of each decision, not on their order."""
         own = type(self)
         return self.is_additive and own.observe is Policy.observe and own._update is Policy._update
 
@@ -732,8 +736,8 @@ class Policy(Parameters):
         """Learn one decision that is stored elsewhere, such as in the log of a service.
 
         The same decisions in the same order lead to bitwise identical states, whoever made them and whatever was
-        chosen in between. It does not check whether a decision was learned before. Policies that keep `records` of
-        decisions cannot replay.
+        chosen in between. `replay` does not check whether a decision was learned before. Policies that keep
+        `records` of decisions cannot replay.
 
         Parameters
         ----------
@@ -771,7 +775,7 @@ class Policy(Parameters):
         """Learn logged decisions, even those of other policies, in order.
 
         Can be called repeatedly, with one part of a log at a time. All decisions are checked before the first is
-        learned; only a row that float64 cannot represent (`RidgeRegressions.learn`) is detected later.
+        learned; only a row that would make A numerically singular (`RidgeRegressions.learn`) is detected later.
 
         Parameters
         ----------
@@ -815,8 +819,8 @@ class Policy(Parameters):
             arm = as_arm(arm)
             if not missing_ok and arm not in self._arms:
                 raise ValueError(
-                    f"arm must be one of the {len(self._arms)} arms of which something has been learned, got "
-                    f"{arm!r}; pass missing_ok=True if its rewards may still come"
+                    f"arm must be one of the {len(self._arms)} arms about which something has been learned, "
+                    f"got {arm!r}; pass missing_ok=True if its rewards may still come"
                 )
             self._ledger.forget(arm)
             at = self._arms.release(arm)
@@ -873,7 +877,7 @@ class Policy(Parameters):
 
     @property
     def is_mergeable(self) -> bool:
-        """Whether two of these policies can be merged."""
+        """Whether policies with this model can be merged."""
         return self._builder.is_mergeable
 
     @property
@@ -899,7 +903,7 @@ class Policy(Parameters):
         if model is None or model.width != width:
             if model is not None and self.rounds_learned:
                 raise ValueError(
-                    f"contexts must be {model.width} wide, as those the policy has learned, got {width}; a "
+                    f"contexts must be {model.width} wide, like those the policy has learned, got {width}; a "
                     "feature map "
                     "must not change once something has been learned"
                 )

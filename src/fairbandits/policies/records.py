@@ -29,7 +29,7 @@ Reward = float | Sequence[float | None] | NDArray[np.float64]
 
 @dataclass(slots=True, eq=False, repr=False)
 class Scores:
-    """The scores of the arms on offer, by part: `total = mean + exploration + fairness`.
+    """The scores of the arms on offer, by component: `total = mean + exploration + fairness`.
 
     Each is an array with one entry per arm; for many users, with one row per user.
 
@@ -68,7 +68,7 @@ class Scores:
         return f"<Scores of {users}{counted(self.total.shape[-1], 'arm')}>"
 
     def user(self, i: int) -> Scores:
-        """Return the scores of one user, copied if there are many, so that the others can be freed."""
+        """Return the scores of one user, copied if there are other users, so that theirs can be freed."""
         own = Scores(self.mean[i], self.width[i], self.exploration[i], self.fairness[i], self.total[i])
         return own if len(self.mean) == 1 else Scores(*(getattr(own, part).copy() for part in Scores.__slots__))
 
@@ -122,7 +122,7 @@ class RankedArms(NamedTuple):
 
 
 class Record(Protocol):
-    """A record of decisions, besides their rewards, that is saved, loaded and merged with its policy."""
+    """A record that a policy keeps of its decisions, in addition to their rewards; saved and merged with it."""
 
     def to_json(self) -> Any:
         """Return everything that is not a number, as JSON values."""
@@ -180,7 +180,7 @@ class Decision:
     policy : str
         The policy that decided.
     number : int
-        The number of the decision among those of the policy, from 0.
+        The sequential number of the decision within its policy, from 0.
     others : OtherArms or None
         Set for a decision rebuilt from its compact form, in which `arms` and `scores` contain only the picked
         arm; otherwise None.
@@ -311,7 +311,7 @@ class Slate:
     policy : str
         The policy that decided.
     number : int
-        The number of the decision among those of the policy, from 0: a slate is one decision.
+        The sequential number of the decision within its policy, from 0; a slate is one decision.
     others : OtherArms or None
         Set for a slate rebuilt from its compact form, in which `arms` and `scores` contain only the picked arms;
         otherwise None.

@@ -52,7 +52,7 @@ class RewardConfig(ConfigPart):
     low, high : float
         The range of rewards; rewards outside it are rejected.
     window_days : float
-        The number of days after a decision in which its reward is accepted.
+        The number of days after a decision during which its reward is accepted.
     """
 
     low: FiniteFloat = 0.0
@@ -99,8 +99,8 @@ class ServerConfig(ConfigPart):
         Addresses or networks of proxies whose X-Forwarded-For and X-Forwarded-Proto headers are trusted. If there
         are any, requests are refused until the first key is created.
     insecure : bool
-        Whether, until the first key is created, every request is allowed from any address. Otherwise it is allowed
-        only from this machine, and not through a proxy.
+        Whether requests are allowed from any address until the first key is created. Otherwise, until then, they
+        are allowed only from this machine, and not through a proxy.
     log_format : str
         The format of log lines: "text", or "json" for one object per line.
     """
@@ -161,8 +161,8 @@ class Limits(ConfigPart):
         one arm: a user costs arms on offer x (1 + k/10) + k x (1000 + 8 x columns of a context), with k = 1
         without a slate.
     rate, burst : float
-        Requests per second with one key, and requests at once after a pause. Every KiB of a body counts as another
-        request, and so do a cost of 10,000 and 100 arms in a list of arms.
+        Requests per second with one key, and the size of a burst of requests after a pause. Every KiB of a body
+        counts as another request, as does every 10,000 of cost and every 100 arms in a list of arms.
     guest_rate, guest_burst : float
         The same for one address that sends requests without a valid key.
     head_seconds, request_seconds : float
@@ -218,7 +218,7 @@ class Config(ConfigPart):
         and retired through the API.
     recommender : path, optional
         A file that `fairbandits fit` or `Recommender.save` wrote, instead of a policy, features, attributes, arms
-        and a reward range: the service starts with what it has learned.
+        and a reward range: the service starts with what the saved recommender has learned.
     reward, retention, users, store, server, limits
         See `RewardConfig`, `RetentionConfig`, `UsersConfig`, `StoreConfig`, `ServerConfig` and `Limits`.
     """

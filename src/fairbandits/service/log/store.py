@@ -1,4 +1,4 @@
-"""The database of the log: its connection, its transactions, the snapshots and the start."""
+"""The database of the log: its connection, its transactions, the snapshots and the initial state."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ class Store:
         `sqlite:///FILE` or `postgresql://...`.
     timeout : float, optional
         Seconds after which an unanswered statement fails. Without it, a busy database may take 10 s to accept a
-        connection, and any time to answer a statement.
+        connection, and arbitrarily long to answer a statement.
 
     Attributes
     ----------
@@ -101,7 +101,7 @@ class Store:
     head : ChainHead
         The end of the chain of all entries appended through this store.
     last_own : int
-        The last entry of this chain.
+        The number of the last entry of this chain.
     read_at : float
         The time at which the entries of other writers were last read, by the monotonic clock.
     """
@@ -162,7 +162,7 @@ class Store:
                 self._connection, self._is_new = self.engine.connect(), True
             yield self._connection
         except StoreReplacedError:
-            raise  # the connection may be the last access to the content of the files
+            raise  # the connection may be the last way to access the content of the files
         except SQLAlchemyError as error:
             message = describe(error)
             if isinstance(error, DBAPIError) and _is_key_taken(error):
@@ -196,7 +196,7 @@ class Store:
             self._check_files()
 
     def _remember_files(self) -> None:
-        # Within the first transaction of a connection, which creates missing files.
+        # Called within the first transaction of a connection, because that transaction creates missing files.
         if self._files is not None and self._is_new:
             self._files.remember()
             self._is_new = False
@@ -286,7 +286,7 @@ class Store:
                     _log.warning("the snapshot at entry %d is damaged; reading more of the log instead", seq)
 
     def read_pruned(self) -> PrunedContent:
-        """Return the content that was deleted because of its age."""
+        """Return a description of the content that was deleted because of its age."""
         with self.connection() as connection:
             return PrunedContent.read(connection)
 
@@ -318,7 +318,7 @@ class Store:
     # -- replies ---------------------------------------------------------------------------------------
 
     def drop_replies(self, before: float) -> None:
-        """Drop the replies that were stored before a time."""
+        """Drop the replies that were stored before a given time."""
         with self.transaction() as connection:
             connection.execute(delete(answers).where(answers.c.time < before))
 
