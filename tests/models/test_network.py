@@ -30,5 +30,7 @@ def test_the_same_rewards_train_the_same_network():
 
 
 def test_contexts_too_large_to_train_on_are_refused():
-    with pytest.raises(ValueError, match=r"contexts must be at most 1e\+10 in absolute value for a network, got 1e\+11"):
+    with pytest.raises(
+        ValueError, match=r"contexts must be at most 1e\+10 in absolute value for a network, got 1e\+11"
+    ):
         train_layers(np.full((50, 2), 1e11), np.ones(50), (3,))

@@ -152,7 +152,7 @@ class ClearestGap(ShortRepr):
     difference : IntervalEstimate
         The difference between their mean rewards; non-negative.
     extremes : IntervalEstimate
-        The difference between the highest and the lowest mean, with the interval for these two groups.
+        The difference between the groups with the highest and the lowest mean, with its interval.
     """
 
     advantaged: GroupResult
@@ -176,8 +176,7 @@ class Timeline(ShortRepr):
     gap_low, gap_high : arrays
         The interval of the gap at the end of each block.
     since : int or None
-        The block since which the lower bound of the gap has exceeded the tolerance, or zero if there is no
-        tolerance.
+        The block since which the lower bound of the gap has exceeded the tolerance (zero if none is set).
     """
 
     blocks: TimeBlocks
@@ -293,7 +292,7 @@ class GapAnalysis(ShortRepr):
     attributes : tuple of str
         The attributes.
     groups : tuple of GroupResult
-        The groups that are large enough, the disadvantaged first.
+        The groups that are large enough, the disadvantaged one first.
     conclusion : str
         As in `Comparison`.
     gap : Gap
@@ -371,7 +370,7 @@ class Comparison(ShortRepr):
     groups : tuple of GroupResult
         All groups: first those that are large enough, in ascending order of mean reward, then the others.
     conclusion : str
-        With a tolerance "unfair", "fair" or "undecided"; without one "gap" or "undecided"; "too small" if fewer
+        With a tolerance, "unfair", "fair" or "undecided"; without one, "gap" or "undecided"; "too small" if fewer
         than two groups are large enough.
     analysis : GapAnalysis or None
         The gap; None if fewer than two groups can be compared.

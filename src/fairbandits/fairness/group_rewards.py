@@ -91,7 +91,7 @@ class GroupRewards:
         self._collect()
 
     def _collect(self) -> None:
-        """Collect the arrays of both tables, whenever they are replaced."""
+        """Refresh the references to the arrays of both tables; called whenever these are replaced."""
         totals, by_arm = self._totals, self._by_arm
         self._tables = totals.count, totals.mean, totals.m2, by_arm.count, by_arm.mean, by_arm.m2
         self._n_arms = by_arm.n_arms

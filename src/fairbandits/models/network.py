@@ -61,7 +61,8 @@ def train_layers(contexts: Floats, rewards: Floats, hidden: tuple[int, ...]) -> 
     """
     if np.abs(contexts).max() > _LARGEST:
         raise ValueError(
-            f"contexts must be at most {_LARGEST:g} in absolute value for a network, got {np.abs(contexts).max():g}"
+            f"contexts must be at most {_LARGEST:g} in absolute value for a network, "
+            f"got {np.abs(contexts).max():g}"
         )
     from sklearn.neural_network import MLPRegressor  # noqa: PLC0415  (takes longer than a training)
 

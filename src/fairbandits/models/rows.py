@@ -39,7 +39,7 @@ class Row(ShortRepr):
     width: int
 
     def entries(self) -> tuple[Ints, Floats, int]:
-        """Return copies of the non-zero columns and values, and the number of leading ones that all arms share."""
+        """Return copies of the non-zero columns and values, and how many leading entries all arms share."""
         return split_rows.copy_row(tuple(self.parts), self.user, self.arm)
 
     def alone(self) -> Row:
@@ -109,7 +109,7 @@ class SparseRows(_Rows):
         return tuple(self.parts._replace(users=self.parts.users[first:end]))
 
     def picked(self, arms: Ints) -> tuple[SparseRows, Ints]:
-        """Return rows that include those of the picked arms, and the indices of these arms: here, all rows."""
+        """Return rows that include those of the picked arms (here, all rows), and the indices of these arms."""
         return self, arms
 
     def select(self, users: Ints, arms: Ints) -> SparseRows:
@@ -150,7 +150,7 @@ class SparseRows(_Rows):
         changed = parts._replace(
             shared_values=np.where(dropped[parts.shared_columns], 0.0, parts.shared_values),
             values=np.where(dropped[parts.columns], 0.0, parts.values),
-            # The names of arm parts no longer apply.
+            # The names of the arm-specific parts no longer apply.
             bounds=parts.bounds * np.array([1, 1, 0]),
         )
         return SparseRows(self.n_users, self.n_arms, self.width, changed)
@@ -298,7 +298,8 @@ def as_floats(contexts: Any, what: str = "contexts must be a matrix of numbers, 
         return contexts  # the common case, in every round
     try:
         array = np.asarray(contexts)
-        # Objects may hold numbers, as data frames of mixed types do; text and complex numbers cannot be features.
+        # Object arrays may hold numbers, as data frames of mixed types do; text and complex numbers cannot be
+        # features.
         if array.dtype.kind not in "biufO":
             raise ValueError(f"its entries are of type {array.dtype}")
         if array.dtype.kind == "O" and any(isinstance(entry, str) for entry in array.flat):

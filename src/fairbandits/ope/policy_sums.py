@@ -39,7 +39,7 @@ from fairbandits.ope.unit_tables import (
 from fairbandits.ope.value_estimate import ValueEstimate
 
 Floats = NDArray[np.float64]
-# The variance added to the value of a group, or to the gap between two.
+# The variance added to that of a group's value, or of the gap between two groups.
 ExtraVariance = Callable[[int, int | None], float]
 
 #: Below this effective sample size there is no estimate.
@@ -329,7 +329,7 @@ class PolicySums:
 
 
 def _remainder(probabilities: Floats) -> Floats:
-    """Return the probability that is missing in each row, apart from rounding."""
+    """Return 1 minus the sum of each row's probabilities, or 0 if the difference is due to rounding."""
     missing: Floats = 1.0 - probabilities.sum(axis=1)
     return np.where(missing > _ROUNDING, missing, 0.0)
 
@@ -348,7 +348,7 @@ def estimator_result(
     confidence : float
         The confidence level of the intervals.
     extra_variance : callable, optional
-        An additional variance of the value of a group, or of the gap between two.
+        A function that returns the variance to add to that of a group's value, or of the gap between two groups.
     """
 
     def plain(group: int, level: float = confidence) -> ValueEstimate | None:

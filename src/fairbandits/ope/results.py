@@ -186,8 +186,8 @@ class EstimatorResult(ShortRepr):
     value : GroupedValue of ValueEstimate or None
         The mean reward; None if there are too few effective rows.
     improvement : GroupedValue of ValueEstimate or None
-        The mean reward minus that of the logging policy on the same rows; None also if the estimator does not
-        provide it.
+        The mean reward minus that of the logging policy on the same rows; None if there are too few effective rows
+        or the estimator does not provide it.
     gaps : tuple of PolicyGap
         The gaps between all pairs of groups of each attribute.
     """
@@ -310,7 +310,7 @@ class Evaluation(ShortRepr):
     policies : tuple of PolicyEvaluation
         The results of the policies, in the given order.
     differences : tuple of PolicyDifference
-        The differences between the values of all policies and the logging policy.
+        The differences between the values of all pairs of policies, including the logging policy.
     warnings : tuple of str
         Reasons to doubt the results.
     require_gap : float or None

@@ -586,7 +586,7 @@ class Policy(Parameters):
             The decision or slate that `choose` returned.
         reward : float, or sequence for a slate
             Within `reward_range`. For a slate, one reward per arm in order, with None for an arm that nobody
-            looked at, which is then not learned; or a single number for the whole slate, which is credited to
+            looked at, from which nothing is learned; or a single number for the whole slate, which is credited to
             every arm. The user's groups record the mean of the rewards as one reward.
         again : bool
             Allow a decision that has been learned before; its reward then counts once more.
@@ -735,9 +735,9 @@ class Policy(Parameters):
     def replay(self, reward: float, group: GroupKey, items: Iterable[tuple[ArmId | None, Row, float]]) -> None:
         """Learn one decision that is stored elsewhere, such as in the log of a service.
 
-        The same decisions in the same order lead to bitwise identical states, whoever made them and whatever was
-        chosen in between. `replay` does not check whether a decision was learned before. Policies that keep
-        `records` of decisions cannot replay.
+        The same decisions in the same order lead to bitwise identical states, regardless of which policy made
+        them and what was chosen in between. `replay` does not check whether a decision was learned before.
+        Policies that keep `records` of decisions cannot replay.
 
         Parameters
         ----------
@@ -746,8 +746,8 @@ class Policy(Parameters):
         group : tuple of (attribute, value) pairs
             The user's group.
         items : iterable of (arm, row, reward)
-            Each arm that was looked at, None for one that has since been forgotten, with its context and its
-            reward. A row that the model rejects (`RidgeRegressions.learn`) counts only for the groups.
+            Each arm that was looked at, or None if it has since been forgotten, with its context and its reward.
+            A row that the model rejects (`RidgeRegressions.learn`) counts only for the groups.
         """
         with self._lock:
             if self.records():
@@ -841,8 +841,8 @@ class Policy(Parameters):
     def coefficients(self, arm: ArmId | None = None) -> Floats:
         """Return theta of one arm or, without an arm, theta of the shared part.
 
-        They predict rewards scaled to [0, 1]: `low + (high - low) * theta.x` is in units of reward. With the
-        logistic link they are coefficients of the log-odds.
+        Theta predicts rewards scaled to [0, 1]: `low + (high - low) * theta.x` is in units of reward. With the
+        logistic link, its entries are coefficients of the log-odds.
         """
         with self._lock:
             at = -1 if arm is None else self._arms.rows.get(as_arm(arm), -1)

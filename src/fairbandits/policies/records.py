@@ -223,8 +223,8 @@ class Decision:
         Parameters
         ----------
         all_scores : bool
-            Whether to include all arms on offer with their scores, which an audit may need. The compact form has
-            only those of the picked arm, which is all that learning needs.
+            Whether to include all arms on offer with their scores, which an audit may need. The compact form
+            includes only the picked arm and its scores, which is all that learning needs.
 
         Examples
         --------

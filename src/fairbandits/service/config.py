@@ -214,8 +214,8 @@ class Config(ConfigPart):
         A file of arms with a column `arm`, one for each arm feature, and `match:NAME` for each match, in any
         format that a log can have (.csv, .jsonl, .parquet, ...).
     arms : tuple of dict
-        Further arms: `arm`, `features`, `matches`. The configured arms fill an empty log; later, arms are added
-        and retired through the API.
+        Further arms: `arm`, `features`, `matches`. The configured arms are added when the log is empty; later,
+        arms are added and retired through the API.
     recommender : path, optional
         A file that `fairbandits fit` or `Recommender.save` wrote, instead of a policy, features, attributes, arms
         and a reward range: the service starts with what the saved recommender has learned.
@@ -296,7 +296,7 @@ class Config(ConfigPart):
         return config
 
     def starting_from(self, start: StartState) -> Config:
-        """Return the configuration with the recommender that it names, and the range of its rewards."""
+        """Return the configuration completed with a saved recommender and that recommender's reward range."""
         low, high = start.recommender().policy.reward_range
         reward = self.reward.model_copy(update={"low": low, "high": high})
         config = self.model_copy(update={"reward": reward})

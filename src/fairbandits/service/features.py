@@ -59,7 +59,8 @@ class NumericFeature(ConfigPart):
     def _check(self) -> Self:
         if not -_LARGEST < self.low < self.high < _LARGEST:
             raise ValueError(
-                f"low must be below high, both below {_LARGEST:g} in absolute value, got {self.low:g} and {self.high:g}"
+                f"low must be below high, both below {_LARGEST:g} in absolute value, "
+                f"got {self.low:g} and {self.high:g}"
             )
         if self.default is not None and not self.low <= self.default <= self.high:
             raise ValueError(f"default must be from {self.low:g} to {self.high:g}, got {self.default:g}")

@@ -47,7 +47,7 @@ _PROBE_SQL = (
 _TIMEOUT = 10
 # The state before the first entry: the file that the service started with, if there was one.
 _START = "start"
-# The errors of SQLite and PostgreSQL for a taken key, or for a deadlock of two writers over their keys.
+# The error codes of SQLite and PostgreSQL for a duplicate key, or for a deadlock of two writers over their keys.
 _KEY_TAKEN = {"SQLITE_CONSTRAINT_UNIQUE", "SQLITE_CONSTRAINT_PRIMARYKEY", "23505", "40P01"}
 _ENGINE: dict[str, Any] = {"isolation_level": "AUTOCOMMIT", "poolclass": NullPool, "hide_parameters": True}
 
@@ -189,7 +189,7 @@ class Store:
                 yield connection
                 self._check_files()
             except BaseException:
-                with suppress(SQLAlchemyError):  # the connection is closed anyway, and the first error counts
+                with suppress(SQLAlchemyError):  # the connection is closed anyway; the original error is raised
                     connection.exec_driver_sql("ROLLBACK")
                 raise
             connection.exec_driver_sql("COMMIT")
@@ -209,7 +209,7 @@ class Store:
     def appending(self) -> Iterator[Connection]:
         """Provide the connection for an append: on SQLite in a transaction, on PostgreSQL without one.
 
-        Even if the append fails, its entries may be in the log, so the next one begins a new chain.
+        Even if the append fails, its entries may be in the log, so the next append begins a new chain.
         """
         try:
             with self.transaction() if self.is_sqlite else self.connection() as connection:
@@ -324,7 +324,7 @@ class Store:
 
 
 def make_engine(url: str, timeout: float | None = None) -> Engine:
-    """Create the engine of a database. Transactions are begun by hand, and a commit waits for the disk.
+    """Create the engine of a database. Transactions are begun explicitly, and a commit waits for the disk.
 
     Errors hide the parameters of statements, which may be sensitive. `timeout` is as in `Store`.
     """
