@@ -44,9 +44,9 @@ class Recommender:
     Parameters
     ----------
     policy : Policy
-        The policy, which has learned nothing yet.
+        A policy that has learned nothing yet.
     users : data frame
-        Representative users, one row each: a frame of pandas, polars or any library that narwhals supports.
+        Representative users, one row each: a frame from pandas, polars or any library that narwhals supports.
     items : data frame
         The items, one row each. Their ids are the index of a pandas frame, or the column `item_id`.
     groups : sequence of str
@@ -187,7 +187,7 @@ class Recommender:
         """
         row = as_row(user, "user")
         group = self.group_of(row)
-        # Held until the decision is made, so that no item is chosen after it was retired.
+        # Held until the decision is made, so that no item is chosen after it has been retired.
         with self._lock:
             own = None if eligible is None else eligible_ids(eligible, self.catalogue)
             return self.policy.choose(self.catalogue.offer([row], own), group, k=k)

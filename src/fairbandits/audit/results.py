@@ -348,7 +348,7 @@ class GapAnalysis(ShortRepr):
 
     @property
     def is_detectable(self) -> bool:
-        """Whether the gap is detectable at the end of the log and its `timeline.since` is known."""
+        """Whether the gap is detectable at the end of the log and `timeline.since` is known."""
         return (
             self.timeline is not None and self.timeline.since is not None and self.conclusion in ("gap", "unfair")
         )

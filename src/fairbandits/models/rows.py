@@ -67,7 +67,7 @@ class Row(ShortRepr):
 
 @dataclass(slots=True, eq=False, repr=False)
 class _Rows(ShortRepr):
-    """The contexts of a round, user after user, one row per arm.
+    """The contexts of a round, user by user, one row per arm.
 
     They may share memory with the caller's arrays; what `row` returns does not.
     """

@@ -84,7 +84,7 @@ class StoreConfig(ConfigPart):
 
 
 class ServerConfig(ConfigPart):
-    """The address of the service, and its log lines.
+    """The address of the service, and the format of its log lines.
 
     Attributes
     ----------
@@ -158,11 +158,11 @@ class Limits(ConfigPart):
         Arms in one slate: the largest k.
     cost : int
         Cost of one request for decisions, and of all waiting requests of one key. The unit is the cost of scoring
-        one arm: a user costs arms on offer x (1 + k/10) + k x (1000 + 8 x columns of a context), with k = 1
-        without a slate.
+        one arm: a user costs arms on offer x (1 + k/10) + k x (1000 + 8 x columns of a context), where k = 1
+        if there is no slate.
     rate, burst : float
         Requests per second with one key, and the size of a burst of requests after a pause. Every KiB of a body
-        counts as another request, as does every 10,000 of cost and every 100 arms in a list of arms.
+        counts as another request, as do every 10,000 units of cost and every 100 arms in a list of arms.
     guest_rate, guest_burst : float
         The same for one address that sends requests without a valid key.
     head_seconds, request_seconds : float

@@ -47,7 +47,7 @@ _PROBE_SQL = (
 _TIMEOUT = 10
 # The state before the first entry: the file that the service started with, if there was one.
 _START = "start"
-# The error codes of SQLite and PostgreSQL for a duplicate key, or for a deadlock of two writers over their keys.
+# The error codes of SQLite and PostgreSQL for a duplicate key, or for a deadlock between two writers over keys.
 _KEY_TAKEN = {"SQLITE_CONSTRAINT_UNIQUE", "SQLITE_CONSTRAINT_PRIMARYKEY", "23505", "40P01"}
 _ENGINE: dict[str, Any] = {"isolation_level": "AUTOCOMMIT", "poolclass": NullPool, "hide_parameters": True}
 
