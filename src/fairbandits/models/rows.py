@@ -289,7 +289,7 @@ def as_single_round(row: Row, width: int) -> SparseRows:
 def refuse_outside(columns: Ints, width: int) -> NoReturn:
     """Raise ValueError for a row with columns that do not exist."""
     outside = columns[(columns < 0) | (columns >= width)]
-    raise ValueError(f"columns of a row must be in 0..{width - 1}, got {outside[:5].tolist()}")
+    raise ValueError(f"columns of a row must be in 0..{width - 1}, got {outside.tolist()}")
 
 
 def as_floats(contexts: Any, what: str = "contexts must be a matrix of numbers, dense or scipy sparse") -> Floats:
