@@ -10,7 +10,7 @@ import pytest
 from tests.browser import browser, violations  # noqa: F401 - a fixture
 
 SITE = Path(__file__).parents[1] / "docs" / "_build" / "html"
-PAGES = ("index.html", "tutorials/are_we_unfair.html", "reference/api/policies.html", "gallery/index.html")
+PAGES = ("index.html", "tutorials/are_we_unfair.html", "reference/api/recommender.html", "gallery/index.html")
 
 pytestmark = pytest.mark.site
 
