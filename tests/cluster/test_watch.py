@@ -15,6 +15,8 @@ from fairbandits.cluster import watch
 from tests.cluster.processes import dask_processes
 from tests.logs.test_fitting import make
 
+pytestmark = pytest.mark.slow
+
 GRACE = 1.0
 
 

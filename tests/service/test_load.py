@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.benchmarks
+
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 
 

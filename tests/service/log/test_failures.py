@@ -18,6 +18,8 @@ from tests.service.clients import Client, Replay
 from tests.service.conftest import Server, write_config
 from tests.service.small import PLAIN
 
+pytestmark = pytest.mark.slow
+
 
 def decide(url, students, number=0, key=None):
     headers = {} if key is None else {"Idempotency-Key": key}
