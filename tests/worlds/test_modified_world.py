@@ -117,10 +117,12 @@ def test_noise_keeps_means():
 def test_gaussian_noise_needs_rewards_between_0_and_1():
     """It would be without effect: noise that keeps 0 and 1 in range and their means unchanged is 0."""
     clicks = ModifiedWorld(LinearWorld(rounds=2000), missing=0.5, noise="bernoulli")
-    message = r"noise must not be a number where all rewards are 0 or 1, .*, got 0\.1; use bias with noise='berno"
+    message = r"where all rewards of the first 100 rounds are 0 or 1, .*, got 0\.1; use bias with noise='berno"
     with pytest.raises(ValueError, match=message):
         ModifiedWorld(clicks, noise=0.1)
     ModifiedWorld(clicks, noise=0.0)
+    # Bias comes before noise, and makes room for it.
+    assert any((visit.rewards != plain.rewards).any() for plain, visit in both(clicks, bias=0.3, noise=0.1))
     # Some ratings are at an end of the scale; the others have noise.
     assert any((visit.rewards != plain.rewards).any() for plain, visit in both(FILMS, noise=0.1))
 

@@ -143,14 +143,14 @@ class MissingRewards(ShortRepr):
 
 @dataclass(frozen=True, repr=False)
 class ClearestGap(ShortRepr):
-    """Two groups whose means demonstrably differ; these need not be the groups with the extreme means.
+    """The two groups whose difference has the largest lower bound; these need not have the extreme means.
 
     Attributes
     ----------
     advantaged, disadvantaged : GroupResult
         The groups.
     difference : IntervalEstimate
-        The difference between their mean rewards; non-negative.
+        The difference between their mean rewards. The groups demonstrably differ if its interval lies above 0.
     extremes : IntervalEstimate
         The difference between the groups with the highest and the lowest mean, with its interval.
     """

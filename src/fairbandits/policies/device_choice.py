@@ -77,19 +77,20 @@ class GreedyChooser:
         indices: Ints = backend.to_host(places).astype(np.int64)
         probability = np.ones(len(indices))
         close = np.flatnonzero(backend.to_host(is_close))
-        rescored: dict[int, Scores] = {}
+        # Of the picked arms alone: all scores of many users would not fit into memory.
+        rescored: dict[int, dict[str, Floats]] = {}
         if close.size:
             doubts = backend.to_host(doubt)[:, 0] / self._policy._scale.span
             for row, total in self._fetch(scores.total, close):
                 user = users.start + row
                 indices[row], probability[row], exact = self._decide(user, total, float(doubts[row]))
                 if exact is not None:
-                    rescored[row] = exact
+                    rescored[row] = {part: getattr(exact, part)[indices[row]] for part in Scores.__slots__}
             places = backend.asarray(indices)
         own = self._take(scores, places)
-        for row, exact in rescored.items():
-            for part in Scores.__slots__:
-                getattr(own, part)[row] = getattr(exact, part)[indices[row]]
+        for row, parts in rescored.items():
+            for part, value in parts.items():
+                getattr(own, part)[row] = value
         return DevicePicks(indices, probability, own, self._regret(scores.mean, own.mean))
 
     def _find_best(self, scores: DeviceScores) -> tuple[Array, Array, Array]:

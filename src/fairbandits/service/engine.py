@@ -170,7 +170,8 @@ class Engine:
             async with asyncio.timeout(_LAST_SNAPSHOT_SECONDS), self._snapshot_lock:
                 if self.follower.seq > self.follower.snapshot_seq:
                     await self._save_snapshot()
-                await self._snapshot_thread.call(self._snapshot_store.close)
+                with suppress(StoreDownError):
+                    await self._snapshot_thread.call(self._snapshot_store.close)
         except TimeoutError:
             self._pace.give_up()
             _log.warning(

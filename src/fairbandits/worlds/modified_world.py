@@ -112,10 +112,11 @@ class ModifiedWorld:
         self._depth: int = self.world._depth + 1 if isinstance(self.world, ModifiedWorld) else 1
         for option in (self._missing, self._bias):
             option.check(self.world)
-        if self._noise and self._noise != BERNOULLI and _is_binary(self.world):
+        if self._noise and self._noise != BERNOULLI and not bias and _is_binary(self.world):
             raise ValueError(
-                "noise must not be a number where all rewards are 0 or 1, on which Gaussian noise has no effect, "
-                f"got {noise}; use bias with noise='bernoulli', which flips rewards at random"
+                f"noise must not be a number where all rewards of the first {_TRIED} rounds are 0 or 1, which "
+                f"Gaussian noise does not change, got {noise}; use bias with noise='bernoulli', which flips "
+                "rewards at random"
             )
 
     def __len__(self) -> int:
@@ -163,9 +164,10 @@ def turn_preferences(expected: Floats, rewards: Floats) -> tuple[Floats, Floats]
 
 
 def _is_binary(world: World) -> bool:
-    """Return whether all rewards of the first visits are 0, 1 or missing."""
-    visits = islice(world.visits(), _TRIED)
-    return all(np.isin(visit.rewards[~np.isnan(visit.rewards)], (0.0, 1.0)).all() for visit in visits)
+    """Return whether the first visits have rewards, all of which are 0 or 1."""
+    rewards = np.concatenate([visit.rewards for visit in islice(world.visits(), _TRIED)])
+    known = rewards[~np.isnan(rewards)]
+    return known.size > 0 and bool(np.isin(known, (0.0, 1.0)).all())
 
 
 def _ids(visit: Visit) -> Sequence[Any]:

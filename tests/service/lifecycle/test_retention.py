@@ -144,6 +144,28 @@ def test_a_worker_whose_lease_expires_does_not_undo_what_another_one_prunes(stor
         assert prune(engine.store, engine.config, clock.now) is None, "nothing is left to do"
 
 
+def test_a_deletion_that_was_interrupted_goes_on_though_nothing_else_is_old(store_url, clock, monkeypatch):
+    monkeypatch.setattr(retention, "_PIECE", 5)
+
+    def interrupt(n_replayed):
+        if n_replayed == 0:
+            raise InterruptedError
+
+    with opened(store_url, **WEEK) as engine:
+        live(engine, clock, 10)
+        learned = policy_checksum(engine)
+        with pytest.raises(InterruptedError):
+            prune(engine.store, engine.config, clock.now, interrupt)
+        _, before = contents(store_url)
+        pruned = prune(engine.store, engine.config, clock.now)
+        _, deleted = contents(store_url)
+        assert pruned.decisions + pruned.rewards == deleted > before > 0
+        assert prune(engine.store, engine.config, clock.now) is None
+        drop_snapshots_after(engine, pruned.base)
+    with opened(store_url, **WEEK) as engine:
+        assert policy_checksum(engine) == learned
+
+
 def test_rewards_for_deleted_decisions_come_too_late(store_url, clock):
     with opened(store_url, **WEEK) as engine:
         rng = np.random.default_rng(0)

@@ -97,7 +97,7 @@ def missing_sentence(analysis: GapAnalysis, number: Number, confidence: float) -
     most_users, least_users = describe_groups(analysis, missing.most, missing.least)
     most, least = (percent(group.missing_share.value) for group in (missing.most, missing.least))
     text = f"Rewards are missing most often for {most_users} ({most}) and least often for {least_users} ({least})."
-    if most == least:
+    if most == least and missing.share_gap.low <= 0.0:
         text = f"Rewards are missing about equally often in all groups ({most})."
     if missing.share_gap.low > 0.0:
         points = f"{missing.share_gap.low * 100:.2g} percentage points"

@@ -23,12 +23,10 @@ _MAX_PLOTTED = 20
 def audit_html(audit: Audit) -> str:
     """Return the view of an audit: its sentences, the groups of the headline comparison, and all comparisons."""
     headline = audit.headline
-    tables = [_table(headline.name, *group_table(audit, headline))]
+    texts = [audit.sentence, audit.verdict or "", _table(headline.name, *group_table(audit, headline))]
     if len(audit.comparisons) > 1 or audit.settings.tolerance is not None:
-        tables.append(_table("", *verdict_table(audit)))
-    note = counted(audit.rows, "decision")
-    texts = audit.sentence, audit.verdict or "", *tables, *verdict_notes(audit)
-    return html.card(f"Audit of {audit.name}", *texts, note=note)
+        texts += [_table("", *verdict_table(audit)), *verdict_notes(audit)]
+    return html.card(f"Audit of {audit.name}", *texts, note=counted(audit.rows, "decision"))
 
 
 def _table(title: str, columns: list[str], rows: list[Row]) -> html.Markup:

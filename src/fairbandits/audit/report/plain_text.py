@@ -15,11 +15,11 @@ _MAX_NAME = 40
 def audit_text(audit: Audit) -> str:
     """Return the sentences of an audit, the groups of the headline comparison, and all comparisons."""
     headline = audit.headline
-    tables = [_table(headline.name, *group_table(audit, headline))]
+    parts = ["\n".join(filter(None, [audit.sentence, audit.verdict]))]
+    parts.append(_table(headline.name, *group_table(audit, headline)))
     if len(audit.comparisons) > 1 or audit.settings.tolerance is not None:
-        tables.append(_table("", *verdict_table(audit)))
-    sentences = "\n".join(filter(None, [audit.sentence, audit.verdict]))
-    return "\n\n".join(filter(None, [sentences, *tables, "\n".join(verdict_notes(audit))]))
+        parts += [_table("", *verdict_table(audit)), "\n".join(verdict_notes(audit))]
+    return "\n\n".join(filter(None, parts))
 
 
 def _table(title: str, columns: list[str], rows: list[Row]) -> str:

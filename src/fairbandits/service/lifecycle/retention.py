@@ -82,8 +82,10 @@ def _prune(store: Store, config: Config, now: float, retention: float, step: Ste
     until = now - retention
     with store.connection() as connection:
         change, pruned = StateChange.read(connection), PrunedContent.read(connection)
-        base = _last_before(connection, until, now, pruned.base)
-    if base <= pruned.base:
+        base = max(_last_before(connection, until, now, pruned.base), pruned.base)
+        # One that was interrupted goes on, even if nothing else has become old since.
+        is_done = not pruned.base or _is_finished(connection, pruned)
+    if base == pruned.base and is_done:
         return None
     try:
         parts = _verified_base(store, change.served_config(config), base, step)
@@ -207,6 +209,16 @@ def _rewrite(connection: Connection, which: ColumnElement[bool]) -> Counter[str]
     return Counter(row["kind"] for row in rows)
 
 
+def _is_finished(connection: Connection, pruned: PrunedContent) -> bool:
+    """Return whether the pruning up to the base has appended its entry, which comes last."""
+    key = _event(pruned, time=0.0).key
+    return connection.execute(select(events.c.seq).where(events.c.key == key)).scalar() is not None
+
+
+def _event(pruned: PrunedContent, time: float) -> ContentPruned:
+    return ContentPruned(pruned.base, time, pruned.decisions, pruned.rewards)
+
+
 def _finish(store: Store, pruned: PrunedContent, settled: float, now: float) -> PrunedContent:
     """Append the entry of the pruning, and drop the snapshots before the base."""
     with store.transaction() as connection:
@@ -216,7 +228,7 @@ def _finish(store: Store, pruned: PrunedContent, settled: float, now: float) -> 
         pruned = replace(pruned, start=max(start, pruned.start))
         pruned.write(connection)
         connection.execute(delete(snapshots).where(snapshots.c.seq > 0, snapshots.c.seq < pruned.base))
-    event = ContentPruned(pruned.base, now, pruned.decisions, pruned.rewards)
+    event = _event(pruned, now)
     append(store, [AppendEvents(events=[event], depends_on=[event.key])], pruned.base)
     return pruned
 
