@@ -169,7 +169,7 @@ def test_changes_of_a_table_and_of_a_custom_world(capsys):
         (["--world", "LinearWorld", "--period", "10"], "--period must be given with --present"),
         (
             ["--world", "doses.csv", "--label", "dose", "--group", "sex", "--noise", "0.1"],
-            "noise must not be a number where all rewards are 0 or 1",
+            "noise must not be a number where all rewards of the first 100 rounds are 0 or 1",
         ),
         (["--world", "LinearWorld", "--noise", "0,1"], "--noise must be written as 0.1 or bernoulli, got '0,1'"),
         (
