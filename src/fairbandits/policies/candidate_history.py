@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right, insort
 from collections import deque
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -13,6 +12,7 @@ from numpy.typing import NDArray
 from fairbandits.labels import LabelValue
 from fairbandits.models.first_half import next_update
 from fairbandits.policies.picker import TIE
+from fairbandits.policies.sorted_groups import SortedGroups
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -64,9 +64,9 @@ class CandidateHistory:
         self._width = 0
         self._seen = 0
         self._due = 1
-        # For the coefficients of the last ranks: the predicted rewards of each group, sorted.
+        # For the coefficients of the last ranks: the predicted rewards of each group.
         self._theta: Floats | None = None
-        self._sorted: list[list[float]] = []
+        self._rewards: SortedGroups
 
     def add(self, contexts: Floats, groups: Sequence[LabelValue]) -> None:
         """Add the candidates of a round: their contexts, one row each, and their groups."""
@@ -81,10 +81,8 @@ class CandidateHistory:
             while len(self._rounds) > (kept if self._memory is None else min(kept, self._memory)):
                 self._rounds.popleft()
             self._theta = None
-        elif self._theta is not None:
-            self._sorted += [[] for _ in range(len(self._numbers) - len(self._sorted))]
-            for number, value in zip(numbers, (contexts @ self._theta).tolist(), strict=True):
-                insort(self._sorted[number], value)
+        elif self._theta is not None and not self._rewards.add(np.array(numbers), contexts @ self._theta):
+            self._theta = None
 
     def ranks(self, theta: Floats, groups: Sequence[LabelValue], rewards: Floats) -> Floats:
         """Return the share of the known candidates of each one's group that are predicted no more reward.
@@ -100,33 +98,23 @@ class CandidateHistory:
         """
         if self._theta is None or not np.array_equal(self._theta, theta):
             self._sort(theta)
-        known = [self._sorted[self._numbers[group]] if group in self._numbers else [] for group in groups]
+        numbers = np.array([self._numbers.get(group, -1) for group in groups])
         # Equal rewards may differ in their last digits; they are ties, and count.
-        return np.array(
-            [
-                [
-                    bisect_right(others, reward) / len(others) if others else _UNKNOWN
-                    for others, reward in zip(known, own, strict=True)
-                ]
-                for own in (rewards + TIE).tolist()
-            ]
-        )
+        return self._rewards.shares_up_to(numbers, rewards + TIE, _UNKNOWN)
 
     def _sort(self, theta: Floats) -> None:
         """Predict the rewards of all candidates, and sort them by group."""
         self._theta = theta
-        self._sorted = [[] for _ in self._numbers]
-        if not self._rounds:
-            return
-        groups, positions, values = (np.concatenate(part) for part in zip(*self._rounds, strict=True))
-        sizes = np.array([len(each.groups) for each in self._rounds])
+        groups, positions, values = (np.concatenate(part) for part in zip(*self._rounds_or_none(), strict=True))
+        sizes = np.array([len(each.groups) for each in self._rounds], np.int64)
         first = np.repeat(np.cumsum(sizes) - sizes, [len(each.positions) for each in self._rounds])
-        at, column = np.divmod(positions, self._width)
+        at, column = np.divmod(positions, max(self._width, 1))
         rewards = np.bincount(first + at, values * theta[column], minlength=len(groups))
-        order = np.lexsort((rewards, groups))
-        bounds = np.searchsorted(groups[order], np.arange(len(self._numbers) + 1))
-        for number in range(len(self._numbers)):
-            self._sorted[number] = rewards[order[bounds[number] : bounds[number + 1]]].tolist()
+        self._rewards = SortedGroups(groups, rewards, len(self._numbers))
+
+    def _rounds_or_none(self) -> Sequence[Candidates]:
+        """Return the rounds; a round without candidates if there are none."""
+        return self._rounds or (Candidates(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0)),)
 
     # -- a record of a policy ---------------------------------------------------------------------------
 
@@ -136,8 +124,7 @@ class CandidateHistory:
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return the numbers as arrays."""
-        rounds = self._rounds or (Candidates(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0)),)
-        groups, positions, values = (np.concatenate(part) for part in zip(*rounds, strict=True))
+        groups, positions, values = (np.concatenate(part) for part in zip(*self._rounds_or_none(), strict=True))
         sizes = [(len(each.groups), len(each.positions)) for each in self._rounds]
         return {
             "candidate_groups": groups,
