@@ -43,20 +43,17 @@ class CellMeans(RewardModel):
 
     def score(self, rows: Rows, arms: Ints) -> tuple[Floats, Floats]:
         """Predict for every user and arm: the mean of the cell, and its width."""
-        places = np.array(self._places_of(rows.toarray())).reshape(rows.n_users, rows.n_arms)
+        places = self._places_of(rows.toarray()).reshape(rows.n_users, rows.n_arms)
         # The last entry stands for cells without rewards, whose place is -1.
         counts = np.maximum(np.append(self._counts[: len(self._places)], 0.0), 1.0)[places]
         return np.append(self._sums[: len(self._places)], 0.0)[places] / counts, 1.0 / np.sqrt(counts)
 
-    def _places_of(self, matrix: Floats) -> list[int]:
+    def _places_of(self, matrix: Floats) -> Ints:
         """Return the place of the cell of each row, -1 for a cell without rewards."""
-        # Most columns may be zero and most rows equal, so rows are compared without these columns first.
-        is_used = np.asarray(matrix.any(axis=0))
-        is_used[0] = True
-        short = _keys(matrix[:, is_used])
-        first = {key: i for i, key in reversed(list(enumerate(short)))}
-        places = {key: self._places.get(_keys(matrix[i : i + 1])[0], -1) for key, i in first.items()}
-        return [places[key] for key in short]
+        # Most rows may be equal; of these only the first is looked up.
+        first, same_as = _equal_rows(matrix)
+        places = np.array([self._places.get(key, -1) for key in _keys(matrix[first])])
+        return places[same_as]
 
     def learn(self, arm: int, row: Row, reward: float) -> None:
         """Learn a reward of the cell of a row."""
@@ -94,6 +91,20 @@ class CellMeans(RewardModel):
         if len(self._places) < len(cells):
             raise ValueError("cells must differ")
         self._counts, self._sums = counts, sums
+
+
+def _equal_rows(matrix: Floats) -> tuple[Ints, Ints]:
+    """Return the numbers of different rows, and for each row which of these it equals.
+
+    Rows are compared by their products with fixed weights; if these are the same for rows that differ, all rows are
+    taken for different.
+    """
+    products = matrix @ np.sqrt(np.arange(2.0, matrix.shape[1] + 2.0))
+    _, first, same_as = np.unique(products, return_index=True, return_inverse=True)
+    if (matrix[first[same_as]] == matrix).all():
+        return first, same_as
+    every = np.arange(len(matrix))
+    return every, every
 
 
 def _keys(matrix: Floats) -> list[bytes]:
