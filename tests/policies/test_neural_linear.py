@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 
 from fairbandits import LinUCB, NeuralLinear
+from fairbandits.models import as_rows
+from fairbandits.models.neural_linear import NeuralLinearModel
 from tests.helpers import contexts_for
 
 
@@ -79,6 +81,29 @@ def test_agrees_with_the_textbook_given_the_representation(model, hidden):
             policy.forget_arm(decision.arm)
             if model == "disjoint":
                 textbook.learned = [each for each in textbook.learned if each[0] != decision.arm]
+
+
+def test_draws_for_many_users_and_for_rows_not_scored_before():
+    """A draw is `z' C'^-1 e` in widths, with `A = C C'`."""
+    rng = np.random.default_rng(3)
+    model = NeuralLinearModel(3, 0.5, "shared", (6,), 0.5)
+    for _ in range(20):
+        model.learn(0, as_rows(rng.random((1, 3))).row(0, 0), float(rng.random()))
+    rows = as_rows(rng.random((12, 3)), n_users=4)
+    drawn = model.sample(rows, np.zeros(3, np.int64), np.random.default_rng(5))
+    e = np.random.default_rng(5).standard_normal((4, 7))
+    beta = np.linalg.solve(np.linalg.cholesky(model.regression.gram_of(0)).T, e.T)
+    z = np.array([represent(model.layers, x) for x in rows.toarray()]).reshape(4, 3, 7)
+    width = model.score(rows, np.zeros(3, np.int64))[1]
+    np.testing.assert_allclose(drawn * width, np.einsum("uaj,ju->ua", z, beta), rtol=1e-9, atol=1e-12)
+
+
+def test_a_posterior_that_is_none_is_refused():
+    model = NeuralLinearModel(2, 1.0, "shared", (3,), 0.5)
+    model.learn(0, as_rows(np.eye(2)).row(0, 0), 0.5)
+    model.regression._gram(0)[-1] = -1.0
+    with np.errstate(invalid="ignore"), pytest.raises(ValueError, match="contexts must keep A positive definite"):
+        model.sample(as_rows(np.eye(2)), np.array([0, 1]), np.random.default_rng(0))
 
 
 def test_the_network_is_trained_at_50_rewards_and_whenever_there_are_half_as_many_again():

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
+import math
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fairbandits.jit import kernel
 from fairbandits.models.disjoint import DisjointModel
 from fairbandits.models.first_half import next_update
 from fairbandits.models.kernels.layouts import Floats, Ints
+from fairbandits.models.kernels.split_rows import single_row
 from fairbandits.models.network import initial_layers, represent, train_layers
 from fairbandits.models.normal_equations import NormalEquations
 from fairbandits.models.reward_model import RewardModel, with_prefix
 from fairbandits.models.ridge import in_widths
-from fairbandits.models.rows import DenseRows, Row, Rows
+from fairbandits.models.rows import DenseRows, Row, Rows, SparseRows
 from fairbandits.models.shared import SharedModel
 
 # With fewer rewards a network has nothing to learn from.
@@ -65,6 +68,7 @@ class NeuralLinearModel(RewardModel):
         # The contexts scored last, their representation and widths, which `sample` needs again.
         self._last: tuple[Rows, DenseRows, Floats] | None = None
         self.regression: DisjointModel | SharedModel = self._class(hidden[-1] + 1, ridge)
+        self._columns = np.arange(hidden[-1] + 1)
         self.squares: Floats = np.zeros(0)
 
     def score(self, rows: Rows, arms: Ints) -> tuple[Floats, Floats]:
@@ -78,13 +82,12 @@ class NeuralLinearModel(RewardModel):
         """Draw how far each mean is off, in widths; arms are off together where they share a regression."""
         if not isinstance(self.regression, SharedModel):
             return self.regression.sample(rows, arms, rng)
-        last = self._last
-        if last is None or last[0] is not rows:
-            represented = self._represent(rows)
-            width = self.regression.score(represented, arms)[1]
-        else:
-            _, represented, width = last
-        drawn = rng.standard_normal((rows.n_users, represented.width)) @ self.regression.root_of(0)
+        if self._last is None or self._last[0] is not rows:
+            self.score(rows, arms)
+        _, represented, width = cast(tuple[Rows, DenseRows, Floats], self._last)
+        drawn = rng.standard_normal((rows.n_users, represented.width))
+        if not _scale_by_root(self.regression._gram(0), drawn):
+            self.regression.root_of(0)  # raises ValueError, with the remedy
         z = represented.matrix.reshape(rows.n_users, rows.n_arms, -1)
         return in_widths((z @ drawn[:, :, None])[:, :, 0], width)
 
@@ -94,10 +97,16 @@ class NeuralLinearModel(RewardModel):
         These are `a = a0 + n / 2` and `b = b0 + (sum r^2 - theta' A theta) / 2`.
         """
         regression = self.regression
-        slots = self._slots(arms)[: 1 if isinstance(regression, SharedModel) else None]
-        a, b = np.full(len(slots), shape), np.full(len(slots), scale)
-        known = (slots >= 0) & (slots < len(self.squares))
-        at = slots[known]
+        if isinstance(regression, SharedModel):
+            # Plain indices, because the general case below takes several times as long for a single regression.
+            a, b = np.full(1, shape), np.full(1, scale)
+            if len(self.squares):
+                a += 0.5 * regression.rows_learned[0]
+                b += 0.5 * max(self.squares[0] - regression.theta[0] @ regression.moment[0], 0.0)
+            return a, b
+        known = (arms >= 0) & (arms < len(self.squares))
+        at = arms[known]
+        a, b = np.full(len(arms), shape), np.full(len(arms), scale)
         explained = (regression.theta[at] * regression.moment[at]).sum(axis=1)
         a[known] += 0.5 * regression.rows_learned[at]
         b[known] += 0.5 * np.maximum(self.squares[at] - explained, 0.0)
@@ -109,7 +118,9 @@ class NeuralLinearModel(RewardModel):
             raise ValueError(f"row must be {self.width} wide, got {row.width}")
         context = row.dense()
         z = represent(self.layers, context[None])
-        self.regression.learn(arm, DenseRows(1, 1, z.shape[1], z).row(0, 0), reward)
+        # Built here because `Row.of` would check each time that the columns differ.
+        row_of_z = Row(single_row(self._columns, z[0], len(self._columns)), 0, 0, len(self._columns))
+        self.regression.learn(arm, row_of_z, reward)
         self._add_square(arm, reward)
         self._last = None
         self._contexts.append(context)
@@ -156,7 +167,7 @@ class NeuralLinearModel(RewardModel):
         self.regression.restore(with_prefix(arrays, "regression."))
 
     def _represent(self, rows: Rows) -> DenseRows:
-        z = represent(self.layers, rows.toarray())
+        z = represent(self.layers, rows if isinstance(rows, SparseRows) else rows.matrix)
         return DenseRows(rows.n_users, rows.n_arms, z.shape[1], z)
 
     def _slots(self, arms: Ints) -> Ints:
@@ -196,3 +207,41 @@ class NeuralLinearModel(RewardModel):
         regression = self._class(z.shape[1], self._ridge)
         regression.learn_equations(equations, [(slot, slot) for slot in np.unique(slots[known]).tolist()])
         return regression
+
+
+@kernel(reorder_sums=True)
+def _scale_by_root(gram: Floats, normal: Floats) -> bool:
+    """Turn standard normal rows e into draws from N(0, A^-1): C'^-1 e, with A = C C'; return whether C exists.
+
+    One triangular factor suffices for a draw, at a third of the cost of `kernels.cholesky.invert`, whose scaling
+    to a unit diagonal is used here as well.
+
+    Parameters
+    ----------
+    gram : array
+        A as a packed triangle.
+    normal : array of shape (n_draws, d)
+        Is overwritten.
+    """
+    d = normal.shape[1]
+    scale, L = np.empty(d), np.empty((d, d))
+    for i in range(d):
+        scale[i] = 1.0 / math.sqrt(gram[i * (i + 1) // 2 + i])
+        rest = 0.0
+        for j in range(i + 1):
+            rest = gram[i * (i + 1) // 2 + j] * scale[i] * scale[j]
+            for k in range(j):
+                rest -= L[i, k] * L[j, k]
+            if i > j:
+                L[i, j] = rest / L[j, j]
+        if not rest > 0.0:
+            return False
+        L[i, i] = math.sqrt(rest)
+    for draw in range(len(normal)):
+        for i in range(d - 1, -1, -1):
+            normal[draw, i] /= L[i, i]
+            for j in range(i):
+                normal[draw, j] -= L[i, j] * normal[draw, i]
+        for i in range(d):
+            normal[draw, i] *= scale[i]
+    return True
