@@ -96,8 +96,8 @@ class CellMeans(RewardModel):
 def _equal_rows(matrix: Floats) -> tuple[Ints, Ints]:
     """Return the numbers of different rows, and for each row which of these it equals.
 
-    Rows are compared by their products with fixed weights; if these are the same for rows that differ, all rows are
-    taken for different.
+    Rows are compared by their products with fixed weights; if these are the same for rows that differ, all rows
+    are taken for different.
     """
     products = matrix @ np.sqrt(np.arange(2.0, matrix.shape[1] + 2.0))
     _, first, same_as = np.unique(products, return_index=True, return_inverse=True)

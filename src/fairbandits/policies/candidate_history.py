@@ -109,7 +109,8 @@ class CandidateHistory:
         sizes = np.array([len(each.groups) for each in self._rounds], np.int64)
         first = np.repeat(np.cumsum(sizes) - sizes, [len(each.positions) for each in self._rounds])
         at, column = np.divmod(positions, max(self._width, 1))
-        rewards = np.bincount(first + at, values * theta[column], minlength=len(groups))
+        weights = np.asarray(values * theta[column], np.float64)
+        rewards = np.bincount(first + at, weights, minlength=len(groups)).astype(np.float64)
         self._rewards = SortedGroups(groups, rewards, len(self._numbers))
 
     def _rounds_or_none(self) -> Sequence[Candidates]:
