@@ -136,8 +136,8 @@ def _add_weighted(columns: Ints, values: Floats, lo: int, hi: int, weights: Floa
 def train_layers(contexts: Floats, rewards: Floats, hidden: tuple[int, ...]) -> list[Layer]:
     """Train a network to predict rewards, by Adam on squared errors; return its hidden layers.
 
-    The weights are those of scikit-learn's `MLPRegressor`, step by step. With batches and layers as small as these,
-    `MLPRegressor` itself would take two to four times as long, because of its overhead per batch.
+    The weights are those of scikit-learn's `MLPRegressor`, step by step. With batches and layers as small as
+    these, `MLPRegressor` itself takes two to seven times as long, because of its overhead per batch.
 
     Raises ValueError for contexts on which it cannot be trained.
     """
