@@ -166,6 +166,13 @@ class HybridModel(RewardModel):
         """Return the coefficients that all arms share."""
         return self.shared.coefficients(0)
 
+    def mean_of(self, arm: int, columns: Ints, values: Floats) -> float:
+        """Return the expected reward of one row, given by its non-zeros."""
+        if not 0 <= arm < self.arms.n_slots:
+            return float(values @ self.beta()[columns])
+        lift = self.ridge * float(self.arms.product(arm, columns, values) @ self.beta())
+        return self.arms.mean_of(arm, columns, values) + lift
+
     def coefficients(self, arm: int) -> Floats:
         """Return beta + theta_a; beta alone for an arm that has learned nothing."""
         if not 0 <= arm < self.arms.n_slots:

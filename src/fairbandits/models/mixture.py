@@ -9,6 +9,7 @@ that is too simple predicts best while little is known, and would keep a policy 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator
 from typing import Any, Self
 
@@ -21,7 +22,7 @@ from fairbandits.models.hybrid import HybridModel
 from fairbandits.models.kernels.layouts import Floats, Ints
 from fairbandits.models.reward_model import RewardModel
 from fairbandits.models.ridge import in_widths
-from fairbandits.models.rows import Row, Rows, as_single_round
+from fairbandits.models.rows import Row, Rows, checked_entries
 from fairbandits.models.shared import SharedModel
 
 #: The effective number of past rounds whose errors count.
@@ -131,7 +132,7 @@ class MixtureModel(RewardModel):
 
         An expert that rejects the row does not learn it; if all reject it, the mixture rejects it, too.
         """
-        errors = self._predictions(as_single_round(row, self.width), arm) - reward
+        errors = self._predictions(arm, row) - reward
         refusals = [refusal for expert in self._learning(arm) if (refusal := _refusal(expert, arm, row, reward))]
         if len(refusals) == np.isfinite(self.losses).sum():
             raise refusals[0]
@@ -140,12 +141,12 @@ class MixtureModel(RewardModel):
         self.rounds += 1
         self._set_weights()
 
-    def _predictions(self, alone: Rows, arm: int) -> Floats:
-        """Return each expert's prediction for a single row, clipped to [0, 1]; 0 if it has been given up."""
-        arms = np.array([arm])
+    def _predictions(self, arm: int, row: Row) -> Floats:
+        """Return each expert's prediction for a row, clipped to [0, 1]; 0 if it has been given up."""
+        columns, values, _ = checked_entries(row, self.width)
         found = [
-            expert.score(alone, arms)[0].item() if np.isfinite(loss) else 0.0
-            for loss, expert in zip(self.losses, self.experts.values(), strict=True)
+            expert.mean_of(arm, columns, values) if math.isfinite(loss) else 0.0
+            for loss, expert in zip(self.losses.tolist(), self.experts.values(), strict=True)
         ]
         return np.clip(found, 0.0, 1.0)
 

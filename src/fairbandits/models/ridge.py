@@ -250,6 +250,10 @@ class RidgeRegressions(RewardModel):
         """Return theta of an arm."""
         return self.theta[arm].copy() if 0 <= arm < self.n_slots else np.zeros(self.width)
 
+    def mean_of(self, arm: int, columns: Ints, values: Floats) -> float:
+        """Return the expected reward of one row, given by its non-zeros."""
+        return float(values @ self.coefficients(arm)[columns])
+
     def log_det_of(self, slot: int) -> float:
         """Return log det A of a slot."""
         return float(self.log_det[slot]) if slot < self.n_slots else self.width * math.log(self.ridge)

@@ -82,9 +82,7 @@ def _insert(values: Floats, starts: Ints, sizes: Ints, groups: Ints, added: Floa
 
 
 @kernel()
-def _fill_shares(
-    values: Floats, starts: Ints, sizes: Ints, groups: Ints, limits: Floats, shares: Floats
-) -> None:
+def _fill_shares(values: Floats, starts: Ints, sizes: Ints, groups: Ints, limits: Floats, shares: Floats) -> None:
     for i in range(groups.size):
         group = groups[i]
         if 0 <= group < sizes.size and sizes[group]:
