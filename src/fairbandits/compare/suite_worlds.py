@@ -11,7 +11,8 @@ from fairbandits.compare.suite import LAST_FIFTH, SuiteWorld
 # are one stream, as in production.
 _STREAM = {"train": 0, "test": 5000}
 _LONG = {"train": 0, "test": 100_000}
-_PAPER = frozenset({"paper", "short", "synthetic", "fairbench"})
+# FairBench has one world of a kind: of the paper's it leaves out those that differ in the mix of videos or the order.
+_PAPER = frozenset({"paper", "short", "synthetic"})
 _SHORT = frozenset({"short", "synthetic", "fairbench"})
 _LONG_TAGS = frozenset({"long", "synthetic"})
 _SYNTHETIC = frozenset({"synthetic", "fairbench"})
@@ -21,8 +22,8 @@ _REAL = frozenset({"real", "fairbench"})
 WORLD_SETS = {name: name for name in ("paper", "short", "long", "real", "synthetic", "fairbench")} | {"all": ""}
 
 
-def _paper(description: str, **params: Any) -> SuiteWorld:
-    return SuiteWorld(description, params, tags=_PAPER)
+def _paper(description: str, in_fairbench: bool = False, **params: Any) -> SuiteWorld:
+    return SuiteWorld(description, params, tags=_PAPER | ({"fairbench"} if in_fairbench else set()))
 
 
 def _variant(description: str, **params: Any) -> SuiteWorld:
@@ -47,10 +48,12 @@ def _real(world: str, description: str, needs: str, **params: Any) -> SuiteWorld
 
 
 WORLDS: dict[str, SuiteWorld] = {
-    "3:7": _paper("The paper's first world: 30 videos by male and 70 by female speakers."),
+    "3:7": _paper("The paper's first world: 30 videos by male and 70 by female speakers.", in_fairbench=True),
     "1:1": _paper("50 videos by male and 50 by female speakers.", male_videos=50, female_videos=50),
     "7:3": _paper("70 videos by male and 30 by female speakers.", male_videos=70, female_videos=30),
-    "r2": _paper("The first world with a reward that does not depend on the match.", reward="r2"),
+    "r2": _paper(
+        "The first world with a reward that does not depend on the match.", in_fairbench=True, reward="r2"
+    ),
     "females_first": _paper(
         "7:3 videos; in training, all female students arrive before all male students.",
         male_videos=70,
