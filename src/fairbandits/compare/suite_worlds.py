@@ -11,7 +11,7 @@ from fairbandits.compare.suite import LAST_FIFTH, SuiteWorld
 # are one stream, as in production.
 _STREAM = {"train": 0, "test": 5000}
 _LONG = {"train": 0, "test": 100_000}
-# FairBench has one world of a kind: of the paper's it leaves out those that differ in the mix of videos or the order.
+# FairBench leaves out the paper's worlds that differ from the first in the mix of videos or in their order.
 _PAPER = frozenset({"paper", "short", "synthetic"})
 _SHORT = frozenset({"short", "synthetic", "fairbench"})
 _LONG_TAGS = frozenset({"long", "synthetic"})
