@@ -11,9 +11,10 @@ from fairbandits.compare.suite import LAST_FIFTH, SuiteWorld
 # are one stream, as in production.
 _STREAM = {"train": 0, "test": 5000}
 _LONG = {"train": 0, "test": 100_000}
-# FairBench leaves out the paper's worlds that differ from the first in the mix of videos or in their order.
+# FairBench leaves out worlds of which it has another one of the same kind, to be run within 90 minutes.
 _PAPER = frozenset({"paper", "short", "synthetic"})
-_SHORT = frozenset({"short", "synthetic", "fairbench"})
+_SHORT = frozenset({"short", "synthetic"})
+_IN_FAIRBENCH = frozenset({"fairbench"})
 _LONG_TAGS = frozenset({"long", "synthetic"})
 _SYNTHETIC = frozenset({"synthetic", "fairbench"})
 _REAL = frozenset({"real", "fairbench"})
@@ -22,12 +23,12 @@ _REAL = frozenset({"real", "fairbench"})
 WORLD_SETS = {name: name for name in ("paper", "short", "long", "real", "synthetic", "fairbench")} | {"all": ""}
 
 
-def _paper(description: str, in_fairbench: bool = False, **params: Any) -> SuiteWorld:
-    return SuiteWorld(description, params, tags=_PAPER | ({"fairbench"} if in_fairbench else set()))
+def _paper(description: str, **params: Any) -> SuiteWorld:
+    return SuiteWorld(description, params, tags=_PAPER)
 
 
 def _variant(description: str, **params: Any) -> SuiteWorld:
-    return SuiteWorld(description, _STREAM | params, tags=_SHORT)
+    return SuiteWorld(description, _STREAM | params, tags=_SHORT | _IN_FAIRBENCH)
 
 
 def _hard(description: str, **params: Any) -> SuiteWorld:
@@ -48,12 +49,12 @@ def _real(world: str, description: str, needs: str, **params: Any) -> SuiteWorld
 
 
 WORLDS: dict[str, SuiteWorld] = {
-    "3:7": _paper("The paper's first world: 30 videos by male and 70 by female speakers.", in_fairbench=True),
+    "3:7": SuiteWorld(
+        "The paper's first world: 30 videos by male and 70 by female speakers.", tags=_PAPER | _IN_FAIRBENCH
+    ),
     "1:1": _paper("50 videos by male and 50 by female speakers.", male_videos=50, female_videos=50),
     "7:3": _paper("70 videos by male and 30 by female speakers.", male_videos=70, female_videos=30),
-    "r2": _paper(
-        "The first world with a reward that does not depend on the match.", in_fairbench=True, reward="r2"
-    ),
+    "r2": _paper("The first world with a reward that does not depend on the match.", reward="r2"),
     "females_first": _paper(
         "7:3 videos; in training, all female students arrive before all male students.",
         male_videos=70,
@@ -70,11 +71,13 @@ WORLDS: dict[str, SuiteWorld] = {
         "No video by a male speaker is rated above 0.5, so giving every user the best arm is unfair.",
         _STREAM | {"scarce": "male"},
         measured=LAST_FIFTH,
-        tags=_SHORT,
+        tags=_SHORT | _IN_FAIRBENCH,
     ),
     "noisy": _variant("The first world with Gaussian noise of standard deviation 0.1 on the rewards.", noise=0.1),
     "bernoulli": _variant("The first world with Bernoulli rewards.", noise="bernoulli"),
-    "minority": _variant("5% of the students are male, and 30% of the speakers.", male_share=0.05),
+    "minority": SuiteWorld(
+        "5% of the students are male, and 30% of the speakers.", _STREAM | {"male_share": 0.05}, tags=_SHORT
+    ),
     "race": _variant("The groups are five races, in the proportions of the data.", sensitive="race"),
     "sex_x_race": _variant("The groups are the ten combinations of sex and race.", sensitive="sex x race"),
     "curved": _variant(

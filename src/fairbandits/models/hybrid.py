@@ -107,7 +107,7 @@ class HybridModel(RewardModel):
         factor = math.sqrt(weight / (1.0 + weight * max(float(values @ q[columns]), 0.0)))
         self.arms.learn(arm, row, reward, weight)
         q *= self.ridge * factor
-        self.shared.learn(0, Row.of(np.arange(self.width), q, self.width, self.width), factor * residual)
+        self.shared.learn(0, Row.of_vector(q), factor * residual)
 
     def learn_batch(self, batch: RowBatch, arms: Ints, rewards: Floats) -> bool:
         """Learn many rows of arms; see `RidgeRegressions.learn_batch`. beta is solved for once."""

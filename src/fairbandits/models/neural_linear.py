@@ -12,7 +12,6 @@ from fairbandits.jit import kernel
 from fairbandits.models.disjoint import DisjointModel
 from fairbandits.models.first_half import next_update
 from fairbandits.models.kernels.layouts import Floats, Ints
-from fairbandits.models.kernels.split_rows import single_row
 from fairbandits.models.network import initial_layers, represent, train_layers
 from fairbandits.models.normal_equations import NormalEquations
 from fairbandits.models.reward_model import RewardModel, with_prefix
@@ -68,7 +67,6 @@ class NeuralLinearModel(RewardModel):
         # The contexts scored last, their representation and widths, which `sample` needs again.
         self._last: tuple[Rows, DenseRows, Floats] | None = None
         self.regression: DisjointModel | SharedModel = self._class(hidden[-1] + 1, ridge)
-        self._columns = np.arange(hidden[-1] + 1)
         self.squares: Floats = np.zeros(0)
 
     def score(self, rows: Rows, arms: Ints) -> tuple[Floats, Floats]:
@@ -118,9 +116,7 @@ class NeuralLinearModel(RewardModel):
             raise ValueError(f"row must be {self.width} wide, got {row.width}")
         context = row.dense()
         z = represent(self.layers, context[None])
-        # Built here because `Row.of` would check each time that the columns differ.
-        row_of_z = Row(single_row(self._columns, z[0], len(self._columns)), 0, 0, len(self._columns))
-        self.regression.learn(arm, row_of_z, reward)
+        self.regression.learn(arm, Row.of_vector(z[0]), reward)
         self._add_square(arm, reward)
         self._last = None
         self._contexts.append(context)

@@ -64,6 +64,11 @@ class Row(ShortRepr):
             raise ValueError("columns of a row must differ")
         return cls(split_rows.single_row(columns, values, n_shared), 0, 0, width)
 
+    @classmethod
+    def of_vector(cls, x: Floats) -> Row:
+        """Return the row with a context, zeros included."""
+        return cls(split_rows.single_row(np.arange(len(x)), x, len(x)), 0, 0, len(x))
+
 
 @dataclass(slots=True, eq=False, repr=False)
 class _Rows(ShortRepr):
@@ -187,7 +192,7 @@ class DenseRows(_Rows):
 
     def row(self, user: int, arm: int) -> Row:
         """Return a copy of one row, because the matrix is the caller's."""
-        return Row.of(np.arange(self.width), self.matrix[user * self.n_arms + arm].copy(), self.width, self.width)
+        return Row.of_vector(self.matrix[user * self.n_arms + arm].copy())
 
     def without(self, dropped: NDArray[np.bool_]) -> DenseRows:
         """Set the dropped columns to zero, which for a ridge regression is the same as removing them."""

@@ -108,6 +108,7 @@ class FairGreedy(Policy):
         super()._set_builder()
         self._builder = OrderedBuilder(partial(FirstHalfModel, growth=float(self.growth)))
         self._group_of = _as_groups("arm_groups", self.arm_groups)
+        self._last_groups: tuple[Sequence[ArmId] | None, Sequence[LabelValue]] = None, ()
         self.candidates = CandidateHistory(float(self.growth), self.memory)
 
     def _changed(self, names: set[str]) -> None:
@@ -122,7 +123,7 @@ class FairGreedy(Policy):
     def terms(self, predictions: Predictions) -> tuple[Term, Term]:
         """Return nothing for exploration, and what turns the predicted reward into the relative rank."""
         model: Any = predictions.model
-        groups = [self._group_of.get(arm, arm) for arm in predictions.ids]
+        groups = self._groups(predictions.ids)
         rewards = self._scale.to_unit(predictions.mean)
         ranks = self.candidates.ranks(model.coefficients(-1), groups, rewards)
         return 0.0, self._scale.low + self._scale.span * ranks - predictions.mean
@@ -135,4 +136,10 @@ class FairGreedy(Policy):
         """Remember the candidates of a decision, unless it was stored without them."""
         row = decision.row if isinstance(decision, Decision) else decision.rows[0]
         if isinstance(row, CandidateRow):
-            self.candidates.add(row.candidates(), [self._group_of.get(arm, arm) for arm in decision.arms])
+            self.candidates.add(row.candidates(), self._groups(decision.arms))
+
+    def _groups(self, ids: Sequence[ArmId]) -> Sequence[LabelValue]:
+        """Return the groups of arms; of the same arms as last time, the same object."""
+        if ids is not self._last_groups[0]:
+            self._last_groups = ids, [self._group_of.get(arm, arm) for arm in ids]
+        return self._last_groups[1]
