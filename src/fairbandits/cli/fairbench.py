@@ -1,4 +1,4 @@
-"""`fairbandits fairbench`: the benchmark of all policies in all worlds of the suite."""
+"""`fairbandits fairbench`: the benchmark of all policies in 24 worlds."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from fairbandits.compare.ranking import rank_policies
 def fairbench(
     worlds_: Annotated[
         list[str] | None,
-        typer.Option("--worlds", help="Worlds, as for `fairbandits compare` (default: all but the long ones)."),
+        typer.Option("--worlds", help="Worlds, as for `fairbandits compare` (default: those of FairBench)."),
     ] = None,
     policies: PoliciesOption = None,
     long: Annotated[bool, typer.Option("--long", help="Include the worlds with 100,000 rounds.")] = False,
