@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 from typing import Any
+from weakref import WeakValueDictionary
 
 import numpy as np
 
@@ -24,6 +25,9 @@ from fairbandits.models.kernels.layouts import (
 
 # Beyond this, squares and products overflow a float64.
 LARGEST = 1e50
+
+# The columns of whole rows, by their number and width; treat them as read-only.
+_COLUMNS: WeakValueDictionary[tuple[int, int], Ints] = WeakValueDictionary()
 
 #: The outcome of `split_dense`: the rows are split; they are better left whole; an entry may be unusable.
 SPLIT, WHOLE, DOUBTFUL = range(3)
@@ -271,8 +275,16 @@ def whole_rows(dense: Floats, n_users: int) -> SplitRows:
     users, which = one_shared_part(n_users, n // n_users)
     bounds = np.column_stack([starts[:-1], starts[1:], np.zeros(n, np.int64)])
     no_starts, no_columns, no_values = np.zeros(n_users + 1, np.int64), np.empty(0, np.int64), np.empty(0)
-    columns = np.tile(np.arange(d), n)
+    columns = _all_columns(n, d)
     return SplitRows(no_starts, no_columns, no_values, users, which, bounds, columns, dense.reshape(-1))
+
+
+def _all_columns(n: int, d: int) -> Ints:
+    """Return the columns 0..d-1, n times over; rounds of equal size share the array while one of them is in use."""
+    found = _COLUMNS.get((n, d))
+    if found is None:
+        found = _COLUMNS[n, d] = np.tile(np.arange(d), n)
+    return found
 
 
 def rows_of_one_arm(starts: Ints, columns: Ints, values: Floats) -> SplitRows:
