@@ -280,7 +280,7 @@ def whole_rows(dense: Floats, n_users: int) -> SplitRows:
 
 
 def _all_columns(n: int, d: int) -> Ints:
-    """Return the columns 0..d-1, n times over; rounds of equal size share the array while one of them is in use."""
+    """Return the columns 0..d-1, n times over; rounds of equal size share the array while one is in use."""
     found = _COLUMNS.get((n, d))
     if found is None:
         found = _COLUMNS[n, d] = np.tile(np.arange(d), n)
