@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fairbandits.jit import kernel
 from fairbandits.models.disjoint import DisjointModel
 from fairbandits.models.first_half import next_update
+from fairbandits.models.kernels.cholesky import scale_by_root
 from fairbandits.models.kernels.layouts import Floats, Ints
 from fairbandits.models.network import initial_layers, represent, train_layers
 from fairbandits.models.normal_equations import NormalEquations
@@ -84,7 +83,7 @@ class NeuralLinearModel(RewardModel):
             self.score(rows, arms)
         _, represented, width = cast(tuple[Rows, DenseRows, Floats], self._last)
         drawn = rng.standard_normal((rows.n_users, represented.width))
-        if not _scale_by_root(self.regression._gram(0), drawn):
+        if not scale_by_root(self.regression._gram(0), drawn):
             self.regression.root_of(0)  # raises ValueError, with the remedy
         z = represented.matrix.reshape(rows.n_users, rows.n_arms, -1)
         return in_widths((z @ drawn[:, :, None])[:, :, 0], width)
@@ -203,41 +202,3 @@ class NeuralLinearModel(RewardModel):
         regression = self._class(z.shape[1], self._ridge)
         regression.learn_equations(equations, [(slot, slot) for slot in np.unique(slots[known]).tolist()])
         return regression
-
-
-@kernel(reorder_sums=True)
-def _scale_by_root(gram: Floats, normal: Floats) -> bool:
-    """Turn standard normal rows e into draws from N(0, A^-1): C'^-1 e, with A = C C'; return whether C exists.
-
-    One triangular factor suffices for a draw, at a third of the cost of `kernels.cholesky.invert`, whose scaling
-    to a unit diagonal is used here as well.
-
-    Parameters
-    ----------
-    gram : array
-        A as a packed triangle.
-    normal : array of shape (n_draws, d)
-        Is overwritten.
-    """
-    d = normal.shape[1]
-    scale, L = np.empty(d), np.empty((d, d))
-    for i in range(d):
-        scale[i] = 1.0 / math.sqrt(gram[i * (i + 1) // 2 + i])
-        rest = 0.0
-        for j in range(i + 1):
-            rest = gram[i * (i + 1) // 2 + j] * scale[i] * scale[j]
-            for k in range(j):
-                rest -= L[i, k] * L[j, k]
-            if i > j:
-                L[i, j] = rest / L[j, j]
-        if not rest > 0.0:
-            return False
-        L[i, i] = math.sqrt(rest)
-    for draw in range(len(normal)):
-        for i in range(d - 1, -1, -1):
-            normal[draw, i] /= L[i, i]
-            for j in range(i):
-                normal[draw, j] -= L[i, j] * normal[draw, i]
-        for i in range(d):
-            normal[draw, i] *= scale[i]
-    return True
