@@ -23,7 +23,8 @@ FAST := "not slow and not peers and not benchmarks and not site"
 UNCOMPILED := tests/models/kernels tests/contexts/test_catalogue.py tests/fairness/test_group_rewards.py \
   tests/logs/test_csv_files.py tests/audit/test_pair_index.py tests/audit/test_log_sums.py \
   tests/ope/test_estimator_sums.py tests/ope/checks/test_propensity_check.py tests/ope/test_sequential_headline.py \
-  tests/statistics/test_empirical_likelihood.py tests/policies/test_batch_learning.py
+  tests/statistics/test_empirical_likelihood.py tests/policies/test_batch_learning.py \
+  tests/policies/test_sorted_groups.py tests/models/test_network.py
 
 .PHONY: help test lint unit coverage oldest crash torture peers reproduce fairbench simulations bench load guard docs dist clean
 

@@ -5,6 +5,8 @@ import pytest
 from sklearn.linear_model import LinearRegression
 from sklearn.neural_network import MLPRegressor
 
+from fairbandits import Catalogue
+from fairbandits.models import threads
 from fairbandits.models.network import initial_layers, represent, train_layers
 from fairbandits.models.rows import SparseRows, as_rows
 
@@ -81,6 +83,22 @@ def test_sparse_contexts_are_represented_like_dense_ones(hidden, n_users):
     users, arms = np.arange(0, n_users, 2), np.array([4, 1])
     selected = expected.reshape(n_users, 6, -1)[users[:, None], arms].reshape(2 * len(users), -1)
     np.testing.assert_allclose(represent(layers, rows.select(users, arms)), selected, rtol=1e-12, atol=1e-12)
+
+
+def test_offers_of_a_catalogue_with_matches_are_represented_like_dense_ones(monkeypatch):
+    monkeypatch.setattr(threads, "_PER_THREAD", 1)  # so that chunks of users are done by several threads
+    monkeypatch.setattr(threads, "LEAST_WORK", 2)
+    rng = np.random.default_rng(3)
+    sexes = [str(sex) for sex in rng.choice(["f", "m"], 9)]
+    catalogue = Catalogue(
+        rng.random((9, 6)) * (rng.random((9, 6)) < 0.5), n_user_features=3, matches={"sex": sexes}
+    )
+    users = rng.random((300, 3))
+    offer = catalogue.offer_many(users, {"sex": [str(sex) for sex in rng.choice(["f", "m"], 300)]})
+    layers = initial_layers((offer.rows.width, 7))
+    assert isinstance(offer.rows, SparseRows)
+    expected = represent(layers, offer.rows.toarray())
+    np.testing.assert_allclose(represent(layers, offer.rows), expected, rtol=1e-12, atol=1e-12)
 
 
 def test_sparse_contexts_of_another_width_are_refused():

@@ -84,6 +84,22 @@ def test_conformance(policy):
     check_policy(policy)
 
 
+def test_agrees_with_the_textbook_where_arms_come_and_many_rounds_follow_a_renewal():
+    rng = np.random.default_rng(2)
+    policy = FairGreedy(growth=5.0, memory=1, ridge=0.1, random_state=0)
+    textbook = TextbookFairGreedy(0.1, 5.0, 1, {})
+    for t in range(400):
+        # A new arm every 20 rounds; with two candidates, a group is full 64 rounds after a renewal.
+        arms = ["a", f"arm {t // 20}"]
+        contexts = dense(rng, 2)
+        expected = textbook.ranks(contexts, arms)
+        decision = policy.choose(contexts, arms=arms)
+        np.testing.assert_allclose(decision.scores.total, expected, rtol=1e-9, atol=1e-9, err_msg=f"round {t}")
+        reward = float(rng.random())
+        policy.learn(decision, reward)
+        textbook.rounds.append((contexts, arms, decision.index, reward))
+
+
 def test_every_group_is_chosen_equally_often_whatever_its_rewards():
     rng = np.random.default_rng(0)
     policy = FairGreedy(arm_groups=[("low", 0), ("high", 1)], random_state=0)

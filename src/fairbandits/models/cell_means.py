@@ -94,7 +94,7 @@ class CellMeans(RewardModel):
 
 
 def _equal_rows(matrix: Floats) -> tuple[Ints, Ints]:
-    """Return the numbers of different rows, and for each row which of these it equals.
+    """Return the index of the first of each set of equal rows, and the set of each row.
 
     Rows are compared by their products with fixed weights; if these are the same for rows that differ, all rows
     are taken for different.

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from fairbandits.models.kernels.layouts import Floats, Ints
 from fairbandits.models.reward_model import RewardModel, with_prefix
-from fairbandits.models.rows import DenseRows, Row, Rows
+from fairbandits.models.rows import Row, Rows
 from fairbandits.models.shared import SharedModel
 
 
@@ -79,7 +79,7 @@ class FirstHalfModel(RewardModel):
     def _learn_oldest(self) -> None:
         context, reward = self._waiting.popleft()
         try:
-            self._regression.learn(0, DenseRows(1, 1, self.width, context[None]).row(0, 0), reward)
+            self._regression.learn(0, Row.of_vector(context), reward)
         except ValueError:
             return  # a row that float64 cannot hold, too late to refuse it
 

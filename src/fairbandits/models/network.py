@@ -93,7 +93,8 @@ def _first_sums(layer: Layer, contexts: Floats | SparseRows) -> Floats:
         return _sum_sparse(contexts.of_users(first, end), weights, biases, out[first:end])
 
     parts = contexts.parts
-    work = (contexts.n_users * contexts.n_arms + parts.shared_columns.size + parts.columns.size) * biases.size
+    of_arms = contexts.n_users * contexts.n_arms * (1 + parts.columns.size // max(len(parts.bounds), 1))
+    work = (of_arms + parts.shared_columns.size) * biases.size
     in_chunks(part, contexts.n_users, USERS_AT_A_TIME, work)
     return out.reshape(-1, biases.size)
 
@@ -110,19 +111,19 @@ def _sum_sparse(rows: Fields, weights: Floats, biases: Floats, out: Floats) -> i
             for j in range(n_units):
                 shared[part, j] = biases[j]
             lo, hi = split.shared_starts[first + part], split.shared_starts[first + part + 1]
-            _add_weighted(split.shared_columns, split.shared_values, lo, hi, weights, shared[part])
+            _add_entries(split.shared_columns, split.shared_values, lo, hi, weights, shared[part])
         for arm in range(out.shape[1]):
             own = split.users[user, FIRST_ARM] + arm
             part = split.which[split.users[user, PATTERN], arm]
             for j in range(n_units):
                 out[user, arm, j] = shared[part, j]
             lo, hi = split.bounds[own, START], split.bounds[own, STOP]
-            _add_weighted(split.columns, split.values, lo, hi, weights, out[user, arm])
+            _add_entries(split.columns, split.values, lo, hi, weights, out[user, arm])
     return 0
 
 
 @helper()
-def _add_weighted(columns: Ints, values: Floats, lo: int, hi: int, weights: Floats, sums: Floats) -> None:
+def _add_entries(columns: Ints, values: Floats, lo: int, hi: int, weights: Floats, sums: Floats) -> None:
     """Add the weights of entries lo to hi of a row, times its values."""
     for i in range(lo, hi):
         column = np.uint64(columns[i])
@@ -226,8 +227,8 @@ def _move(
     """
     first, second = moments
     for i in range(parameters.size):
-        # Unlike `/`, `np.divide` has no branch for zeros, which would keep the compiler from using vector units.
         penalty = _PENALTY * parameters[i] if i < n_weights else 0.0
+        # Unlike `/`, `np.divide` has no branch for zeros, which would keep the compiler from using vector units.
         slope = np.divide(gradient[i] + penalty, n)
         first[i] = _BETA_1 * first[i] + (1.0 - _BETA_1) * slope
         second[i] = _BETA_2 * second[i] + (1.0 - _BETA_2) * (slope * slope)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from fairbandits.models.disjoint import DisjointModel
 from fairbandits.models.first_half import next_update
-from fairbandits.models.kernels.cholesky import scale_by_root
+from fairbandits.models.kernels.cholesky import refuse_singular, scale_by_root
 from fairbandits.models.kernels.layouts import Floats, Ints
 from fairbandits.models.network import initial_layers, represent, train_layers
 from fairbandits.models.normal_equations import NormalEquations
@@ -84,7 +84,7 @@ class NeuralLinearModel(RewardModel):
         _, represented, width = cast(tuple[Rows, DenseRows, Floats], self._last)
         drawn = rng.standard_normal((rows.n_users, represented.width))
         if not scale_by_root(self.regression._gram(0), drawn):
-            self.regression.root_of(0)  # raises ValueError, with the remedy
+            refuse_singular()
         z = represented.matrix.reshape(rows.n_users, rows.n_arms, -1)
         return in_widths((z @ drawn[:, :, None])[:, :, 0], width)
 
@@ -156,7 +156,7 @@ class NeuralLinearModel(RewardModel):
         for (weights, biases), (ours, _) in zip(layers, self.layers, strict=True):
             if weights.shape != ours.shape or biases.shape != ours.shape[1:]:
                 raise ValueError(f"weights has shape {weights.shape}, for {ours.shape}")
-        self.layers, self._n_trained = layers, int(arrays["n_trained"])
+        self.layers, self._n_trained, self._last = layers, int(arrays["n_trained"]), None
         self._contexts, self._arms, self._rewards = list(contexts), arms.tolist(), rewards.tolist()
         self.squares = self._sum_squares()
         self.regression.restore(with_prefix(arrays, "regression."))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import os
 from collections import deque
@@ -104,11 +103,12 @@ def in_chunks(part: Callable[[int, int], int], n: int, step: int, work: int) -> 
 
     def run() -> int:
         total = 0
-        with contextlib.suppress(IndexError):  # no chunk is left
-            while True:
+        while True:
+            try:
                 first = left.popleft()
-                total += part(first, min(first + size, n))
-        return total
+            except IndexError:  # no chunk is left
+                return total
+            total += part(first, min(first + size, n))
 
     others = [_pool().submit(run) for _ in range(threads - 1)]
     total = run()
@@ -118,9 +118,13 @@ def in_chunks(part: Callable[[int, int], int], n: int, step: int, work: int) -> 
 
 @functools.cache
 def n_threads() -> int:
-    """Return how many threads a call may use: the cores of this process, or OMP_NUM_THREADS."""
-    said = os.environ.get("OMP_NUM_THREADS", "")
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    """Return how many threads a call may use: the cores of this process, or OMP_NUM_THREADS.
+
+    The cores are those of its affinity, and no more than its container's quota of processor time.
+    """
+    from joblib import cpu_count  # noqa: PLC0415 - comes with scikit-learn, and takes long to import
+
+    said, cores = os.environ.get("OMP_NUM_THREADS", ""), cpu_count()
     return min(int(said), cores) if said.isdecimal() and int(said) else cores
 
 

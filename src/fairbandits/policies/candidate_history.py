@@ -72,11 +72,11 @@ class CandidateHistory:
 
     def add(self, contexts: Floats, groups: Sequence[LabelValue]) -> None:
         """Add the candidates of a round: their contexts, one row each, and their groups."""
-        if groups is not self._last[0]:
+        if type(groups) is not tuple or groups is not self._last[0]:  # a list may have changed
             known = self._numbers
             self._last = groups, np.array([known.setdefault(group, len(known)) for group in groups])
         numbers = self._last[1]
-        positions = np.flatnonzero(contexts != 0.0)  # NumPy finds True several times as fast as other numbers
+        positions = np.flatnonzero(contexts != 0.0)  # `flatnonzero` is several times as fast for Booleans
         self._rounds.append(Candidates(numbers, positions, contexts.reshape(-1)[positions]))
         self._width = contexts.shape[1]
         self._seen += 1
@@ -103,23 +103,24 @@ class CandidateHistory:
         """
         if self._theta is None or not np.array_equal(self._theta, theta):
             self._sort(theta)
-        is_last = groups is self._last[0]
+        is_last = type(groups) is tuple and groups is self._last[0]
         numbers = self._last[1] if is_last else np.array([self._numbers.get(group, -1) for group in groups])
         # Equal rewards may differ in their last digits; they are ties, and count.
         return self._rewards.shares_up_to(numbers, rewards + TIE, _UNKNOWN)
 
     def _sort(self, theta: Floats) -> None:
         """Predict the rewards of all candidates, and sort them by group."""
-        self._theta = theta
-        groups, positions, values = (np.concatenate(part) for part in zip(*self._rounds_or_none(), strict=True))
+        groups, positions, values = (np.concatenate(part) for part in zip(*self._parts(), strict=True))
         sizes = np.array([len(each.groups) for each in self._rounds], np.int64)
         first = np.repeat(np.cumsum(sizes) - sizes, [len(each.positions) for each in self._rounds])
         at, column = np.divmod(positions, max(self._width, 1))
         weights = np.asarray(values * theta[column], np.float64)
         rewards = np.bincount(first + at, weights, minlength=len(groups)).astype(np.float64)
-        self._rewards = SortedGroups(groups, rewards, len(self._numbers))
+        # With room for as many new groups, as arms that are their own group may come and go.
+        self._rewards = SortedGroups(groups, rewards, 2 * len(self._numbers) + 1)
+        self._theta = theta
 
-    def _rounds_or_none(self) -> Sequence[Candidates]:
+    def _parts(self) -> Sequence[Candidates]:
         """Return the rounds; a round without candidates if there are none."""
         return self._rounds or (Candidates(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0)),)
 
@@ -131,7 +132,7 @@ class CandidateHistory:
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return the numbers as arrays."""
-        groups, positions, values = (np.concatenate(part) for part in zip(*self._rounds_or_none(), strict=True))
+        groups, positions, values = (np.concatenate(part) for part in zip(*self._parts(), strict=True))
         sizes = [(len(each.groups), len(each.positions)) for each in self._rounds]
         return {
             "candidate_groups": groups,

@@ -43,7 +43,7 @@ def choose_on_device(policy: Policy, on_device: DeviceRound, k: int) -> DevicePi
         # The device may run out of memory between two blocks.
         return (greedy if picker is GREEDY and not on_device.is_on_host else on_host).pick(users, scores)
 
-    return DevicePicks.join(on_device.for_blocks(pick))
+    return DevicePicks.join(on_device.for_blocks(pick, fetches=picker is not GREEDY))
 
 
 class HostChooser:

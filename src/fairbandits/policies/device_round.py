@@ -143,22 +143,24 @@ class DeviceRound:
             f'enough of it for {self.rows.n_arms:,} arms; offer fewer arms at a time, or use device="cpu"'
         )
 
-    def users_at_a_time(self) -> int:
+    def users_at_a_time(self, most_scores: int = _MOST_SCORES) -> int:
         """Return the number of users whose scores fit into the memory that a call may use."""
         n_arrays = _ARRAYS + _ARRAYS_OF_EXPERT * (len(getattr(self._model, "experts", "1")) - 1)
         if not isinstance(self._contexts, CatalogueContexts):
             n_arrays += 3 * self.rows.width
         per_user = n_arrays * self.rows.n_arms * self.backend.itemsize + self._scorer.bytes_per_user()
-        most = min(int(_SHARE_OF_SCORES * self.backend.memory()) // per_user, _MOST_SCORES // self.rows.n_arms)
+        most = min(int(_SHARE_OF_SCORES * self.backend.memory()) // per_user, most_scores // self.rows.n_arms)
         return max(1, most)
 
-    def for_blocks(self, work: Callable[[slice, Scores], Result]) -> list[Result]:
+    def for_blocks(self, work: Callable[[slice, Scores], Result], fetches: bool = False) -> list[Result]:
         """Call a function with each block of users and their scores, which are arrays of the device.
 
         While the function waits for the scores of one block, those of the next are being computed already. Where
-        the device has too little memory, blocks become smaller.
+        the device has too little memory, blocks become smaller. They are small from the start if the function
+        `fetches` all scores, as the host may have less memory than the device.
         """
-        n_users, size = self.offered.rows.n_users, 0 if self.is_on_host else self.users_at_a_time()
+        most_scores = _SCORES_ON_HOST if fetches else _MOST_SCORES
+        n_users, size = self.offered.rows.n_users, 0 if self.is_on_host else self.users_at_a_time(most_scores)
         found: list[Result] = []
         done = 0
         while done < n_users and not self.is_on_host:
@@ -258,7 +260,7 @@ class DeviceRound:
 
     def scores(self) -> Scores:
         """Return the scores of all users as arrays of NumPy."""
-        blocks = self.for_blocks(self.fetch)
+        blocks = self.for_blocks(self.fetch, fetches=True)
         return Scores(*(np.concatenate([getattr(each, part) for each in blocks]) for part in Scores.__slots__))
 
     def fetch(self, users: slice, scores: Scores) -> Scores:

@@ -141,5 +141,5 @@ class FairGreedy(Policy):
     def _groups(self, ids: Sequence[ArmId]) -> Sequence[LabelValue]:
         """Return the groups of arms; of the same arms as last time, the same object."""
         if ids is not self._last_groups[0]:
-            self._last_groups = ids, [self._group_of.get(arm, arm) for arm in ids]
+            self._last_groups = ids, tuple(self._group_of.get(arm, arm) for arm in ids)
         return self._last_groups[1]

@@ -39,14 +39,15 @@ class SortedGroups:
         self._sizes: Ints = np.bincount(groups, minlength=n_groups)
         self._starts: Ints = np.append(0, np.cumsum(2 * self._sizes + _ROOM))
         self._values: Floats = np.empty(self._starts[-1])
-        ends = np.cumsum(self._sizes)
         order = np.lexsort((values, groups))
-        own = values[order]
-        for start, end, size in zip(self._starts.tolist(), ends.tolist(), self._sizes.tolist(), strict=False):
-            self._values[start : start + size] = own[end - size : end]
+        # The groups stand end to end in `order`, and with room between them in `_values`.
+        moved = self._starts[:-1] - (np.cumsum(self._sizes) - self._sizes)
+        self._values[np.arange(order.size) + np.repeat(moved, self._sizes)] = values[order]
 
     def add(self, groups: Ints, values: Floats) -> bool:
-        """Add numbers; return False, having added some of them only, where there is no room."""
+        """Add numbers; return False for a group that does not exist or has no room, having added only some."""
+        if groups.shape != values.shape:  # kernels do not check their indices
+            raise ValueError(f"groups and values must be as many, got {groups.shape} and {values.shape}")
         return bool(_insert(self._values, self._starts, self._sizes, groups, values))
 
     def shares_up_to(self, groups: Ints, limits: Floats, unknown: float) -> Floats:
@@ -61,6 +62,8 @@ class SortedGroups:
         unknown : float
             The share in a group without numbers.
         """
+        if limits.shape[1:] != groups.shape:
+            raise ValueError(f"limits must have a column for each group, got {limits.shape} and {groups.shape}")
         shares = np.full(limits.shape, unknown)
         _fill_shares(self._values, self._starts, self._sizes, groups, limits, shares)
         return shares

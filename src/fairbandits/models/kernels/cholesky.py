@@ -1,8 +1,9 @@
-"""Inverting a positive definite matrix by its Cholesky factor."""
+"""Cholesky factors of positive definite matrices: inverses, and draws from N(0, A^-1)."""
 
 from __future__ import annotations
 
 import math
+from typing import NoReturn
 
 import numpy as np
 
@@ -20,12 +21,16 @@ def checked_invert(gram: Floats, d: int) -> tuple[Floats, Floats, float]:
     """Invert as `invert` does; raise ValueError if the matrix is not positive definite."""
     root, inverse, log_det = invert(gram, d)
     if math.isnan(log_det):
-        raise ValueError(
-            "contexts must keep A positive definite in float64: the columns are too large, and too close to "
-            "copies "
-            "of each other, for this ridge; scale the columns to about 1, or raise ridge"
-        )
+        refuse_singular()
     return root, inverse, log_det
+
+
+def refuse_singular() -> NoReturn:
+    """Raise ValueError for a matrix that is not positive definite."""
+    raise ValueError(
+        "contexts must keep A positive definite in float64: the columns are too large, and too close to copies of "
+        "each other, for this ridge; scale the columns to about 1, or raise ridge"
+    )
 
 
 def identity(d: int) -> Floats:
@@ -96,7 +101,10 @@ def _factorise(gram: Floats, scale: Floats, L: Floats) -> float:
     """
     d, log_det = scale.size, 0.0
     for i in range(d):
-        scale[i] = 1.0 / math.sqrt(gram[i * (i + 1) // 2 + i])
+        diagonal = gram[i * (i + 1) // 2 + i]
+        if not diagonal > 0.0:
+            return math.nan
+        scale[i] = 1.0 / math.sqrt(diagonal)
     for i in range(d):
         rest = 0.0
         for j in range(i + 1):
