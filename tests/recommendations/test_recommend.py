@@ -345,8 +345,8 @@ def test_the_processor_scores_as_many_users_at_a_time_whatever_it_is_called(run,
 def test_a_resumed_run_splits_users_on_a_device_as_before(run, monkeypatch, calls):
     sizes, users_at_a_time = [], device_round.DeviceRound.users_at_a_time
 
-    def record(self):
-        sizes.append(users_at_a_time(self))
+    def record(self, *args):
+        sizes.append(users_at_a_time(self, *args))
         return sizes[-1]
 
     monkeypatch.setattr(device_round.DeviceRound, "users_at_a_time", record)

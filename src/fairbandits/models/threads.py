@@ -124,7 +124,7 @@ def n_threads() -> int:
     """
     from joblib import cpu_count  # noqa: PLC0415 - comes with scikit-learn, and takes long to import
 
-    said, cores = os.environ.get("OMP_NUM_THREADS", ""), cpu_count()
+    said, cores = os.environ.get("OMP_NUM_THREADS", ""), int(cpu_count())
     return min(int(said), cores) if said.isdecimal() and int(said) else cores
 
 
