@@ -2,8 +2,8 @@
 Delayed rewards
 ===============
 
-Rewards may arrive hundreds of rounds after their decisions. Learning is slower, and nothing else changes.
-Means over five seeds.
+Rewards may arrive hundreds of rounds after their decisions. Learning is slower, but nothing else changes.
+The curves are means over five seeds.
 """
 
 import matplotlib.pyplot as plt

@@ -3,7 +3,8 @@ Estimators and the truth
 ========================
 
 Two hundred logs of 500 rows each, and a policy whose true value is known. The direct method is biased,
-because its reward model is wrong; IPS is unbiased but noisy; doubly robust is unbiased and less noisy.
+because its reward model is wrong; IPS is unbiased but noisy; the doubly robust estimator is unbiased and less
+noisy.
 """
 
 import matplotlib.pyplot as plt

@@ -2,7 +2,7 @@
 Who pays for exploration?
 =========================
 
-While a bandit learns, users receive less than the best arm. The mean regret of each group so far shows who
+While a bandit learns, users receive less than the best arm would give. Each group's mean regret so far shows who
 pays: here, a minority of 20%.
 """
 

@@ -2,8 +2,8 @@
 Exposure by arm
 ===============
 
-Which arms are shown to whom? LinUCB in the paper's world, with twelve videos: students are mostly shown
-videos by speakers of their own sex.
+Which arms are shown to whom? With LinUCB in the paper's world, here with twelve videos, students are mostly
+shown videos by speakers of their own sex.
 """
 
 import matplotlib.pyplot as plt

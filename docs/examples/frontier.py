@@ -2,8 +2,8 @@
 Reward and gap: the frontier
 ============================
 
-``compare`` runs policies on the same seeds, and draws the frontier of an oracle that knows all rewards. In each
-seed, no policy can be below it.
+``compare`` runs policies on the same seeds, and draws the frontier of an oracle that knows all rewards. Within
+a seed, no policy can be below it.
 """
 
 from tempfile import TemporaryDirectory

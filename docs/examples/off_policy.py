@@ -2,7 +2,7 @@
 What would another policy have earned?
 ======================================
 
-Off-policy evaluation estimates the mean reward of policies from the log of another one, overall and by group,
+Off-policy evaluation estimates the mean reward of a policy from the log of another one, overall and by group,
 with confidence intervals.
 """
 

@@ -3,7 +3,7 @@ Do the propensities fit the log?
 ================================
 
 If the propensities are correct, the sum of 1 / propensity over the rows in which an arm was chosen is
-approximately the number of all rows. Here the propensities of two arms were swapped; ``evaluate`` warns about
+approximately the total number of rows. Here the propensities of two arms were swapped; ``evaluate`` warns about
 this.
 """
 

@@ -53,12 +53,12 @@ class Recommender:
         The columns of `users` that are sensitive attributes. They are not used as features, unless `features`
         names them.
     features : sequence of str, optional
-        The columns of `users` that are features; by default all others.
+        The columns of `users` that are features; by default all except `groups` and those that identify rows.
     matches : sequence of str, or mapping of str to (user column, item column)
         Properties that users and items can share, such as a language: a feature is 1 if both have the same value.
         A name alone refers to the column of that name in both tables.
     interactions : sequence of (user column, item column)
-        Columns whose features are multiplied, for models shared by all items.
+        Pairs of columns whose features are multiplied, for models shared by all items.
     categories : sequence of str
         Numeric columns, in either table, that hold categories, such as postal codes.
     item_id : str, optional
@@ -420,7 +420,7 @@ def has_items(state: PolicyState) -> bool:
 
 
 def _check_policy(policy: Any, encoder: ContextEncoder, n_items: int) -> None:
-    """Raise ValueError if a policy has learned, or is to learn, contexts of another encoder."""
+    """Raise ValueError if a policy has learned something, or belongs to another recommender."""
     if not isinstance(policy, Policy):
         raise ValueError(f"policy must be a fairbandits.Policy, got {type(policy).__name__}")
     described = encoder.to_dict()

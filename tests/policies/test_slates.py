@@ -183,10 +183,10 @@ def test_impossible_sizes(k, message):
 @pytest.mark.parametrize(
     ("rewards", "message"),
     [
-        ([0.5], r"one per arm in their order, .*, got 1 for 2 arm\(s\)"),
+        ([0.5], r"one entry per arm, in order, .*, got 1 for 2 arm\(s\)"),
         ([0.5, 1.5], "declare its range"),
         ([0.5, float("nan")], "must lie in"),
-        ([None, None], "at least one number, got none; leave the slate unlearned"),
+        ([None, None], "at least one number, got none; do not learn an unseen slate"),
         ({0: 0.5, 1: 0.5}, "in the order of its arms, got a dict"),
         ("ab", "must be a number, got 'ab'"),
         (None, "must be a number, got None"),

@@ -32,7 +32,7 @@ class GroupResult(ShortRepr):
     rewards, missing : int
         The numbers of rewards and of missing rewards.
     users : int
-        The number of users with a reward; of rewards, if users are unknown.
+        The number of users with a reward, or the number of rewards if users are unknown.
     effective_users : float
         The number of equally active users that would give the same information.
     mean : float
@@ -75,7 +75,7 @@ class ArmContribution(ShortRepr):
     total : IntervalEstimate
         Their sum; its interval is NaN in a sequential audit.
     shares : tuple of two floats
-        The share of the rewards of the advantaged and the disadvantaged group that came from the arm.
+        For the advantaged and the disadvantaged group, the share of its rewards that came from the arm.
     means : tuple of two floats
         The mean reward of each of the two groups from the arm; NaN for a group that was never shown it.
     """
@@ -99,7 +99,7 @@ class Decomposition(ShortRepr):
     one_sided : IntervalEstimate
         The part of the exposure effect due to arms that only one of the groups was shown.
     one_sided_shares : tuple of two floats
-        The share of the rewards of the advantaged and the disadvantaged group that came from such arms.
+        For the advantaged and the disadvantaged group, the share of its rewards that came from such arms.
     arms : tuple of ArmContribution
         The arms with the largest contributions of either sign, the largest first.
     n_arms : int
@@ -107,7 +107,7 @@ class Decomposition(ShortRepr):
     rest : float
         The total contribution of all other arms.
     rare_share : float
-        The weight of rare arms, whose within-arm effect was taken from equally rare arms.
+        The weight of rare arms, whose within-arm effect was estimated from other, equally rare arms.
     """
 
     exposure_effect: IntervalEstimate
@@ -131,8 +131,8 @@ class MissingRewards(ShortRepr):
     most, least : GroupResult
         The groups with the highest and the lowest share.
     gap_bounds : tuple of two floats
-        The worst-case bounds of the gap, if each missing reward had the lowest or the highest possible value. The
-        first one is negative if another group could be the disadvantaged one.
+        The worst-case bounds of the gap, where each missing reward is given the lowest or the highest possible
+        value. The lower bound is negative if another group could be the disadvantaged one.
     """
 
     share_gap: IntervalEstimate
@@ -143,7 +143,7 @@ class MissingRewards(ShortRepr):
 
 @dataclass(frozen=True, repr=False)
 class ClearestGap(ShortRepr):
-    """The two groups whose difference has the largest lower bound; these need not have the extreme means.
+    """The two groups whose difference has the highest lower bound; their means need not be the extreme ones.
 
     Attributes
     ----------
@@ -176,7 +176,8 @@ class Timeline(ShortRepr):
     gap_low, gap_high : arrays
         The interval of the gap at the end of each block.
     since : int or None
-        The block since which the lower bound of the gap has exceeded the tolerance (zero if none is set).
+        The first block from which the lower bound of the gap exceeds the tolerance (zero if none is set) until the
+        end of the log; None if it does not at the end.
     """
 
     blocks: TimeBlocks
@@ -234,7 +235,7 @@ class WindowGap(ShortRepr):
     conclusion : str
         As in `Comparison`.
     detectable : float
-        The smallest gap that would have been found to exceed the tolerance with 80% power.
+        The smallest gap that the audit would have found, with 80% power, to exceed the tolerance.
     clearest : ClearestGap or None
         As in `GapAnalysis`.
     """
@@ -260,7 +261,7 @@ class Unassessed(ShortRepr):
     worst_case : float
         The gap if all users whose group is unknown belonged to the groups where they would widen it most.
     outside : tuple of GroupResult
-        The small groups that a test shows to be beyond the tolerance.
+        The small groups that a test shows to differ from a compared group by more than the tolerance.
     without_reward : float
         The number of users in compared groups whose rewards are all missing.
     """
@@ -298,8 +299,8 @@ class GapAnalysis(ShortRepr):
     gap : Gap
         The highest mean reward minus the lowest, with its interval.
     detectable : float
-        The smallest gap that would have been found to exceed the tolerance with 80% power; NaN in a sequential
-        audit.
+        The smallest gap that the audit would have found, with 80% power, to exceed the tolerance; NaN in a
+        sequential audit.
     recent : WindowGap or None
         The gap in the most recent window; None in a sequential audit, or without a history.
     history : History or None
@@ -313,7 +314,7 @@ class GapAnalysis(ShortRepr):
     pairwise : PairwiseGaps or None
         The differences between all pairs of groups; None in a sequential audit.
     clearest : ClearestGap or None
-        The two groups whose difference has the largest lower bound; None in a sequential audit.
+        The two groups whose difference has the highest lower bound; None in a sequential audit.
     """
 
     attributes: tuple[str, ...]
@@ -338,12 +339,12 @@ class GapAnalysis(ShortRepr):
 
     @property
     def disadvantaged(self) -> GroupResult:
-        """The group with the lowest mean reward; the highest, if lower is better."""
+        """The group with the lowest mean reward, or with the highest if lower is better."""
         return self.groups[0]
 
     @property
     def advantaged(self) -> GroupResult:
-        """The group with the highest mean reward; the lowest, if lower is better."""
+        """The group with the highest mean reward, or with the lowest if lower is better."""
         return self.groups[-1]
 
     @property
@@ -385,7 +386,7 @@ class Comparison(ShortRepr):
     impact : ImpactRatios or None
         Impact ratios, if requested.
     adjusted : AdjustedGaps or None
-        Differences adjusted for factors, if the log has the role `given`.
+        Differences adjusted for factors, if columns of the log have the role `given`.
     """
 
     attributes: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""The command `fairbandits`: one module per subcommand, which parses, calls and prints."""
+"""The command `fairbandits`: one module per subcommand, which parses arguments, calls the library and prints."""
 
 from fairbandits.cli.app import main
 

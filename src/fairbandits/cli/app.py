@@ -13,7 +13,7 @@ from fairbandits import __version__
 from fairbandits.cli.console import echo, tolerate_closed_pipe
 from fairbandits.worlds import DataError
 
-# The module of each command, in the order of the help.
+# The module of each command, in the order in which the help lists them.
 _MODULES = {
     **{name: name for name in ("reproduce", "compare", "fairbench", "simulate", "data", "sample", "fit")},
     **{name: name for name in ("recommend", "audit", "evaluate", "learn", "serve", "export", "verify", "backup")},
@@ -26,18 +26,18 @@ _MODULES = {
 # The base class of all usage errors (unknown command, unknown option, wrong type); typer does not export it.
 _UsageError: type[Exception] = typer.BadParameter.__bases__[0]
 
-# The status of an unexpected error (EX_SOFTWARE). Python's default, 1, means that an audit found unfairness.
+# The status of an unexpected error (EX_SOFTWARE). Python's default, 1, is that of an audit that found unfairness.
 _BROKEN = 70
 
-# Some versions of typer turn an interrupt into this status, others raise typer.Abort.
+# Some versions of typer turn an interrupt into this status; others raise typer.Abort.
 _INTERRUPTED = 130
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the command and return its exit status.
 
-    An error is printed in one line, with status 2. An unexpected error is printed with its traceback, with status
-    70. Any other status is the result of the command.
+    An error is printed on one line, and the status is 2. An unexpected error is printed with its traceback, and
+    the status is 70. Any other status is the result of the command.
     """
     with tolerate_closed_pipe():
         return _run((sys.argv[1:] if arguments is None else arguments) or ["--help"])
@@ -55,7 +55,7 @@ def _run(arguments: list[str]) -> int:
         return _fail(str(error))
     except MemoryError as error:
         return _fail(f"{error}; use fewer arms or rounds")
-    except Exception:  # any unexpected error must not look like the result of a command
+    except Exception:  # an unexpected error must not look like the result of a command
         traceback.print_exc()
         return _fail("unexpected error; please report it with the traceback above", _BROKEN)
     if status == _INTERRUPTED:
@@ -68,9 +68,9 @@ def _run(arguments: list[str]) -> int:
 
 
 def make_app(arguments: list[str]) -> typer.Typer:
-    """Return the application with the command that the arguments name, or with all if they name none.
+    """Return the application with the command that the arguments name, or with all commands if they name none.
 
-    Only the modules of these commands are imported: importing all takes longer than many commands do.
+    Only the modules of these commands are imported: importing all of them takes longer than many commands.
     """
     app = typer.Typer(help="Contextual bandits that treat their users fairly.", add_completion=False)
     app.callback(invoke_without_command=True)(_version)

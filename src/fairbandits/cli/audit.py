@@ -47,11 +47,16 @@ def audit(
         int, typer.Option(help="With --sequential: the number of rewards that a group needs to be compared.")
     ] = MIN_ROWS,
     max_unassessed: Annotated[
-        float, typer.Option(help="The largest share of users that may be unassessed for a verdict of fair.")
+        float, typer.Option(help="The largest share of unassessed users with which a verdict can be fair.")
     ] = 0.01,
-    lower_is_better: Annotated[bool, typer.Option("--lower-is-better", help="Rewards are harms.")] = False,
+    lower_is_better: Annotated[
+        bool, typer.Option("--lower-is-better", help="Rewards are harms: the lower, the better.")
+    ] = False,
     min_cell: Annotated[
-        int, typer.Option(help="Neither compare nor show groups with fewer users, and suppress what reveals them.")
+        int,
+        typer.Option(
+            help="Neither compare nor show groups with fewer users, and suppress what would reveal them."
+        ),
     ] = 0,
     date: Annotated[
         str | None,
@@ -101,7 +106,7 @@ def _print_audit(audit: Audit) -> None:
     echo(audit.sentence)
     if audit.verdict is not None:
         echo(audit.verdict)
-    # Duplicates have been announced where the log was opened; that they could not be counted has not.
+    # Duplicates were reported when the log was opened, but not if they could not be counted.
     checks = replace(audit.checks, duplicates=0) if audit.checks.duplicates else audit.checks
     for warning in omission_sentences(audit) + check_sentences(checks):
         echo(warning)

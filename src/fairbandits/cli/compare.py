@@ -57,7 +57,7 @@ def compare(
     data: DataOption = "auto",
     quick: QuickOption = False,
 ) -> None:
-    """Compare policies in a suite of worlds, with an oracle as the reference: tables, figures and a report."""
+    """Compare policies in a suite of worlds, with an oracle as reference; write tables, figures and a report."""
     make_folder(out)
     with on_cluster(cluster, jobs):
         results = compare_policies(
@@ -75,19 +75,19 @@ def compare(
 
 
 def parse_lists(texts: list[str] | None) -> list[str]:
-    """Return the values of an option that may be repeated, or given once with commas outside of brackets."""
+    """Return the values of a repeatable option, whose texts are split at commas outside brackets."""
     return [item for text in texts or () for item in registry.split_list(text)]
 
 
 def print_sources(results: ComparisonResults) -> None:
-    """Print the data, and the worlds that were skipped."""
+    """Print the source of the data, and the worlds that were skipped."""
     echo(results.data_source)
     for name, reason in results.skipped.items():
         echo(f"skipped: {name} ({reason})")
 
 
 def print_files(results: ComparisonResults) -> None:
-    """Print what was written."""
+    """Print which files were written."""
     echo(f"written: {results.folder / 'report.html'}, results.json, compare.csv, compare.md and figures")
 
 

@@ -36,7 +36,7 @@ def data(
 
 
 def _fetch_missing(folder: Path | None) -> list[str]:
-    """Download the missing datasets that have a download; return the errors of failed downloads."""
+    """Download the missing datasets that can be downloaded; return the errors of failed downloads."""
     failures = []
     for status in worlds.dataset_status(folder):
         if status.state == "missing" and DATASETS[status.name].downloads:

@@ -28,7 +28,7 @@ def evaluate(
     policy: Annotated[
         list[str],
         typer.Option(
-            help="A policy: Name, Name(parameter=value,...), module:Class(...), a file that one was saved to, or "
+            help="A policy: Name, Name(parameter=value,...), module:Class(...), a file with a saved one, or "
             "probabilities in the log: column:COLUMN for the logged arm, columns:PREFIX for a column of each arm. "
             "With --slates: TITLE(cascade=COLUMN,position=COLUMN,slate=COLUMN). Repeatable or comma-separated.",
             show_default=False,
@@ -37,8 +37,9 @@ def evaluate(
     slates: Annotated[
         str | None,
         typer.Option(
-            help="Evaluate slates with a reward per position; the columns with the probabilities of the logging "
-            "policy for slates, their first arms, or single positions: some of slate=, cascade=, position=.",
+            help="Evaluate slates with a reward per position, given columns with the logging policy's "
+            "probabilities of whole slates (slate=), of their first arms (cascade=) or of single positions "
+            "(position=).",
             metavar="cascade=COLUMN,...",
             show_default=False,
         ),
@@ -47,13 +48,14 @@ def evaluate(
     train: Annotated[
         float | None,
         typer.Option(
-            help="The share of the log, its earliest part, that trains untrained policies; all policies are "
-            "evaluated on the rest. [default: 0.5 if there are untrained policies]",
+            help="The share of the log, its earliest part, on which untrained policies are trained; all policies "
+            "are evaluated on the rest. [default: 0.5 if there are untrained policies]",
             show_default=False,
         ),
     ] = None,
     learning: Annotated[
-        bool, typer.Option("--learning", help="Let policies learn during the evaluation, which only uses replay.")
+        bool,
+        typer.Option("--learning", help="Let policies learn during the evaluation, which then uses only replay."),
     ] = False,
     uniform: Annotated[
         bool,

@@ -31,7 +31,7 @@ def evaluate_slates(log: Log, columns: str, policies: Sequence[str], confidence:
     policies : sequence of str
         The policies, `title(cascade=COLUMN,position=COLUMN)`.
     confidence : float
-        The confidence of the intervals.
+        The confidence level of the intervals.
     out : Path
         The folder to write to.
     """
@@ -55,7 +55,7 @@ def _parse_policy(text: str) -> tuple[str, SlateProbabilities]:
 
 
 def _parse_columns(option: str, text: str) -> SlateProbabilities:
-    # Column names may have any characters but commas and brackets.
+    # Column names may contain any characters except commas and brackets.
     pairs = [pair.partition("=") for pair in split_list(text)]
     columns = {event.strip(): column.strip() for event, _, column in pairs}
     if not (columns.keys() <= set(_EVENTS) and all(columns.values())):

@@ -27,7 +27,7 @@ def export(
         str | None, typer.Option(help="Id of a user: export everything stored about this user, as .json.")
     ] = None,
 ) -> None:
-    """Export data of a service: its log for audit, evaluate and fit, its recommender, or the data of a user."""
+    """Export data of a service: its log (for audit, evaluate and fit), its recommender, or the data of a user."""
     require_service_extra()
     from fairbandits.service.demo import load_config_or_demo  # noqa: PLC0415 - needs an extra
     from fairbandits.service.export import export as write  # noqa: PLC0415

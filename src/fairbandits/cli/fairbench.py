@@ -40,7 +40,7 @@ def fairbench(
     data: DataOption = "auto",
     quick: QuickOption = False,
 ) -> None:
-    """Run FairBench: a leaderboard of all policies, and the promises of the default one."""
+    """Run FairBench: a leaderboard of all policies, and a check of the promises about the default policy."""
     make_folder(out)
     worlds = parse_lists(worlds_) or ["fairbench"]
     with on_cluster(cluster, jobs):

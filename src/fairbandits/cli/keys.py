@@ -52,7 +52,7 @@ def create(
 
 @keys.command("list")
 def show(config: _Config = None) -> None:
-    """List the keys with their scopes and dates (UTC); the actual last use may be up to an hour later."""
+    """List the keys with their scopes and dates (UTC); the last use may be up to an hour later than shown."""
     with _store(config) as store:
         from fairbandits.service.auth import key_store  # noqa: PLC0415 - needs an extra
 

@@ -1,4 +1,4 @@
-"""`fairbandits learn`: find the best policy of a family that can be certified on held-out users."""
+"""`fairbandits learn`: find, within a family, the best policy that can be certified on held-out users."""
 
 from __future__ import annotations
 

@@ -89,7 +89,7 @@ def open_log(
     ] = None,
     na: Annotated[
         list[str] | None,
-        _reading("A text that stands for a missing value, such as NA. Repeatable or comma-separated.", "TEXT"),
+        _reading("A string that stands for a missing value, such as NA. Repeatable or comma-separated.", "TEXT"),
     ] = None,
     duplicates: Annotated[
         Duplicates, _reading("What to do with rows that repeat the decision and the arm of an earlier row.")
@@ -138,7 +138,7 @@ def reads_log(command: Callable[Concatenate[Log, _Parameters], _Result]) -> Call
 
     def run(**given: Any) -> _Result:
         log = open_log(**{name: given.pop(name) for name in log_parameters})
-        return command(log, **given)  # type: ignore[call-arg]  # typer checks them by the signature below
+        return command(log, **given)  # type: ignore[call-arg]  # typer checks them against the signature below
 
     first, *others = log_parameters.values()
     parameters = [

@@ -24,7 +24,7 @@ ClusterOption = Annotated[
 ]
 CatalogueOption = Annotated[
     Path | None,
-    typer.Option(help="The arms: a file like LOG with their ids, features, and match:GROUP columns."),
+    typer.Option(help="A file of arms, in any format of LOG: their ids, features, and match:GROUP columns."),
 ]
 
 ConfigArgument = Annotated[
@@ -43,7 +43,7 @@ def default_seeds(seeds: int | None, quick: bool) -> int:
 
 
 def split_commas(texts: list[str] | None) -> list[str]:
-    """Return the values of an option that may be repeated, or given once with commas."""
+    """Return the values of a repeatable option, whose texts are split at commas."""
     return [name.strip() for names in texts or () for name in names.split(",")]
 
 

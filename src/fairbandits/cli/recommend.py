@@ -32,7 +32,7 @@ def recommend(
     user_id: Annotated[
         str | None,
         typer.Option(
-            help="The column with the ids of users; by default user, user_id or id, else the number of the row.",
+            help="The column with the ids of users; by default user, user_id or id, else the row number.",
             metavar="COLUMN",
             show_default=False,
         ),

@@ -49,7 +49,7 @@ def simulate(
     sensitive: Annotated[str | None, typer.Option(help="The sensitive attributes: sex, race or sex,race.")] = None,
     rounds: Annotated[int | None, typer.Option(help="The total number of rounds.")] = None,
     arms: Annotated[int | None, typer.Option(help="The number of arms.")] = None,
-    seed: Annotated[int, typer.Option(help="The seed of policy and world.")] = 0,
+    seed: Annotated[int, typer.Option(help="The seed of the policy and the world.")] = 0,
     user: Annotated[str | None, _column("The id of the user, in a table of ratings.")] = None,
     item: Annotated[str | None, _column("The id of the item, in a table of ratings.")] = None,
     reward: Annotated[str | None, _column("The rating, or the reward of a decision.")] = None,
@@ -64,7 +64,7 @@ def simulate(
     noise: Annotated[str | None, _change("Standard deviation of noise on rewards, or bernoulli.")] = None,
     drift: Annotated[float | None, _change("Share of rounds after which preferences reverse.")] = None,
     present: Annotated[float | None, _change("Share of arms on offer at a time.")] = None,
-    period: Annotated[int | None, _change("Rounds from one coming of an arm to the next.")] = None,
+    period: Annotated[int | None, _change("Rounds from one arrival of an arm to the next.")] = None,
     data: DataOption = "auto",
     out: OutOption = Path("results"),
 ) -> None:
@@ -77,7 +77,7 @@ def simulate(
         world_params["sensitive"] = names if len(names) > 1 else names[0]
     roles = {"user": user, "item": item, "reward": reward, "label": label, "arm": arm}
     name, table_params = find_world(world, roles, group, {"users": users, "items": items})
-    # The default of the option is that of worlds; a custom one may mean something else by `data`.
+    # "auto" is the default of the built-in worlds, too; a custom world may give `data` another meaning.
     if data != "auto" and "data" in inspect.signature(registry.find_world(name)).parameters:
         world_params.setdefault("data", data)
     run = registry.make_run(

@@ -24,7 +24,7 @@ _KINDS: dict[str, tuple[type, str, tuple[str, ...]]] = {
 def find_world(
     world: str, roles: Mapping[str, str | None], group: list[str] | None, tables: Mapping[str, str | None]
 ) -> tuple[str, dict[str, Any]]:
-    """Return the name of a world and the parameters that follow from its table; none for a world by name.
+    """Return the name of a world and the parameters that follow from its table; none for a world given by name.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ def find_world(
 
 
 def modify_world(run: Run, changes: Mapping[str, Any]) -> Run:
-    """Return the run in a `ModifiedWorld`, if there are changes; they are texts such as `0.3` or `female=0.3`."""
+    """Return the run in a `ModifiedWorld`, if there are changes, written as in `0.3` or `female=0.3`."""
     if not changes:
         return run
     if "period" in changes and "present" not in changes:

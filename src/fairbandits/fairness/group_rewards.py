@@ -139,7 +139,7 @@ class GroupRewards:
     def record_many(self, rewards: Floats, groups: Mapping[str, Categorical], arms: NDArray[np.int64]) -> None:
         """Record many validated rewards, given the groups by attribute and the arms' numbers, -1 for no arm."""
         self._add_arms(1 + int(arms.max(initial=-1)))
-        # Groups are numbered in the order in which they appear, as if rewards had come one by one.
+        # Groups are numbered in the order in which they appear, as if rewards had arrived one by one.
         first = [(row, name, value) for name, column in groups.items() for row, value in column.first_rows()]
         for _, attribute, value in sorted(first, key=lambda found: found[0]):
             self._claim(attribute, value)
@@ -239,7 +239,7 @@ class GroupRewards:
         return min(served, key=lambda s: s.mean, default=None)
 
     def mean_of(self, attribute: str, value: GroupValue) -> float:
-        """Return the mean reward of a group, its entry in `means`; cheap enough for every round.
+        """Return the mean reward of a group (its entry in `means`); cheap enough for every round.
 
         The mean of a group without rewards is the lowest possible reward.
 
@@ -313,12 +313,12 @@ class GroupRewards:
         return lowest_ratio(extremes(self.summaries(attribute, confidence)), confidence)
 
     def arm_bias(self, arm: ArmId, attribute: str | None = None, confidence: float = 0.95) -> Gap:
-        """Return how much more reward an arm gave the advantaged group than the disadvantaged one.
+        """Return how much more reward, on average, an arm gave the advantaged group than the disadvantaged one.
 
         It is negative if the arm favours the disadvantaged group. The mean of a group that never received the arm
         is taken to be the lowest possible reward, as in the paper; the interval then spans all possible values.
-        The interval covers this arm alone: at 95% confidence, five of the intervals of a hundred arms may be
-        wrong.
+        The interval covers this arm alone: at 95% confidence, about five of a hundred arms' intervals are
+        expected to be wrong.
         """
         with self._lock:
             if arm not in self._arms:
@@ -408,9 +408,7 @@ class GroupRewards:
         if attribute is None:
             return list(range(len(self._names)))
         if attribute not in self._number:
-            known = (
-                f"one of {list(self._number)}" if self._number else "one with rewards, of which there are none yet"
-            )
+            known = f"one of {list(self._number)}" if self._number else "one with rewards, and there are none yet"
             raise ValueError(f"attribute must be {known}, got {attribute!r}")
         return list(self._number[attribute].values())
 

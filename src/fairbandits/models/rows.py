@@ -66,7 +66,7 @@ class Row(ShortRepr):
 
     @classmethod
     def of_vector(cls, x: Floats) -> Row:
-        """Return the row with a context, zeros included."""
+        """Return a row that stores a whole context, zeros included."""
         return cls(split_rows.single_row(np.arange(len(x)), x, len(x)), 0, 0, len(x))
 
 
@@ -74,7 +74,7 @@ class Row(ShortRepr):
 class _Rows(ShortRepr):
     """The contexts of a round, user by user, one row per arm.
 
-    They may share memory with the caller's arrays; what `row` returns does not.
+    They may share memory with the caller's arrays; the rows that `row` returns do not.
     """
 
     n_users: int
@@ -90,7 +90,7 @@ class _Rows(ShortRepr):
         raise NotImplementedError
 
     def times(self, vectors: Floats) -> Floats:
-        """Multiply each user's rows by that user's vector, a column of `vectors`: (n_users, n_arms)."""
+        """Multiply each user's rows by that user's column of `vectors`; the shape is (n_users, n_arms)."""
         return np.array(
             [
                 [self.row(user, arm).dense() @ vector for arm in range(self.n_arms)]
@@ -330,7 +330,7 @@ def _from_sparse(contexts: Any, width: int | None, n_users: int) -> Rows:
 
 
 def checked_csr(matrix: Any, what: str) -> Any:
-    """Check a sparse matrix, because kernels trust its indices; return it as CSR, every row sorted by column."""
+    """Check a sparse matrix, because kernels trust its indices; return it as CSR with sorted rows."""
     if matrix.dtype.kind not in "biuf":
         raise ValueError(f"{what} must be a matrix of numbers, got a sparse one of type {matrix.dtype}")
     csr = matrix if matrix.format == "csr" else matrix.tocsr()
@@ -371,7 +371,7 @@ def check_width(d: int, width: int | None) -> None:
     if width is not None and d != width:
         raise ValueError(
             f"contexts must have {width} columns, like those the policy has learned, got {d}; "
-            "encode them alike, or start a new policy"
+            "encode them in the same way, or start a new policy"
         )
 
 

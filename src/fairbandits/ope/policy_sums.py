@@ -39,7 +39,7 @@ from fairbandits.ope.unit_tables import (
 from fairbandits.ope.value_estimate import ValueEstimate
 
 Floats = NDArray[np.float64]
-# The variance added to that of a group's value, or of the gap between two groups.
+# Returns the extra variance of a group's value or, given a second group, of the gap between the two.
 ExtraVariance = Callable[[int, int | None], float]
 
 #: Below this effective sample size there is no estimate.
@@ -210,7 +210,7 @@ class PolicySums:
         """Return the variables of the headline estimates for each row; without propensities, weights are zero."""
         columns = np.zeros((len(rows), len(COLUMNS)))
         columns[:, ROWS], columns[:, LOGGED] = 1.0, rows.reward
-        # Not clipped: only then is the mean weight 1.
+        # Not clipped, because only unclipped weights have an expected mean of 1.
         weight = columns[:, WEIGHTS] = np.zeros(len(rows)) if weight is None else weight
         columns[:, REWARDS] = weight * rows.reward
         if (matrix := probabilities.all_arms) is not None:
@@ -226,7 +226,7 @@ class PolicySums:
         return columns
 
     def _is_shown(self, rows: LogRows, shown: Floats | None) -> NDArray[np.bool_]:
-        """Return whether the log shows an arm to the groups of a row, or its propensity is positive."""
+        """Return, for each row and arm, whether the log supports it: by propensity if known, else by group."""
         if shown is not None:
             return np.asarray((shown > 0.0) & (self.arm_counts[OVERALL] > 0))
         distinct, inverse = distinct_rows(rows.groups)
@@ -284,7 +284,7 @@ class PolicySums:
         return UnitTables(self._units, self._columns, self._largest_weight)
 
     def unsupported(self, group: int = OVERALL) -> float:
-        """Return the probability with which the policy makes choices that the log does not show to the group."""
+        """Return the probability with which the policy makes choices without support in the log for the group."""
         tables = self.tables
         return tables.unsupported(group) if self.has_propensities else 1.0 - tables.expected_weight(group)
 
@@ -348,7 +348,7 @@ def estimator_result(
     confidence : float
         The confidence level of the intervals.
     extra_variance : callable, optional
-        A function that returns the variance to add to that of a group's value, or of the gap between two groups.
+        A function that returns the extra variance of a group's value, or of the gap between two groups.
     """
 
     def plain(group: int, level: float = confidence) -> ValueEstimate | None:

@@ -86,7 +86,7 @@ Estimate = ValueEstimate | BoundedValue
 
 @dataclass(frozen=True, repr=False)
 class GroupedValue(ShortRepr, Generic[T]):
-    """A quantity overall and for each group, named as in Fairlearn's MetricFrame.
+    """A quantity overall and for each group; the fields are named as in Fairlearn's MetricFrame.
 
     Attributes
     ----------
@@ -157,7 +157,7 @@ class PolicyGap(ShortRepr):
 
 @dataclass(frozen=True, repr=False)
 class PolicyDifference(ShortRepr):
-    """The difference between the values of two policies, from paired terms.
+    """The difference between the values of two policies, estimated from paired terms.
 
     Attributes
     ----------
@@ -232,16 +232,16 @@ class PolicyEvaluation(ShortRepr):
     title : str
         The name of the policy.
     training : str
-        A description of the state in which it was evaluated.
+        A description of the policy's training before the evaluation.
     estimates : mapping of str to EstimatorResult
-        The results by estimator, without those that the log does not support.
+        The results by estimator; estimators that the log does not support are left out.
     effective_rows : GroupedValue of float
         The effective sample size.
     mean_weight : GroupedValue of float, or None
         The mean importance weight, 1 in expectation if the propensities are correct; NaN in a group without rows.
         None without propensities.
     unsupported : GroupedValue of float
-        The probability with which the policy chooses arms that the log never shows to the group.
+        The probability with which the policy chooses arms that the group is never shown in the log.
 
     Examples
     --------

@@ -26,7 +26,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 # In float64, scores that are closer than the first number, or closer than the rounding errors of widths, are
-# compared by the processor, unless those that are so close are all equal up to the second one, as those of arms
+# compared by the host, unless those that are so close are all equal up to the second one, as those of arms
 # with the same context and history are. In float32 nothing is compared again. Both numbers are relative to the
 # best score, on [0, 1].
 _CLOSE = {"float64": (1e-9, 1e-12), "float32": (1e-6, 1e-6)}

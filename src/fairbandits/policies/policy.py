@@ -109,8 +109,8 @@ class Policy(Parameters):
     min_probability: float = parameter(
         default=0.0,
         check=number(at_least=0.0, at_most=1.0),
-        doc="The lowest probability of each arm on offer; at 1 / n_arms or above, all arms are equally probable. "
-        "Above 0, other policies can be evaluated on the log of this policy, at the cost of some reward.",
+        doc="The minimum probability of each arm on offer; at 1 / n_arms or above, all arms are equally probable. "
+        "With a value above 0, other policies can be evaluated on this policy's log, at the cost of some reward.",
     )
     random_state: Any = parameter(
         default=None,
@@ -163,7 +163,7 @@ class Policy(Parameters):
         >>> from fairbandits import LinUCB
         >>> class Considerate(LinUCB):
         ...     def terms(self, predictions):
-        ...         # Explore less on users of groups whose mean reward is low.
+        ...         # Explore less for users whose groups have a low mean reward.
         ...         means = [
         ...             min((self.groups.mean_of(*pair) for pair in group), default=1.0)
         ...             for group in predictions.groups
@@ -455,7 +455,7 @@ class Policy(Parameters):
         draws: int = 100,
         device: str | Device = "cpu",
     ) -> Floats:
-        """Return the probability of picking each arm, without deciding: (n_users, n_arms).
+        """Return the probability of picking each arm, as (n_users, n_arms), without making a decision.
 
         Parameters
         ----------
@@ -548,7 +548,7 @@ class Policy(Parameters):
         )
 
     def _predict(self, model: RewardModel, rows: Rows, numbers: Ints) -> tuple[Floats, Floats]:
-        """Predict rewards and their uncertainty, in units of reward; models are called nowhere else."""
+        """Predict rewards and their uncertainty, in units of reward; nothing else on the host asks a model."""
         found = model.score(rows, numbers)
         return found if self._scale.is_unit else self._scale.predictions(*found)
 
@@ -605,7 +605,7 @@ class Policy(Parameters):
     def has_learned(self, decision: Decision | Slate) -> bool:
         """Return whether a decision has been learned; False for a decision of another policy.
 
-        After a crash, an application learns the decisions in its journal that the saved policy has not learned:
+        After a crash, an application learns those decisions of its journal that the saved policy has not learned:
 
             for decision, reward in journal:
                 if not policy.has_learned(decision):
@@ -626,9 +626,9 @@ class Policy(Parameters):
         Equivalent to calling `learn` for each in turn, up to rounding, and several times as fast for single-arm
         decisions if the model is linear and does not forget.
 
-        Only a row that would make A numerically singular (`RidgeRegressions.learn`) is detected later: the
-        decisions before it are then learned, but that row and the decisions after it are not. The same holds for
-        the arms of one slate.
+        Only a row that would make the matrix A numerically singular (`RidgeRegressions.learn`) is detected later:
+        the decisions before it are then learned, but that row and the decisions after it are not. The same holds
+        for the arms of one slate.
 
         Parameters
         ----------
@@ -665,7 +665,7 @@ class Policy(Parameters):
                 f"rewards must be one per decision, got {len(rewards)} for {len(decisions)} decision(s)"
             )
         if not again and len({(d.policy, d.number) for d in decisions}) < len(decisions):
-            raise ValueError("decisions must differ; pass again=True if a reward counts twice")
+            raise ValueError("decisions must differ; pass again=True if a reward is to count twice")
         values = [
             as_slate_rewards(reward, decision, self.reward_range)
             if isinstance(decision, Slate)
@@ -775,7 +775,8 @@ class Policy(Parameters):
         """Learn logged decisions, even those of other policies, in order.
 
         Can be called repeatedly, with one part of a log at a time. All decisions are checked before the first is
-        learned; only a row that would make A numerically singular (`RidgeRegressions.learn`) is detected later.
+        learned; only a row that would make the matrix A numerically singular (`RidgeRegressions.learn`) is
+        detected later.
 
         Parameters
         ----------
@@ -820,7 +821,7 @@ class Policy(Parameters):
             if not missing_ok and arm not in self._arms:
                 raise ValueError(
                     f"arm must be one of the {len(self._arms)} arms about which something has been learned, "
-                    f"got {arm!r}; pass missing_ok=True if its rewards may still come"
+                    f"got {arm!r}; pass missing_ok=True if its rewards may still arrive"
                 )
             self._ledger.forget(arm)
             at = self._arms.release(arm)
@@ -872,7 +873,7 @@ class Policy(Parameters):
 
     @property
     def is_additive(self) -> bool:
-        """Whether logged decisions can be summed up before they are learned."""
+        """Whether logged decisions can be reduced to sums before they are learned."""
         return self._builder.is_additive
 
     @property

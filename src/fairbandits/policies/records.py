@@ -68,7 +68,7 @@ class Scores:
         return f"<Scores of {users}{counted(self.total.shape[-1], 'arm')}>"
 
     def user(self, i: int) -> Scores:
-        """Return the scores of one user, copied if there are other users, so that theirs can be freed."""
+        """Return the scores of one user, a copy if there are others, so that it keeps none of theirs in memory."""
         own = Scores(self.mean[i], self.width[i], self.exploration[i], self.fairness[i], self.total[i])
         return own if len(self.mean) == 1 else Scores(*(getattr(own, part).copy() for part in Scores.__slots__))
 
@@ -178,7 +178,7 @@ class Decision:
     row : Row
         Its context.
     policy : str
-        The policy that decided.
+        The id of the policy that made the decision.
     number : int
         The sequential number of the decision within its policy, from 0.
     others : OtherArms or None
@@ -309,7 +309,7 @@ class Slate:
     rows : tuple of Row
         Their contexts.
     policy : str
-        The policy that decided.
+        The id of the policy that made the decision.
     number : int
         The sequential number of the decision within its policy, from 0; a slate is one decision.
     others : OtherArms or None
@@ -384,7 +384,7 @@ class Slate:
             rows = tuple(_row_from_dict(row) for row in values["rows"])
             if not 0 < len(picked) == len(indices) == len(rows):
                 raise ValueError(f"{len(picked)} arms, {len(indices)} indices, {len(rows)} contexts")
-            # So that no arm can be rejected after others have been learned.
+            # Checked here, so that no arm can be rejected after others have been learned.
             for row in rows:
                 checked_entries(row, rows[0].width)
             return cls(
@@ -449,7 +449,7 @@ def as_slate_size(k: Any, n_arms: int) -> int:
 def as_slate_rewards(
     reward: Any, slate: Slate, reward_range: tuple[float, float]
 ) -> tuple[float, list[float | None]]:
-    """Check the rewards of a slate; return the user's overall reward, and that of each arm.
+    """Check the rewards of a slate; return the user's overall reward, and the reward of each arm.
 
     A single number is the reward of the slate, and each of its arms is credited with it.
     """
@@ -459,13 +459,14 @@ def as_slate_rewards(
     values = [None if each is None else as_reward(each, reward_range) for each in reward]
     if len(values) != len(slate):
         raise ValueError(
-            "rewards of a slate must be one per arm in their order, None for an arm nobody looked at, or a "
-            "single "
-            f"number, got {len(values)} for {len(slate)} arm(s)"
+            "rewards of a slate must have one entry per arm, in order, None for an arm nobody looked at, or be a "
+            f"single number, got {len(values)} for {len(slate)} arm(s)"
         )
     known = [value for value in values if value is not None]
     if not known:
-        raise ValueError("rewards of a slate must have at least one number, got none; leave the slate unlearned")
+        raise ValueError(
+            "rewards of a slate must have at least one number, got none; do not learn an unseen slate"
+        )
     return math.fsum(known) / len(known), values
 
 

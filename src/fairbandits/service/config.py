@@ -99,8 +99,8 @@ class ServerConfig(ConfigPart):
         Addresses or networks of proxies whose X-Forwarded-For and X-Forwarded-Proto headers are trusted. If there
         are any, requests are refused until the first key is created.
     insecure : bool
-        Whether requests are allowed from any address until the first key is created. Otherwise, until then, they
-        are allowed only from this machine, and not through a proxy.
+        Whether requests from any address are allowed until the first key is created. If false, only requests that
+        come from this machine, and not through a proxy, are allowed until then.
     log_format : str
         The format of log lines: "text", or "json" for one object per line.
     """
@@ -157,9 +157,9 @@ class Limits(ConfigPart):
     slate : int
         Arms in one slate: the largest k.
     cost : int
-        Cost of one request for decisions, and of all waiting requests of one key. The unit is the cost of scoring
-        one arm: a user costs arms on offer x (1 + k/10) + k x (1000 + 8 x columns of a context), where k = 1
-        if there is no slate.
+        Cost of one request for decisions, and total cost of all waiting requests of one key. The unit is the cost
+        of scoring one arm: a user costs arms on offer x (1 + k/10) + k x (1000 + 8 x columns of a context), where
+        k = 1 if there is no slate.
     rate, burst : float
         Requests per second with one key, and the size of a burst of requests after a pause. Every KiB of a body
         counts as another request, as do every 10,000 units of cost and every 100 arms in a list of arms.
@@ -200,7 +200,7 @@ class Config(ConfigPart):
     tolerance : float
         The tolerated gap between the mean rewards of groups.
     min_group : int
-        The minimum number of rewards of a group for its results to be shown.
+        The number of rewards that a group needs for its results to be shown.
     features : dict
         The features of users, by name.
     attributes : dict
@@ -208,14 +208,14 @@ class Config(ConfigPart):
     arm_features : dict
         The features of arms, by name.
     matches : tuple of str
-        Attributes or categorical features in which a user can match an arm. Each is a column of the contexts,
-        1 if the two values are equal.
+        Attributes or categorical features on which a user can match an arm. Each adds a column to the contexts,
+        which is 1 if the two values are equal.
     catalogue : path, optional
         A file of arms with a column `arm`, one for each arm feature, and `match:NAME` for each match, in any
         format that a log can have (.csv, .jsonl, .parquet, ...).
     arms : tuple of dict
-        Further arms: `arm`, `features`, `matches`. The configured arms are added when the log is empty; later,
-        arms are added and retired through the API.
+        Further arms, with the keys `arm`, `features` and `matches`. The configured arms are added when the log is
+        empty; later, arms are added and retired through the API.
     recommender : path, optional
         A file that `fairbandits fit` or `Recommender.save` wrote, instead of a policy, features, attributes, arms
         and a reward range: the service starts with what the saved recommender has learned.
@@ -304,7 +304,7 @@ class Config(ConfigPart):
         return config
 
     def with_server(self, server: ServerConfig) -> Config:
-        """Return the configuration with other settings of the server."""
+        """Return the configuration with other server settings."""
         return self.model_copy(update={"server": server})
 
     @cached_property
@@ -316,7 +316,7 @@ class Config(ConfigPart):
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The columns of a context: the features of the user, those of the arm, the matches."""
+        """The columns of a context: the features of the user, those of the arm, and the matches."""
         return self.inputs.encoder.features
 
     def make_recommender(self) -> Recommender:
@@ -357,14 +357,14 @@ class Config(ConfigPart):
 
 
 def example_config() -> str:
-    """Return a configuration with comments, as TOML."""
+    """Return a commented example configuration, as TOML."""
     return files("fairbandits.service").joinpath("example.toml").read_text(encoding="utf-8")
 
 
 def load_config(path: str | Path) -> Config:
     """Read a configuration and its catalogue; paths in the file are relative to its folder.
 
-    A saved recommender is a valid configuration, too: all other settings have their defaults.
+    The file may also be a saved recommender; all other settings then have their defaults.
     """
     path = Path(path)
     if path.suffix == SUFFIX:

@@ -22,14 +22,14 @@ from fairbandits.models.mixture import MixtureModel
 from fairbandits.models.reward_model import RewardModel, ZeroModel
 from fairbandits.models.shared import SharedModel
 
-# The most bytes that full matrices take on the device at a time while weights are computed.
+# The maximum number of bytes that full matrices may take on the device at a time while weights are computed.
 _MATRIX_BYTES = 2**28
 # Weights are kept on the device for the next call if they take at most this share of the memory.
 _SHARE_OF_WEIGHTS = 0.4
 # The number of arms for which the weights of a shared model are computed at a time.
 _ARMS = 2**14
-# How far rounding can move a variance, relative to the sum of the absolute values of its terms. The largest error
-# that was measured is 0.4 times that, for columns of scales from 1 to 10^6.
+# How far rounding can move a variance, relative to the sum of the absolute values of its terms. The largest
+# measured error was 0.4 times this bound, for columns with scales from 1 to 10^6.
 _ROUNDING = 2.0**-52
 
 
@@ -41,7 +41,7 @@ class Scored(NamedTuple):
     mean, width : arrays of shape (n_users, n_arms)
         The predicted reward, and its uncertainty.
     error : array of shape (n_users, 1)
-        How far rounding can move a width; 0 in float32, whose scores are not compared again.
+        How far rounding can move a width; 0 in float32, where close scores are not compared again.
     """
 
     mean: Array
@@ -82,20 +82,20 @@ class DeviceScorer(ABC):
         return 0
 
     def _filled(self, weights: Array, contexts: CatalogueContexts) -> Array:
-        """Pad the weights of columns with zeros, like the matrix of users."""
+        """Pad the weights of columns with zeros, to the width of the matrix of users."""
         more = self.backend.asarray(np.zeros((weights.shape[0], contexts.n_linear - weights.shape[1])))
         return self.backend.xp.concat([weights, more], axis=1)
 
     def _scored(self, mean: Array, variance: Array, size: Array) -> Scored:
         """Return predictions from variances `x' M x`, given for each user a bound on `sum |x_i| sqrt(M_ii)`.
 
-        M is positive semidefinite, so that the terms `|x_i M_ij x_j|` add up to at most the square of this bound.
+        M is positive semidefinite, so the terms `|x_i M_ij x_j|` add up to at most the square of this bound.
         """
         xp = self.backend.xp
         if self.backend.device.dtype == "float32":
             return Scored(mean, xp.sqrt(xp.where(variance < 0.0, 0.0, variance)), xp.zeros_like(size))
         with np.errstate(invalid="ignore"):
-            # NaN if rounding has made a variance negative: the processor then scores the user.
+            # NaN if rounding has made a variance negative: the host then scores the user.
             width = xp.sqrt(variance)
         largest = math.sqrt(_ROUNDING) * size
         smallest = xp.min(width, axis=1, keepdims=True)
@@ -117,7 +117,7 @@ class ArmScorer(DeviceScorer):
 
     def prepare(self, model: Any, contexts: Contexts, slots: Ints) -> None:
         """Copy what has changed, and compute the weights of the changed arms."""
-        # Only a preparation that has finished counts: after an error, the next one computes all weights.
+        # Only a preparation that has finished counts: after an error, the next one recomputes all weights.
         was_prepared, self._is_prepared = self._is_prepared, False
         kept, self._kept = self._kept, None
         changed = self._matrices.follow(model)
@@ -133,7 +133,7 @@ class ArmScorer(DeviceScorer):
         self._sizes = self._matrices.column_sizes(self._matrices.rows_of(slots))
         if isinstance(contexts, CatalogueContexts):
             if not is_same:
-                kept = None  # freed before others are allocated
+                kept = None  # freed before the new weights are allocated
                 kept = self._allocate(contexts)
                 self._largest_part = contexts.largest_arm_part()
             if kept is not None:
@@ -142,14 +142,14 @@ class ArmScorer(DeviceScorer):
         self._is_prepared = True
 
     def _allocate(self, contexts: CatalogueContexts) -> tuple[Array, Array] | None:
-        """Allocate the weights of all arms; None if they are not worth keeping."""
+        """Allocate the weights of all arms; None if they would take too much memory."""
         if not self._is_worth_keeping(contexts):
             return None
         n_arms = len(self._slots)
         return self.backend.empty((contexts.n_pairs, n_arms)), self.backend.empty((contexts.n_linear, n_arms))
 
     def _update(self, kept: tuple[Array, Array], contexts: CatalogueContexts, changed: Ints | None) -> None:
-        """Compute the weights of the arms in some slots, None for all."""
+        """Compute the weights of the arms in changed slots, or of all arms if None."""
         is_stale = np.isin(self._slots, changed) if changed is not None else np.ones(len(self._slots), bool)
         for start, stop in self._chunks(0, len(self._slots)):
             if is_stale[start:stop].any():
@@ -262,7 +262,7 @@ class SharedScorer(DeviceScorer):
     def _weights(
         self, contexts: CatalogueContexts, varying: tuple[Ints, Ints, Any], start: int, stop: int
     ) -> tuple[Array, Array, Array]:
-        """Compute the weights of columns and of varying pairs, those of means, and sizes, for some arms."""
+        """For some arms, compute weights of columns and varying pairs, weights of means, and sizes."""
         xp, asarray = self.backend.xp, self.backend.asarray
         parts, columns = asarray(contexts.arm_parts(start, stop)), asarray(contexts.columns)
         product = parts @ self._inverse

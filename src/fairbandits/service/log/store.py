@@ -128,7 +128,7 @@ class Store:
             return migrations.are_there(connection)
 
     def create(self) -> None:
-        """Create the file of an SQLite database, which only its owner can read, if it is missing."""
+        """Create the file of an SQLite database if it is missing; only its owner can read it."""
         if self._files is not None:
             self._files.create()
 
@@ -177,7 +177,7 @@ class Store:
 
     @contextmanager
     def transaction(self) -> Iterator[Connection]:
-        """Provide the connection within a transaction. Only appends to PostgreSQL can run concurrently."""
+        """Provide the connection within a transaction; only appends to PostgreSQL can run at the same time."""
         with self.connection() as connection:
             if self.is_sqlite:
                 connection.exec_driver_sql("BEGIN IMMEDIATE")
@@ -272,7 +272,7 @@ class Store:
         snapshot_rows.save(self, seq, parts, change_seq, pace)
 
     def last_snapshot_seq(self) -> int:
-        """Return the number of the entry of the newest snapshot, 0 if there is none."""
+        """Return the number of the entry at which the newest snapshot was taken, 0 if there is none."""
         with self.connection() as connection:
             return snapshot_rows.last_seq(connection)
 
@@ -298,7 +298,7 @@ class Store:
     # -- the start -------------------------------------------------------------------------------------
 
     def save_start(self, content: bytes) -> bool:
-        """Save the recommender that the log starts with; return False if another worker has done so."""
+        """Save the recommender that the log starts with; return False if another worker has already done so."""
         with self.transaction() as connection:
             if connection.execute(select(snapshots.c.part).where(snapshots.c.seq == 0)).first() is not None:
                 return False
