@@ -28,8 +28,9 @@ def test_threads_change_no_bit(model, full, monkeypatch):
     pool = threads._pool()
     monkeypatch.setattr(threads, "_pool", lambda: calls.append(1) or pool)
     together = policy.score(contexts)
-    assert len(calls) == 2
+    assert len(calls) == 4  # two for scores, two for their sums
     np.testing.assert_array_equal(alone.mean, together.mean)
+    np.testing.assert_array_equal(alone.total, together.total)
     np.testing.assert_array_equal(alone.width, together.width)
 
 

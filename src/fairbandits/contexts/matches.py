@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping, Sequence
+from functools import partial
 from types import NoneType
 from typing import Any, NamedTuple
 
@@ -16,12 +17,15 @@ from fairbandits.jit import helper, kernel
 from fairbandits.labels import as_label, is_listed, is_missing, labels_of
 from fairbandits.models.kernels.layouts import FIRST_SHARED, N_SHARED, PATTERN, ZERO
 from fairbandits.models.kernels.split_rows import LARGEST
+from fairbandits.models.threads import USERS_AT_A_TIME, in_chunks
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 # The code of a user who matches no arm, and of an arm that no user matches.
 _USER_WITHOUT, _ARM_WITHOUT = -1, -2
+# Reading a feature of a user, and writing it, take as long as so many multiplications.
+_WORK_PER_FEATURE = 30
 # Types of values that need no conversion to labels.
 _LABELS = frozenset({str, int, NoneType})
 
@@ -112,14 +116,16 @@ class Matches:
         given = self._checked(matching)
         if not given:
             return np.full(n_users, self.combination(None))
-        codes_of_users: list[list[int]] = []
+        of_user: Ints = np.zeros(n_users, np.int64)
+        keys: list[tuple[int, ...]] = [()]
         for name, codes in self._codes.items():
-            if name in given:
-                values = _as_list(f"matching[{name!r}]", given[name], n_users, "user")
-                codes_of_users.append([codes.get(value, _USER_WITHOUT) for value in values])
-            else:
-                codes_of_users.append([_USER_WITHOUT] * n_users)
-        of_user, keys = codes_of(list(zip(*codes_of_users, strict=True)))
+            if name not in given:
+                keys = [(*key, _USER_WITHOUT) for key in keys]
+                continue
+            numbers, values = codes_of(_as_list(f"matching[{name!r}]", given[name], n_users, "user"))
+            pairs, of_user = np.unique(of_user * len(values) + numbers, return_inverse=True)
+            found = [codes.get(value, _USER_WITHOUT) for value in values]
+            keys = [(*keys[pair // len(values)], found[pair % len(values)]) for pair in pairs.tolist()]
         return np.array([self._number_of(key) for key in keys], np.int64)[of_user]
 
     def _checked(self, matching: Mapping[str, Any] | None) -> Mapping[str, Any]:
@@ -171,9 +177,7 @@ class Matches:
         """Return the shared parts of many users' contexts, one for each pattern of match bits."""
         used, pattern_of = np.unique(combinations, return_inverse=True)
         which = np.concatenate([self._which[combination] for combination in used])
-        found = _shared_parts(users, combinations, pattern_of, *self._patterns)
-        starts, columns, values, of_users, is_usable = found
-        return SharedParts(starts, columns, values, of_users, which, is_usable)
+        return _shared_parts(users, combinations, pattern_of, which, self._patterns)
 
     def shared_parts_of_one(self, user: Floats, combination: int) -> SharedParts:
         """Return the shared parts of one user's contexts; all that does not depend on the features is cached."""
@@ -202,30 +206,69 @@ def _value(name: str, value: Any) -> Any:
     return as_label(value, f"matching[{name!r}] must be a string or an integer", ", and give None for no match")
 
 
-@kernel()
 def _shared_parts(
-    users: Floats, combinations: Ints, pattern_of: Ints, of_combination: Ints, bit_starts: Ints, bit_columns: Ints
-) -> tuple[Ints, Ints, Floats, Ints, bool]:
-    n_users = len(users)
-    found = np.zeros((n_users, 4), np.int64)
-    n_parts = size = unusable = 0
-    for user in range(n_users):
+    users: Floats, combinations: Ints, pattern_of: Ints, which: Ints, patterns: _Patterns
+) -> SharedParts:
+    """Find where the parts of each user begin, then write them, both in several threads where there are many."""
+    n_users, work = len(users), _WORK_PER_FEATURE * users.size
+    found, sizes = np.zeros((n_users, 4), np.int64), np.empty(n_users, np.int64)
+    found[:, PATTERN] = pattern_of
+    read = users, combinations, patterns.of_combination, patterns.starts
+    measured = partial(_measure_parts, *read, found, sizes)
+    unusable = in_chunks(measured, n_users, USERS_AT_A_TIME, work)
+    n_parts, stops = np.cumsum(found[:, N_SHARED]), np.cumsum(sizes)
+    found[:, FIRST_SHARED] = n_parts - found[:, N_SHARED]
+    starts: Ints = np.zeros(n_parts[-1] + 1, np.int64)
+    columns, values = np.empty(stops[-1], np.int64), np.empty(stops[-1])
+    written = partial(_write_parts, *read, patterns.columns, found, stops - sizes, starts, columns, values)
+    in_chunks(written, n_users, USERS_AT_A_TIME, work)
+    return SharedParts(starts, columns, values, found, which, unusable == 0)
+
+
+@kernel()
+def _measure_parts(
+    users: Floats,
+    combinations: Ints,
+    of_combination: Ints,
+    bit_starts: Ints,
+    found: Ints,
+    sizes: Ints,
+    lo: int,
+    hi: int,
+) -> int:
+    """Count the parts of some users, and their entries; return how many features are not usable numbers."""
+    unusable = 0
+    for user in range(lo, hi):
         first, n = of_combination[combinations[user], 0], of_combination[combinations[user], 1]
-        found[user, FIRST_SHARED], found[user, N_SHARED], found[user, PATTERN] = n_parts, n, pattern_of[user]
-        n_parts += n
         filled, wrong = _count(users, user)
-        size += filled * n + bit_starts[first + n] - bit_starts[first]
+        found[user, N_SHARED], sizes[user] = n, filled * n + bit_starts[first + n] - bit_starts[first]
         unusable += wrong
-    starts = np.zeros(n_parts + 1, np.int64)
-    columns, values = np.empty(size, np.int64), np.empty(size)
-    part, at = 0, ZERO
-    for user in range(n_users):
+    return unusable
+
+
+@kernel()
+def _write_parts(
+    users: Floats,
+    combinations: Ints,
+    of_combination: Ints,
+    bit_starts: Ints,
+    bit_columns: Ints,
+    found: Ints,
+    begins: Ints,
+    starts: Ints,
+    columns: Ints,
+    values: Floats,
+    lo: int,
+    hi: int,
+) -> int:
+    for user in range(lo, hi):
         first, n = of_combination[combinations[user], 0], of_combination[combinations[user], 1]
+        part, at = found[user, FIRST_SHARED], begins[user]
         for pattern in range(first, first + n):
             at = _write_part(users, user, pattern, bit_starts, bit_columns, at, columns, values)
             part += 1
             starts[part] = at
-    return starts, columns, values, found, unusable == 0
+    return 0
 
 
 @kernel()

@@ -15,7 +15,7 @@ from fairbandits.models import Rows
 from fairbandits.models.row_batch import RowBatch, RowPiece
 from fairbandits.policies.decision_batch import DecisionBatch
 from fairbandits.policies.notebook import decisions_html
-from fairbandits.policies.picker import Pick
+from fairbandits.policies.picker import Pick, Picks
 from fairbandits.policies.records import Decision, Scores, Slate
 from fairbandits.views.text import counted
 
@@ -148,6 +148,8 @@ class Decisions(LazyDecisions):
 
 def as_arrays(picks: Sequence[Pick]) -> tuple[NDArray[np.int64], list[float | None]]:
     """Return the indices of picks, and their probabilities."""
+    if isinstance(picks, Picks):
+        return picks.indices, picks.probabilities.tolist()
     return np.array([index for index, _ in picks], np.int64), [probability for _, probability in picks]
 
 

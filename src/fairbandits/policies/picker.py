@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +25,33 @@ Pick = tuple[int, float | None]
 # closer than this, relative to the best score, is a tie: no policy may prefer an arm for the order in which its
 # sums were added.
 TIE = 1e-10
+# Looking at a score takes as long as so many multiplications.
+_WORK_PER_SCORE = 30
+
+
+@dataclass(frozen=True, eq=False)
+class Picks(Sequence[Pick]):
+    """The picks for many users as arrays, where every pick has a probability in closed form."""
+
+    indices: Ints
+    probabilities: Floats
+
+    def __len__(self) -> int:
+        return len(self.indices)
+
+    @overload
+    def __getitem__(self, user: int) -> Pick: ...
+
+    @overload
+    def __getitem__(self, user: slice) -> Picks: ...
+
+    def __getitem__(self, user: int | slice) -> Pick | Picks:
+        if isinstance(user, slice):
+            return Picks(self.indices[user], self.probabilities[user])
+        return int(self.indices[user]), float(self.probabilities[user])
+
+    def __iter__(self) -> Iterator[Pick]:
+        return zip(self.indices.tolist(), self.probabilities.tolist(), strict=True)
 
 
 class Picker(ABC):
@@ -73,7 +102,7 @@ class Picker(ABC):
         index = int(rng.choice(each.shape[1], p=each[0]))
         return index, float(each[0, index])
 
-    def pick_many(self, scores: Scores, groups: Sequence[GroupKey], rng: np.random.Generator) -> list[Pick]:
+    def pick_many(self, scores: Scores, groups: Sequence[GroupKey], rng: np.random.Generator) -> Sequence[Pick]:
         """Pick an arm for each of many users."""
         return [self.pick(scores.user(user), group, rng) for user, group in enumerate(groups)]
 
@@ -130,13 +159,13 @@ class GreedyPicker(Picker):
         """Pick one of the arms with the highest score."""
         return pick_best(scores.total, rng)
 
-    def pick_many(self, scores: Scores, groups: Sequence[GroupKey], rng: np.random.Generator) -> list[Pick]:
+    def pick_many(self, scores: Scores, groups: Sequence[GroupKey], rng: np.random.Generator) -> Picks:
         """Pick for each of many users, as `pick` does for one after the other."""
         picked, count, bar = _count_best_of_many(scores.total)
         tied = np.flatnonzero(count != 1)
         if tied.size:
             picked[tied] = _among_best_of_many(scores.total, tied, count[tied], bar[tied], rng)
-        return list(zip(picked.tolist(), (1.0 / count).tolist(), strict=True))
+        return Picks(picked, 1.0 / count)
 
     def slate(
         self, scores: Scores, k: int, group: GroupKey, rng: np.random.Generator
@@ -236,7 +265,7 @@ def _count_best_of_many(total: Floats) -> tuple[Ints, Ints, Floats]:
         lambda lo, hi: _count_best_of_users(total, first, count, bar, lo, hi),
         n_users,
         USERS_AT_A_TIME,
-        total.size,
+        _WORK_PER_SCORE * total.size,
     )
     return first, count, bar
 

@@ -22,6 +22,7 @@ from fairbandits.locks import SharedLock, hold
 from fairbandits.models import Model, RewardModel, Row, Rows, SparseRows, as_model, as_rows
 from fairbandits.models.device import Backend, Device
 from fairbandits.models.rows import check_width, stack_rows
+from fairbandits.models.threads import sum_of
 from fairbandits.parameters import Parameters, number, parameter
 from fairbandits.policies import batch_learning, inputs, persistence
 from fairbandits.policies.batch_learning import SufficientStatistics
@@ -535,7 +536,7 @@ class Policy(Parameters):
         mean = predictions.mean
         exploration, fairness = self.terms(predictions)
         try:
-            total = mean + exploration
+            total = sum_of(mean, exploration)
             if type(fairness) is not float or fairness:  # adding zero takes as long as any addition
                 total = total + fairness
         except (TypeError, ValueError) as error:
