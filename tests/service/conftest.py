@@ -3,8 +3,9 @@
 import json
 import os
 import signal
+import sqlite3
 import ssl
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import httpx
@@ -65,6 +66,11 @@ class Server:
     def client(self, **options):
         """A client of the server."""
         return httpx.Client(base_url=self.url, timeout=DEADLINE, verify=_NO_CERTIFICATES, **options)
+
+    def last_entry(self):
+        """The last entry of the log in SQLite; metrics may be a second old when the machine is busy."""
+        with closing(sqlite3.connect(self.folder / "fairbandits.db")) as database:
+            return database.execute("SELECT max(seq) FROM events").fetchone()[0] or 0
 
     def kill(self):
         """Kill the server, as a power cut does."""

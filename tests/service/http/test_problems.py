@@ -32,18 +32,13 @@ def decision(client):
     return client.post("/v1/decisions", json=USER).json()["decision"]
 
 
-def applied(client):
-    """The last log entry that was applied."""
-    return int(float(re.search(r"^fairbandits_log_seq (\S+)$", client.get("/metrics").text, re.M)[1]))
-
-
 @pytest.fixture
-def unchanged(client, decision):
+def unchanged(client, server, decision):
     """The state and the log are the same afterwards."""
 
     def state():
         # The checksum may be a second old, but the number of the entry beside it tells.
-        seq = applied(client)
+        seq = server.last_entry()
         ready = wait_until(lambda: (found := client.get("/ready").json())["seq"] == seq and found)
         return ready, client.get("/v1/arms").json()
 

@@ -36,11 +36,6 @@ def refused(answer, status, words):
     return problem
 
 
-def seq(client):
-    """The last entry of the log that was applied."""
-    return int(re.search(r"^fairbandits_log_seq (\S+)$", client.get("/metrics").text, re.M)[1].split(".")[0])
-
-
 # -- decisions and rewards -----------------------------------------------------------------------------
 
 
@@ -62,32 +57,32 @@ def test_eligible_arms_and_slates(client):
     assert "arm" not in decided
 
 
-def test_many_decisions_at_once(client):
-    before = seq(client)
+def test_many_decisions_at_once(client, server):
+    before = server.last_entry()
     answer = client.post("/v1/decisions/batch", json={"decisions": [USER, USER | {"k": 3}, USER | {"groups": {}}]})
     one, slate, other = answer.json()["decisions"]
     assert {"arm", "slate"} & set(one) == {"arm"}
     assert len(slate["slate"]) == 3
     assert other["arm"]
-    assert seq(client) == before + 3
+    assert server.last_entry() == before + 3
 
 
-def test_a_batch_of_decisions_is_made_whole_or_not_at_all(client):
-    before = seq(client)
+def test_a_batch_of_decisions_is_made_whole_or_not_at_all(client, server):
+    before = server.last_entry()
     body = {"decisions": [USER, USER | {"arms": ["nothing"]}]}
     refused(client.post("/v1/decisions/batch", json=body), 422, "in the catalogue, got.*#/decisions/1")
-    assert seq(client) == before
+    assert server.last_entry() == before
 
 
-def test_a_repeated_reward_gets_the_same_response(client):
-    before = seq(client)
+def test_a_repeated_reward_gets_the_same_response(client, server):
+    before = server.last_entry()
     reward = {"decision": decide(client)["decision"], "reward": 0.25}
     answers = [client.post("/v1/rewards", json=reward) for _ in range(3)]
     assert [(answer.status_code, answer.json()) for answer in answers] == [(200, reward)] * 3
     refused(
         client.post("/v1/rewards", json=reward | {"reward": 0.5}), 409, "already has another reward, which stands"
     )
-    assert seq(client) == before + 2
+    assert server.last_entry() == before + 2
 
 
 def test_rewards_of_slates(client):
@@ -121,9 +116,9 @@ def test_unknown_decisions(client):
     refused(client.post("/v1/rewards", json={"decision": "x", "reward": 0.5}), 422, "decision.*pattern")
 
 
-def test_many_rewards_each_with_its_own_result(client):
+def test_many_rewards_each_with_its_own_result(client, server):
     first, second = decide(client)["decision"], decide(client)["decision"]
-    before = seq(client)
+    before = server.last_entry()
     rewards = [
         {"decision": first, "reward": 0.5},
         {"decision": "0" * 32, "reward": 0.5},
@@ -137,15 +132,15 @@ def test_many_rewards_each_with_its_own_result(client):
     results = answer.json()["rewards"]
     assert [result["decision"] for result in results] == [reward["decision"] for reward in rewards]
     assert [result.get("problem", {}).get("status", 200) for result in results] == [200, 404, 200, 409, 422, 200]
-    assert seq(client) == before + 2
+    assert server.last_entry() == before + 2
 
 
 @pytest.mark.parametrize("reward", [1.5, -0.1, "0.5", True, None, [], [0.5, 2], {"a": 1}])
-def test_invalid_rewards(client, reward):
-    before = seq(client)
+def test_invalid_rewards(client, reward, server):
+    before = server.last_entry()
     body = {"decision": decide(client)["decision"], "reward": reward}
     refused(client.post("/v1/rewards", json=body), 422, '"pointer":"#/reward')
-    assert seq(client) == before + 1
+    assert server.last_entry() == before + 1
 
 
 def test_numbers_that_are_not_finite(client):
@@ -174,10 +169,10 @@ def test_numbers_that_are_not_finite(client):
         ([], "should be an object"),
     ],
 )
-def test_invalid_users(client, body, words):
-    before = seq(client)
+def test_invalid_users(client, body, words, server):
+    before = server.last_entry()
     refused(client.post("/v1/decisions", json=body), 422, words)
-    assert seq(client) == before
+    assert server.last_entry() == before
 
 
 def test_bodies_that_are_not_json(client):
@@ -197,12 +192,12 @@ def test_missing_groups_and_features(client):
 # -- idempotency keys ----------------------------------------------------------------------------------
 
 
-def test_the_same_request_with_the_same_key_has_one_effect(client):
-    before = seq(client)
+def test_the_same_request_with_the_same_key_has_one_effect(client, server):
+    before = server.last_entry()
     key = {"Idempotency-Key": "first"}
     answers = [client.post("/v1/decisions", json=USER, headers=key) for _ in range(3)]
     assert len({answer.content for answer in answers}) == 1
-    assert seq(client) == before + 1
+    assert server.last_entry() == before + 1
     other = client.post("/v1/decisions", json=USER, headers={"Idempotency-Key": "second"})
     assert other.json()["decision"] != answers[0].json()["decision"]
 
@@ -301,11 +296,11 @@ def test_many_arms_all_or_none(client):
         {"arm": "a", "features": {"hours": 1}, "price": 1},
     ],
 )
-def test_invalid_arms(client, arm):
-    before = seq(client)
+def test_invalid_arms(client, arm, server):
+    before = server.last_entry()
     refused(client.post("/v1/arms", json=arm), 422, "pointer")
     refused(client.post("/v1/arms", json=[arm]), 422, "pointer")
-    assert seq(client) == before
+    assert server.last_entry() == before
 
 
 def test_two_clients_change_one_arm_at_the_same_time(server):
