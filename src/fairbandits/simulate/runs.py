@@ -8,7 +8,7 @@ import json
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Generic, TypeVar
@@ -142,6 +142,12 @@ class Run:
         suffix = "" if summary_format is _TRACES else f"-{summary_format.version}"
         return cache / f"{self.key(data_source)}{suffix}.npz"
 
+    @cached_property
+    def code(self) -> dict[str, str]:
+        """The hashes of the code of policy and world. Workers, where a notebook has no source, receive them."""
+        classes = {"policy": self.policy, "world": self.world}
+        return {name: class_digest(each) for name, each in classes.items() if isinstance(each, type)}
+
     def key(self, data_source: str | None) -> str:
         """Return a hash of everything that the trace depends on: this run, the data, and the code."""
         world_params = dict(self.world_params)
@@ -149,13 +155,14 @@ class Run:
             # The world's data_source identifies the data, wherever the files are.
             world_params.pop("data", None)
         if isinstance(self.world, FixedWorld):
-            world: list[Any] = [self.world.digest]
+            offered = params_from_world(self.policy, self.world.world)
+            world: list[Any] = [self.world.digest, params_to_dict(offered)]
         else:
-            world = [class_name(self.world), class_digest(self.world), world_params, file_digests(world_params)]
+            world = [class_name(self.world), self.code["world"], world_params, file_digests(world_params)]
         parts = {
             "policy": [
                 class_name(self.policy),
-                class_digest(self.policy),
+                self.code["policy"],
                 params_to_dict(dict(self.policy_params)),
             ],
             "world": world,
@@ -233,6 +240,9 @@ def summarise_many(
         folder.mkdir(parents=True, exist_ok=True)
     finished = _find_finished(runs, summarise, folder)
     rest = [number for number in range(len(runs)) if number not in finished]
+    if folder is not None:
+        for number in rest:
+            runs[number].code  # noqa: B018 - computed once, before the run is sent to a worker
     tasks = [partial(_summarise, runs[number], summarise, folder) for number in rest]
     new = run_all(tasks, jobs=jobs, progress=progress, done=len(finished))
     finished |= dict(zip(rest, new, strict=True))
