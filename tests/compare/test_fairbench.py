@@ -31,7 +31,8 @@ def results(tmp_path_factory):
 
 def test_the_suite_is_large_enough():
     worlds = as_worlds(["fairbench"])
-    assert len(worlds) >= 24
+    # Warfarin has no download.
+    assert len(set(worlds) - {"warfarin"}) >= 24
     assert len(as_worlds(["real"])) >= 6
     assert not set(as_worlds(["long"])) & set(worlds)
     assert all(world.needs for world in as_worlds(["real"]).values())

@@ -94,6 +94,14 @@ class Run:
     k: int | None = None
     data_source: str | None = None
 
+    def __str__(self) -> str:
+        calls = ((self.policy, self.policy_params), (self.world, self.world_params))
+        policy, world = (
+            f"{each.__name__}({', '.join(f'{name}={value!r}' for name, value in params.items())})"
+            for each, params in calls
+        )
+        return f"{policy} in {world} with seed {self.seed}"
+
     def make_world(self) -> Any:
         """Return the world of this seed."""
         if isinstance(self.world, FixedWorld):
@@ -120,9 +128,11 @@ class Run:
             return finished
         with without_threads():
             world = self.make_world()
+            source = getattr(world, "data_source", None)
+            self._check_source(source)
             if cache is None:
                 return summary_format.summarise(self._simulate(world, progress))
-            path = self._path(summary_format, cache, getattr(world, "data_source", None))
+            path = self._path(summary_format, cache, source)
             found = _load(summary_format, path)
             if found is None:
                 found = summary_format.summarise(self._simulate(world, progress))
@@ -134,6 +144,13 @@ class Run:
         if self.data_source is None:
             return None
         return _load(summary_format, self._path(summary_format, cache, self.data_source))
+
+    def _check_source(self, data_source: str | None) -> None:
+        if self.data_source not in (None, data_source):
+            raise ValueError(
+                f"data_source must be the same for every seed, got {data_source!r} after {self.data_source!r}; if "
+                "files were replaced meanwhile, run again"
+            )
 
     def _simulate(self, world: Any, progress: bool) -> Trace:
         return simulate(self.make_policy(world), world, k=self.k, progress=progress)
@@ -269,9 +286,13 @@ _TRACES: SummaryFormat[Trace] = SummaryFormat(_identity, Trace.to_bytes, Trace.l
 def _summarise(
     run: Run, summarise: Callable[[Trace], Summary] | SummaryFormat[Summary], folder: Path | None
 ) -> Summary:
-    if isinstance(summarise, SummaryFormat):
-        return run.summarise(summarise, folder)
-    return summarise(run.simulate(folder))
+    try:
+        if isinstance(summarise, SummaryFormat):
+            return run.summarise(summarise, folder)
+        return summarise(run.simulate(folder))
+    except Exception as error:
+        error.add_note(f"in the run of {run}")
+        raise
 
 
 def _load(summary_format: SummaryFormat[Summary], path: Path) -> Summary | None:

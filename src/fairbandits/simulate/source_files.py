@@ -32,10 +32,14 @@ def source_files(file: Path) -> list[Path]:
 
 def _is_near(path: Path, file: Path) -> bool:
     folder = file.absolute().parent
-    return path.is_file() and path.is_relative_to(folder) and not (
-        path.is_relative_to(_PACKAGE)
-        or folder.name in _INSTALLED
-        or {*path.relative_to(folder).parts} & {*_INSTALLED}
+    return (
+        path.is_file()
+        and path.is_relative_to(folder)
+        and not (
+            path.is_relative_to(_PACKAGE)
+            or folder.name in _INSTALLED
+            or {*path.relative_to(folder).parts} & {*_INSTALLED}
+        )
     )
 
 
