@@ -2,8 +2,8 @@
 
     python benchmarks/fairbench_table.py results/fairbench/results.json
 
-A broken promise is bold. A shortfall of reward above the limit of 0.02 counts as broken only above 0.05, because a few
-worlds may exceed the narrower limit.
+A broken promise is bold. A shortfall of reward above the limit of 0.02 counts as broken only above 0.05, because a
+few worlds may exceed the narrower limit.
 """
 
 from __future__ import annotations

@@ -71,8 +71,8 @@ class ModifiedWorld:
     Notes
     -----
     Options by group are mappings such as {"female": 0.3}; groups that are not named have 0. Where a user has
-    several attributes, all values are looked up, and the first one that is named counts. Groups that are named must
-    visit the world of `random_state` 0; they may be absent from those of other seeds, as small groups are by chance.
+    several attributes, all values are looked up, and the first one that is named counts. Groups that are named
+    must visit the world of `random_state` 0; from worlds of other seeds, a small group may be absent by chance.
 
     Examples
     --------

@@ -133,8 +133,8 @@ def contexts_of_arms(
         for name in wanted:
             if name in left_out:
                 raise ValueError(
-                    f"features must not contain {' or '.join(map(repr, left_out))}, got {name!r}; it is unknown when "
-                    "a policy decides"
+                    f"features must not contain {' or '.join(map(repr, left_out))}, got {name!r}; leave it out, "
+                    "because it is unknown when a policy decides"
                 )
     named = as_names("categories", categories)
     users.require(named, "categories")
