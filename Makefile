@@ -30,7 +30,7 @@ UNCOMPILED := tests/models/kernels tests/contexts/test_catalogue.py tests/fairne
 
 help:
 	@echo "make reproduce   the paper's tables, figures and report, published beside measured (into results/)"
-	@echo "make fairbench   the leaderboard of 22 policies in 24 worlds, and whether the default one keeps its promises (into results/fairbench/)"
+	@echo "make fairbench   the leaderboard of 22 policies in 25 worlds, and whether the default one keeps its promises (into results/fairbench/)"
 	@echo "make test        everything that must pass: lint and tests"
 	@echo "make lint        ruff, mypy --strict, import-linter"
 	@echo "make coverage    line coverage of src, with a floor"
@@ -103,7 +103,7 @@ reproduce: $(READY)
 	$(BIN)/fairbandits reproduce
 
 fairbench: $(READY)
-	@echo "22 policies in 24 worlds, 20 seeds: at most 90 minutes on two cores. It can be interrupted, and goes on."
+	@echo "22 policies in 25 worlds, 20 seeds: at most 90 minutes on two cores. It can be interrupted, and goes on."
 	$(BIN)/fairbandits fairbench
 	$(BIN)/python benchmarks/fairbench_check.py results/fairbench/results.json
 

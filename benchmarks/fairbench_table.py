@@ -2,7 +2,8 @@
 
     python benchmarks/fairbench_table.py results/fairbench/results.json
 
-A broken promise is bold.
+A broken promise is bold. A shortfall of reward above the limit of 0.02 counts as broken only above 0.05, because a
+few worlds may exceed the narrower limit.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
+
+from fairbandits.compare.promises import EVERYWHERE
 
 MEASURES = {"worst_off_reward": "worst-off", "reward_gap": "gap", "reward": "reward"}
 PROMISES = {
@@ -52,15 +55,18 @@ def _outcome(by_outcome: Mapping[str, Sequence[str]] | None) -> str:
 def promises(results: Mapping[str, Any]) -> str:
     """Return what the default policy promises, world by world."""
     worlds = results["promises"]["worlds"]
-    rows = ([f"`{name}`", *(_promise(world[which]) for which in PROMISES)] for name, world in worlds.items())
+    rows = (
+        [f"`{name}`", *(_promise(world[which], which) for which in PROMISES)] for name, world in worlds.items()
+    )
     return as_table(["world", *PROMISES.values()], rows)
 
 
-def _promise(promise: Mapping[str, Any] | None) -> str:
+def _promise(promise: Mapping[str, Any] | None, which: str) -> str:
     if promise is None:
         return "-"
     text = f"{promise['measured']:.3f} ({promise['limit']:.3f})"
-    return text if promise["measured"] <= promise["limit"] else f"**{text}**"
+    limit = max(promise["limit"], EVERYWHERE) if which == "reward" else promise["limit"]
+    return text if promise["measured"] <= limit else f"**{text}**"
 
 
 def main() -> None:

@@ -161,3 +161,12 @@ def test_certified_learning_is_measured():
 def test_the_cost_of_looking_at_the_group_record_is_measured():
     output = run("cheap_looks.py", "--rounds", "3", "--repeats", "1")
     assert [line.split(" | ")[0] for line in output.splitlines()[2:4]] == ["| LinUCB", "| means and counts"]
+
+
+def test_the_table_of_fairbench_marks_broken_promises():
+    code = (
+        "from fairbench_table import _promise\n"
+        "for which, measured, limit in (('gap', 0.03, 0.02), ('reward', 0.03, 0.02), ('reward', 0.06, 0.02)):\n"
+        "    print(_promise({'measured': measured, 'limit': limit}, which))"
+    )
+    assert run("-c", code).splitlines() == ["**0.030 (0.020)**", "0.030 (0.020)", "**0.060 (0.020)**"]

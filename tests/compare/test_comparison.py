@@ -78,7 +78,7 @@ def test_tables_and_figures_are_written(results):
     assert any(line.startswith(f"scarce,{DEFAULT},utility_loss,") for line in lines)
     assert "## scarce" in (results.folder / "compare.md").read_text()
     names = {path.name for path in (results.folder / "figures").iterdir()}
-    figures = ("world_3_7", "world_scarce", "world_sex_x_race", "ranks")
+    figures = ("world_3_7_6edab9e4", "world_scarce", "world_sex_x_race", "ranks")
     assert names == {f"{name}.{kind}" for name in figures for kind in ("png", "pdf")}
 
 

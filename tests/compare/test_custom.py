@@ -255,3 +255,47 @@ def test_a_world_without_groups(tmp_path):
     assert content["worlds"]["no groups"]["groups"] == {}
     assert content["promises"]["worlds"]["no groups"]["worst_off"] is None
     assert content["outcomes"]["Uniform"]["worst_off_reward"]["unknown"] == ["no groups"]
+
+
+def test_worlds_with_similar_names_have_figures_of_their_own(tmp_path):
+    names = ["a b", "a_b", "a/b", "", "ranks", "x" * 80, "x" * 81]
+    worlds = {name: LinearWorld(rounds=20, random_state=number) for number, name in enumerate(names)}
+    compare(tmp_path, worlds=worlds, policies=["Uniform", "LinUCB"], seeds=1)
+    assert len(list((tmp_path / "figures").glob("*.png"))) == len(names) + 1
+    assert (tmp_path / "figures" / "world_a_b.png").is_file()
+
+
+class Unreproducible(LinearWorld):
+    """A world that goes on where it stopped."""
+
+    def visits(self):
+        rng = self.__dict__.setdefault("_shared", np.random.default_rng(0))
+        for visit in super().visits():
+            yield replace(visit, expected=rng.random(len(visit.expected)))
+
+
+def test_a_world_that_is_not_reproducible_is_refused(tmp_path):
+    message = r"same visitors and rewards for every policy, got others for LinUCB with seed 0 .*check_world"
+    with pytest.raises(ValueError, match=message):
+        compare(tmp_path, worlds=[Unreproducible(rounds=40)], policies=["Uniform", "LinUCB"], seeds=1)
+
+
+@pytest.mark.parametrize("rounds", [1, 2, 3])
+def test_worlds_of_a_few_rounds_measure_one(tmp_path, rounds):
+    results = compare(tmp_path, worlds=[LinearWorld(rounds=rounds)], policies=["Uniform", "LinUCB"], seeds=2)
+    assert results.worlds["LinearWorld"].rounds == 1
+
+
+def test_the_number_of_seeds_in_which_a_measure_is_defined(tmp_path):
+    worlds = {"rare": SuiteWorld("Rare.", {"rounds": 40}, RarelyGrouped, LAST_FIFTH)}
+    results = compare(tmp_path, worlds=worlds, policies=["Uniform"], seeds=8)
+    values = results.worlds["rare"].policies["Uniform"].values["worst_off_reward"]
+    lines = [line.split(",") for line in (tmp_path / "compare.csv").read_text().splitlines()]
+    counts = {line[2]: int(line[5]) for line in lines[2:]}
+    assert counts["worst_off_reward"] == np.isfinite(values).sum() < counts["reward"] == 8
+
+
+def test_a_world_outside_a_list_is_refused():
+    for world in (LinearWorld(rounds=5), LinearWorld):
+        with pytest.raises(ValueError, match="worlds must be a list or a mapping of worlds, got "):
+            parse_worlds(world)

@@ -1,5 +1,7 @@
 """Every measure against its definition, on small runs that can be computed by hand."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -57,6 +59,13 @@ def test_the_measures_of_a_run():
         },
         nan_ok=True,
     )
+
+
+def test_groups_with_the_name_of_a_measure_are_refused():
+    gap = ("group", "gap")
+    run = replace(run_of(0.8, 0.4), groups=((gap,), (MALE,)))
+    with pytest.raises(ValueError, match="groups must not be named 'gap' or 'ratio', got 'gap'; rename the group"):
+        measure_run(run, TEST_PART, [gap, MALE], [gap, MALE], 0.01, n_arms=4)
 
 
 def test_groups_that_do_not_count_are_reported():

@@ -108,9 +108,9 @@ def test_the_long_worlds_have_no_training_part():
 
 def test_sets_of_worlds():
     assert set(as_worlds(["all"])) == set(WORLDS)
-    variants = {"1:1", "7:3", "r2", "females_first", "males_first", "minority"}
+    variants = {"1:1", "7:3", "r2", "females_first", "males_first"}
     assert set(as_worlds(["all"])) - set(as_worlds(["fairbench"])) == {"long", "long_scarce"} | variants
-    assert len(as_worlds(["fairbench"])) == 24
+    assert len(as_worlds(["fairbench"])) == 25
     assert len(as_worlds(["short"])) == 14
     assert set(as_worlds(["paper"])) < set(as_worlds(["short"]))
     assert set(as_worlds(["real"])) | set(as_worlds(["synthetic"])) == set(WORLDS)

@@ -2,6 +2,7 @@
 
 import importlib
 import json
+import linecache
 import shutil
 import subprocess
 import sys
@@ -219,3 +220,61 @@ def _length(trace):
 
 
 LENGTHS = SummaryFormat(_length, lambda n: str(n).encode(), lambda path: int(path.read_bytes()))
+
+
+def test_what_a_world_object_offers_counts():
+    worlds = [LinearWorld(rounds=5) for _ in range(2)]
+    worlds[1].policy_params = {"alpha": 0.9}
+    first, second = (Run(LinUCB, FixedWorld(world), 0) for world in worlds)
+    assert first.make_policy(worlds[0]).alpha != second.make_policy(worlds[1]).alpha
+    assert first.world.digest == second.world.digest
+    assert first.key(None) != second.key(None)
+
+
+@pytest.mark.parametrize(
+    "statement", ["import helped_level", "from helped_pack import helped_level", "from . import helped_level"]
+)
+def test_imported_modules_in_the_folder_of_a_class_count(tmp_path, monkeypatch, statement):
+    folder = tmp_path / "helped_pack" if "." in statement else tmp_path
+    (tmp_path / "helped_pack").mkdir()
+    (tmp_path / "helped_pack" / "__init__.py").touch()
+    helper = (tmp_path if statement.startswith("import") else tmp_path / "helped_pack") / "helped_level.py"
+    helper.write_text("LEVEL = 1\n")
+    (folder / "helped_world.py").write_text(
+        f"{statement}\nfrom fairbandits.worlds import LinearWorld\nclass Mine(LinearWorld): ...\n"
+    )
+    (folder / "unrelated.py").write_text("")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    for name in [name for name in sys.modules if "helped" in name]:
+        monkeypatch.delitem(sys.modules, name)
+    mine = importlib.import_module(f"{'helped_pack.' if '.' in statement else ''}helped_world").Mine
+    before = Run(LinUCB, mine, 0).key(None)
+    (folder / "unrelated.py").write_text("1")
+    assert Run(LinUCB, mine, 0).key(None) == before
+    helper.write_text("LEVEL = 22\n")
+    assert Run(LinUCB, mine, 0).key(None) != before
+
+
+def test_classes_of_a_notebook_are_cached(monkeypatch):
+    keys = []
+    for number in range(2):
+        cell = f"class Mine(LinUCB):\n    level = {number}\n    def terms(self, predictions): ...\n"
+        linecache.cache[f"<cell {number}>"] = (len(cell), None, cell.splitlines(True), f"<cell {number}>")
+        names = {"LinUCB": LinUCB, "__name__": "nowhere"}
+        exec(compile(cell, f"<cell {number}>", "exec"), names)  # noqa: S102 - as a notebook does
+        run = Run(names["Mine"], LinearWorld, 0)
+        keys.append(run.key(None))
+        # Workers have the class, but not the cell.
+        del linecache.cache[f"<cell {number}>"]
+        assert run.key(None) == keys[-1]
+    assert keys[0] != keys[1]
+
+
+def test_the_data_source_must_be_the_same_for_every_seed(tmp_path):
+    run = Run(LinUCB, StudentsAndVideos, 0, world_params=SMALL, data_source="other")
+    with pytest.raises(
+        ValueError, match=r"data_source must be the same for every seed, got .* after 'other'"
+    ) as error:
+        simulate_many([run], cache=tmp_path)
+    assert "in the run of LinUCB() in StudentsAndVideos(" in error.value.__notes__[0]
+    assert error.value.__notes__[0].endswith("with seed 0")

@@ -98,3 +98,16 @@ def test_a_policy_learns_the_classes():
 def test_invalid_parameters_are_refused(changes, message):
     with pytest.raises(ValueError, match=message):
         world_of(**changes)
+
+
+def test_the_label_is_no_feature():
+    with pytest.raises(ValueError, match="features must not contain 'dose', got 'dose'; leave it out"):
+        world_of(features=["age", "dose"])
+
+
+def test_boolean_labels_and_rewards_by_boolean():
+    table = TABLE.assign(dose=TABLE["dose"] == "high")
+    world = world_of(table, rewards={"lend": {True: 1, False: 0.2}, "refuse": {True: 0, False: 0.5}})
+    assert {tuple(visit.expected) for visit in world.visits()} == {(1, 0), (0.2, 0.5)}
+    arms = world_of(table, rewards={True: {True: 1, False: 0}, False: {True: 0, False: 1}})
+    assert arms.arms == ("true", "false")

@@ -12,6 +12,7 @@ from fairbandits import LinUCB
 from fairbandits.simulate import Run, simulate
 from fairbandits.testing import check_world
 from fairbandits.worlds import LinearWorld, ModifiedWorld, RatingsWorld, ReplayWorld, StudentsAndVideos, Visit
+from fairbandits.worlds.arm_rhythm import ArmRhythm
 from tests.simulate.scripted import SMALL, ScriptedWorld
 from tests.worlds.tables import ratings_table, uniform_log
 
@@ -236,3 +237,27 @@ def test_drift_needs_known_means():
 def test_delays_of_the_world_add_up():
     late = ScriptedWorld([replace(visit, delay=2) for visit in LinearWorld(rounds=3).visits()])
     assert [visit.delay for visit in ModifiedWorld(late, delay=1).visits()] == [3, 3, 3]
+
+
+@pytest.mark.parametrize("options", [{"bias": 0.1}, {"bias": {"a": -0.1}}, {"noise": 0.1}, {"noise": "bernoulli"}])
+def test_rewards_outside_the_range_are_not_cut_off(options):
+    class Stars(LinearWorld):
+        def visits(self):
+            for visit in super().visits():
+                yield replace(visit, rewards=5 * visit.rewards)
+
+    with pytest.raises(ValueError, match="rewards must be from 0 to 1 where bias or noise is set, got "):
+        list(ModifiedWorld(Stars(rounds=50), **options).visits())
+    assert max(visit.rewards.max() for visit in ModifiedWorld(Stars(rounds=50), missing=0.1).visits()) > 1
+
+
+def test_a_group_may_be_absent_from_another_seed():
+    ModifiedWorld({"LinearWorld": {"rounds": 50}}, missing={"c": 0.5}, random_state=1)
+    with pytest.raises(ValueError, match="missing must name groups of the world, got 'c'"):
+        ModifiedWorld({"LinearWorld": {"rounds": 50}}, missing={"c": 0.5}, random_state=0)
+
+
+def test_without_any_arm_in_its_time_the_next_one_is_on_offer():
+    rhythm = ArmRhythm(present=0.1, period=10, start=0.0)
+    # The phases are 0 and 0.618: the arms come in rounds 0 and 4.
+    assert [rhythm.places(round_, ("a", "b")).tolist() for round_ in (0, 2, 5, 9)] == [[0], [1], [0], [0]]

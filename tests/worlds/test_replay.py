@@ -113,3 +113,9 @@ def test_missing_rewards_of_a_replay_stay_missing_with_noise():
 def test_invalid_parameters_are_refused(changes, message):
     with pytest.raises(ValueError, match=message):
         world_of(**changes)
+
+
+@pytest.mark.parametrize("column", ["shown", "click", "p"])
+def test_arm_reward_and_propensity_are_no_features(column):
+    with pytest.raises(ValueError, match=f"features must not contain 'shown' or 'click' or 'p', got '{column}'"):
+        world_of(propensity="p", features=["x", column])

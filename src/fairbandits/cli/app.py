@@ -52,7 +52,7 @@ def _run(arguments: list[str]) -> int:
         message: str = error.format_message()  # type: ignore[attr-defined]  # see above
         return _fail(f"{message.rstrip('.')}; try --help")
     except (ValueError, DataError, OSError, ImportError) as error:
-        return _fail(str(error))
+        return _fail("; ".join([str(error), *getattr(error, "__notes__", ())]))
     except MemoryError as error:
         return _fail(f"{error}; use fewer arms or rounds")
     except Exception:  # an unexpected error must not look like the result of a command

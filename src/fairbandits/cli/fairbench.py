@@ -1,4 +1,4 @@
-"""`fairbandits fairbench`: the benchmark of all policies in 24 worlds."""
+"""`fairbandits fairbench`: the benchmark of all policies in 25 worlds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""FairBench: all policies in 24 worlds of the suite, a leaderboard, and the promises of the default policy."""
+"""FairBench: all policies in 25 worlds of the suite, a leaderboard, and the promises of the default policy."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def fairbench(
     folder, seeds, jobs, data, quick, progress
         As in `compare`.
     worlds, policies
-        As in `compare`; by default the 24 worlds of FairBench, and all policies that are listed.
+        As in `compare`; by default the 25 worlds of FairBench, and all policies that are listed.
     """
     # Quick runs have too few rounds for any group to count.
     min_rounds = None if quick else MIN_ROUNDS

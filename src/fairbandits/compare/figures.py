@@ -153,7 +153,7 @@ def _list_outliers(ax: Axes, outliers: dict[str, Any], top: float, right: float)
 def set_policy_axis(ax: Axes, titles: Sequence[str], labelled: bool) -> None:
     """Label the rows with the names of the policies, the first one at the top."""
     ax.set_yticks(range(len(titles)), [fill(title, _LABEL_WIDTH) if labelled else "" for title in titles])
-    ax.set_ylim(len(titles) - 0.5, -0.5)
+    ax.set_ylim(max(len(titles), 1) - 0.5, -0.5)
     ax.tick_params(axis="y", length=0)
     for row in range(len(titles)):
         ax.axhline(row, color="0.92", linewidth=0.6, zorder=0)

@@ -82,7 +82,7 @@ def _further_cells(
 def _outcome_cell(by_outcome: Mapping[str, Sequence[str]]) -> str:
     if not by_outcome:
         return "-"
-    if by_outcome["unknown"]:
+    if not any(by_outcome[outcome] for outcome in ("win", "tie", "loss")):
         return "needs two seeds"
     wins, ties, losses = (len(by_outcome[outcome]) for outcome in ("win", "tie", "loss"))
     lost = escape(", ".join(by_outcome["loss"]))

@@ -64,6 +64,12 @@ def measure_run(
         "exploration_burden": max(burdens.values(), default=float("nan")),
     }
     every, regrets = means.group_means(means.mean, reported), _regrets(means, reported)
+    for group in every:
+        if f"reward_{group_label(group)}" in measures:
+            raise ValueError(
+                f"groups must not be named 'gap' or 'ratio', got {group_label(group)!r}; rename the group: its "
+                f"reward would have the name of the measure reward_{group_label(group)}"
+            )
     measures |= {f"reward_{group_label(group)}": reward for group, reward in every.items()}
     measures |= {f"regret_{group_label(group)}": regret for group, regret in regrets.items()}
     return measures | {f"burden_{group_label(group)}": burden for group, burden in burdens.items()}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import platform
 from collections.abc import Mapping, Sequence
@@ -22,9 +21,6 @@ from fairbandits.compare.summary import WorldSummary
 from fairbandits.report import figure_style
 from fairbandits.simulate.digests import package_digest
 from fairbandits.worlds.datasets.published import DATASETS
-
-# Longer names of worlds are shortened in file names.
-_MAX_NAME = 60
 
 
 def write_results(
@@ -63,11 +59,11 @@ def write_results(
     if verdict is not None:
         content["promises"] = {**asdict(verdict), "kept": verdict.kept, "summary": verdict.summary()}
     _write_text(folder / "results.json", json.dumps(content, indent=1, allow_nan=False, ensure_ascii=False) + "\n")
-    _write_text(folder / "compare.csv", tables.to_csv(worlds, data_source, settings.seeds))
+    _write_text(folder / "compare.csv", tables.to_csv(worlds, data_source))
     _write_text(folder / "compare.md", tables.to_markdown(worlds, data_source))
-    paths = _write_figures(folder / "figures", worlds, titles, rankings, settings)
+    paths, ranks = _write_figures(folder / "figures", worlds, titles, rankings, settings)
     report = ReportContent(
-        data_source, worlds, paths, titles, settings, default, rankings, outcomes, verdict, skipped
+        data_source, worlds, paths, ranks, titles, settings, default, rankings, outcomes, verdict, skipped
     )
     write_report(folder / "report.html", report)
 
@@ -128,10 +124,10 @@ def _write_figures(
     titles: Sequence[str],
     rankings: Sequence[Ranking],
     settings: Settings,
-) -> dict[str, Path]:
+) -> tuple[dict[str, Path], Path | None]:
     """Draw the figure of every world and that of the ranks, delete those of an earlier call, and return the paths.
 
-    The figure of the ranks has the empty name.
+    There is no figure of the ranks of a single policy, or in a single world.
     """
     for path in [*folder.glob("world_*.p[nd][gf]"), *folder.glob("ranks.p[nd][gf]")]:
         path.unlink()
@@ -140,14 +136,7 @@ def _write_figures(
         name: figures.world_figure(name, summary, settings.tolerance, summary.data_source, *common)
         for name, summary in worlds.items()
     }
-    paths = {name: figure_style.save_figure(figure, folder, _file_name(name)) for name, figure in drawn.items()}
-    if len(worlds) > 1 and len(titles) > 1:
-        figure = rank_figure.draw_ranks(rankings, titles)
-        paths[""] = figure_style.save_figure(figure, folder, "ranks")
-    return paths
-
-
-def _file_name(world: str) -> str:
-    if len(world) <= _MAX_NAME:
-        return f"world_{world}"
-    return f"world_{world[:_MAX_NAME]}_{hashlib.sha256(world.encode()).hexdigest()[:8]}"
+    paths = {name: figure_style.save_figure(figure, folder, f"world_{name}") for name, figure in drawn.items()}
+    if len(worlds) < 2 or len(titles) < 2:
+        return paths, None
+    return paths, figure_style.save_figure(rank_figure.draw_ranks(rankings, titles), folder, "ranks")

@@ -44,5 +44,5 @@ def _draw_measure(ax: Axes, ranking: Ranking, titles: Sequence[str], styles: dic
     if ranking.test is not None and ranking.average:
         best = min(ranking.average.values())
         ax.axvspan(best, best + ranking.test.critical_difference, color=plot_style.GREY, alpha=0.18, linewidth=0)
-    ax.set_xlim(0.5, len(ranking.average) + 0.5)
+    ax.set_xlim(0.5, max(len(ranking.average), 1) + 0.5)
     ax.set_xlabel(f"average rank, {_TITLES.get(ranking.measure, ranking.measure)}")

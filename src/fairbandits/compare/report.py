@@ -33,7 +33,9 @@ class ReportContent:
     worlds : mapping
         The summary of each world.
     figures : mapping
-        The path of each world's figure; under the empty name, that of the ranks.
+        The path of each world's figure.
+    rank_figure : Path, optional
+        The path of the figure of the ranks; without it, the report has no leaderboard.
     titles : sequence of str
         The compared policies.
     settings : Settings
@@ -53,6 +55,7 @@ class ReportContent:
     data_source: str
     worlds: Mapping[str, WorldSummary]
     figures: Mapping[str, Path]
+    rank_figure: Path | None
     titles: Sequence[str]
     settings: Settings
     default: str | None
@@ -67,11 +70,11 @@ def write_report(path: Path, content: ReportContent) -> None:
     sections = [_introduction(content)]
     if content.verdict is not None:
         sections.append(leaderboard.promises_section(content.verdict))
-    if "" in content.figures:
+    if content.rank_figure is not None:
         sections.append(
             leaderboard.leaderboard_section(content.rankings, content.outcomes, content.worlds, content.titles)
         )
-        sections.append(f'<div class="figures wide">{png_image(content.figures[""], "average ranks")}</div>')
+        sections.append(f'<div class="figures wide">{png_image(content.rank_figure, "average ranks")}</div>')
     sections.append(_overview(content))
     sections += [_section(name, summary, content) for name, summary in content.worlds.items()]
     page = render_page(_TITLES[content.settings.benchmark], content.data_source, "\n".join(sections))

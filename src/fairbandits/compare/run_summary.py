@@ -106,7 +106,7 @@ def summarise_trace(trace: Trace) -> RunSummary:
     names = sorted(set(keys), key=str)
     number = {name: index for index, name in enumerate(names)}
     # Windows are counted from the end, so that parts are exactly the last rounds of a run of any length.
-    ends = [len(trace) - round(len(trace) * Fraction(left, WINDOWS)) for left in range(WINDOWS - 1, -1, -1)]
+    ends = [len(trace) - _rounds(len(trace), Fraction(left, WINDOWS)) for left in range(WINDOWS - 1, -1, -1)]
     window = np.searchsorted(ends, np.arange(len(trace)), side="right")
     cell = window * len(names) + np.array([number[key] for key in keys])
     shape = WINDOWS, len(names)
@@ -123,10 +123,15 @@ def summarise_trace(trace: Trace) -> RunSummary:
     index = {arm: position for position, arm in enumerate(arms)}
     chosen = np.array([index[arm] for arm in trace.arm.tolist()])
     shown = {
-        share: np.bincount(chosen[len(trace) - round(len(trace) * share) :], minlength=len(arms))
+        share: np.bincount(chosen[len(trace) - _rounds(len(trace), share) :], minlength=len(arms))
         for share in PART_TITLES
     }
     return RunSummary(trace.data_source, tuple(groups), **sums, shown=shown, arms=arms)
+
+
+def _rounds(length: int, share: Fraction) -> int:
+    """Return the number of rounds in the last share of a run; parts have at least one."""
+    return max(round(length * share), int(share >= min(PART_TITLES)))
 
 
 #: What comparisons cache.

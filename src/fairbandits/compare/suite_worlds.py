@@ -75,9 +75,7 @@ WORLDS: dict[str, SuiteWorld] = {
     ),
     "noisy": _variant("The first world with Gaussian noise of standard deviation 0.1 on the rewards.", noise=0.1),
     "bernoulli": _variant("The first world with Bernoulli rewards.", noise="bernoulli"),
-    "minority": SuiteWorld(
-        "5% of the students are male, and 30% of the speakers.", _STREAM | {"male_share": 0.05}, tags=_SHORT
-    ),
+    "minority": _variant("5% of the students are male, and 30% of the speakers.", male_share=0.05),
     "race": _variant("The groups are five races, in the proportions of the data.", sensitive="race"),
     "sex_x_race": _variant("The groups are the ten combinations of sex and race.", sensitive="sex x race"),
     "curved": _variant(

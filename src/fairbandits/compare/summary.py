@@ -133,8 +133,8 @@ def summarise_world(
     not_applicable : mapping, optional
         The reason why a policy cannot run in this world, by policy.
     """
-    # Visitors and rewards of arms are the same for every policy.
     any_policy = next(iter(runs.values()))
+    _check_same_rounds(any_policy, runs)
     seeds = [run.part(world.measured) for run in any_policy]
     reported, groups = all_groups(seeds), assessed_groups(seeds, min_rounds)
     optima = [optimum(means, tolerance, groups) for means in seeds]
@@ -170,6 +170,20 @@ def summarise_world(
         any_policy[0].data_source,
         dict(not_applicable or {}),
     )
+
+
+def _check_same_rounds(reference: Seeds, runs: Mapping[str, Seeds]) -> None:
+    """Raise ValueError unless visitors and rewards of arms are the same for every policy."""
+    for title, of_policy in runs.items():
+        for seed, (run, expected) in enumerate(zip(of_policy, reference, strict=True)):
+            if run.groups != expected.groups or not all(
+                np.allclose(getattr(run, name), getattr(expected, name), rtol=1e-9)
+                for name in ("count", "best", "worst")
+            ):
+                raise ValueError(
+                    f"world must have the same visitors and rewards for every policy, got others for {title} with "
+                    f"seed {seed} ({run.data_source}); fairbandits.testing.check_world finds the first difference"
+                )
 
 
 def _below_oracle(run: RunSummary, world: SuiteWorld, oracle: Optimum | None) -> dict[str, float]:

@@ -118,8 +118,11 @@ def _rounded(number: float) -> float:
     return round(number, 9)
 
 
-def to_csv(worlds: Mapping[str, WorldSummary], data_source: str, seeds: int) -> str:
-    """Return all numbers as CSV, one per line; the first line is a comment that names the data."""
+def to_csv(worlds: Mapping[str, WorldSummary], data_source: str) -> str:
+    """Return all numbers as CSV, one per line; the first line is a comment that names the data.
+
+    `n` is the number of seeds in which the measure is defined.
+    """
     file = io.StringIO()
     file.write(f"# {data_source}\n")
     writer = csv.writer(file, lineterminator="\n")
@@ -128,7 +131,8 @@ def to_csv(worlds: Mapping[str, WorldSummary], data_source: str, seeds: int) -> 
         for title, policy in summary.policies.items():
             for metric, (mean, sd) in policy.metrics.items():
                 bounds: list[Any] = _rounded_pair(interval(policy, metric)) or [None, None]
-                writer.writerow([name, title, metric, mean, sd, seeds, policy.front, *bounds])
+                n = sum(map(math.isfinite, policy.values[metric]))
+                writer.writerow([name, title, metric, mean, sd, n, policy.front, *bounds])
     return file.getvalue()
 
 

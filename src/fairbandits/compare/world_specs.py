@@ -27,7 +27,7 @@ def parse_worlds(worlds: Iterable[WorldLike] | Mapping[str, WorldLike]) -> dict[
     >>> list(parse_worlds(["LinearWorld(rounds=50)", "r2"])), list(parse_worlds({"mine": LinearWorld(rounds=50)}))
     (['r2', 'LinearWorld(rounds=50)'], ['mine'])
     """
-    if isinstance(worlds, str):
+    if isinstance(worlds, str) or not isinstance(worlds, Iterable):
         raise ValueError(f"worlds must be a list or a mapping of worlds, got {worlds!r}")
     if isinstance(worlds, Mapping):
         return {str(name): _parse_world(world) for name, world in worlds.items()} or as_worlds(["short"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import re
 import textwrap
@@ -25,6 +26,8 @@ _SVG_STYLE = (
     f":root{{--ink:{_INK}}}@media(prefers-color-scheme:dark){{:root{{--ink:{_DARK_INK}}}}}"
     "svg{overflow:visible}text{fill:var(--ink)}"
 )
+# Longer names of figures are shortened in the names of files.
+_MAX_NAME = 66
 # Characters that XML forbids; names in a log may contain them.
 _NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 _STYLE: Any = {  # the type of the keys differs between versions of matplotlib
@@ -47,10 +50,16 @@ _STYLE: Any = {  # the type of the keys differs between versions of matplotlib
 def save_figure(figure: Figure, folder: Path, name: str) -> Path:
     """Write a figure as PNG and PDF, without time stamps, and return the path of the PNG."""
     folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"{re.sub(r'[^A-Za-z0-9_.-]+', '_', name)}.png"
+    path = folder / f"{_file_name(name)}.png"
     figure.savefig(path, dpi=200, metadata={"Software": None})
     figure.savefig(path.with_suffix(".pdf"), metadata={"CreationDate": None})
     return path
+
+
+def _file_name(name: str) -> str:
+    """Return a name for a file; one that differs from the name of the figure ends with a hash of it."""
+    safe = re.sub(r"[^A-Za-z0-9_.-]+", "_", name)[:_MAX_NAME]
+    return safe if safe == name else f"{safe}_{hashlib.sha256(name.encode()).hexdigest()[:8]}"
 
 
 def as_svg(figure: Figure) -> str:

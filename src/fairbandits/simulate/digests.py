@@ -10,6 +10,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from fairbandits.simulate.source_files import source_files
+
 _PACKAGE = Path(__file__).parents[1]
 # The layers above this one, on which no trace depends; everything else counts, new modules as well.
 _OTHER_CODE = frozenset(
@@ -26,19 +28,36 @@ def class_name(kind: type) -> str:
 
 
 def class_digest(kind: type) -> str:
-    """Return a hash of the files outside this package that define a class and its bases."""
+    """Return a hash of the code outside this package that defines a class and its bases.
+
+    It covers the files of the classes and the modules in the same folders that these files import. Of a class in a
+    notebook, it covers the cell.
+    """
     digest = hashlib.sha256()
     for base in kind.__mro__:
-        if base.__module__.split(".")[0] in ("fairbandits", "builtins", "abc", "typing"):
-            continue
-        try:
-            digest.update(Path(inspect.getfile(base)).read_bytes())
-        except (OSError, TypeError):
-            raise ValueError(
-                f"the source of {class_name(base)} cannot be read, so its cached runs could not be recognised as "
-                "outdated; define it in a file, or use no cache"
-            ) from None
+        if base.__module__.split(".")[0] not in ("fairbandits", "builtins", "abc", "typing"):
+            digest.update(_code_of(base).encode())
     return digest.hexdigest()
+
+
+def _code_of(kind: type) -> str:
+    try:
+        files = source_files(Path(inspect.getfile(kind)))
+    except (OSError, TypeError):
+        return _cell_of(kind)
+    return "".join(file_digest(str(path), *_state(path)) for path in files)
+
+
+def _cell_of(kind: type) -> str:
+    """Return the cell of a notebook that defines a class: Python knows it for the methods, not for the class."""
+    method = next(filter(inspect.isfunction, vars(kind).values()), None)
+    try:
+        return "".join(inspect.findsource(method)[0])  # type: ignore[arg-type]
+    except (OSError, TypeError):
+        raise ValueError(
+            f"the source of {class_name(kind)} cannot be read, so its cached runs could not be recognised as "
+            "outdated; define it in a file"
+        ) from None
 
 
 def file_digests(params: Mapping[str, Any]) -> list[str]:
@@ -55,7 +74,7 @@ def file_digests(params: Mapping[str, Any]) -> list[str]:
 
 def _module_file(name: str) -> list[Path]:
     try:
-        return [Path(inspect.getfile(import_module(name)))]
+        return source_files(Path(inspect.getfile(import_module(name))))
     except (ImportError, TypeError, ValueError):  # a name with a colon that is no class, such as that of an arm
         return []
 

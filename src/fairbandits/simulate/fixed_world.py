@@ -46,7 +46,7 @@ class FixedWorld:
 
     @cached_property
     def digest(self) -> str:
-        """A hash of all visits. Runs are cached under it, so that no attribute of the world can be overlooked."""
+        """A hash of all visits. Runs are cached under it, and under the parameters that the world offers."""
         digest = hashlib.sha256()
         for visit in self.world.visits():
             for numbers in (dense(visit.contexts), visit.expected, visit.rewards):

@@ -8,7 +8,7 @@ import json
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Generic, TypeVar
@@ -94,6 +94,14 @@ class Run:
     k: int | None = None
     data_source: str | None = None
 
+    def __str__(self) -> str:
+        calls = ((self.policy, self.policy_params), (self.world, self.world_params))
+        policy, world = (
+            f"{each.__name__}({', '.join(f'{name}={value!r}' for name, value in params.items())})"
+            for each, params in calls
+        )
+        return f"{policy} in {world} with seed {self.seed}"
+
     def make_world(self) -> Any:
         """Return the world of this seed."""
         if isinstance(self.world, FixedWorld):
@@ -120,9 +128,11 @@ class Run:
             return finished
         with without_threads():
             world = self.make_world()
+            source = getattr(world, "data_source", None)
+            self._check_source(source)
             if cache is None:
                 return summary_format.summarise(self._simulate(world, progress))
-            path = self._path(summary_format, cache, getattr(world, "data_source", None))
+            path = self._path(summary_format, cache, source)
             found = _load(summary_format, path)
             if found is None:
                 found = summary_format.summarise(self._simulate(world, progress))
@@ -135,12 +145,25 @@ class Run:
             return None
         return _load(summary_format, self._path(summary_format, cache, self.data_source))
 
+    def _check_source(self, data_source: str | None) -> None:
+        if self.data_source not in (None, data_source):
+            raise ValueError(
+                f"data_source must be the same for every seed, got {data_source!r} after {self.data_source!r}; if "
+                "files were replaced meanwhile, run again"
+            )
+
     def _simulate(self, world: Any, progress: bool) -> Trace:
         return simulate(self.make_policy(world), world, k=self.k, progress=progress)
 
     def _path(self, summary_format: SummaryFormat[Any], cache: Path, data_source: str | None) -> Path:
         suffix = "" if summary_format is _TRACES else f"-{summary_format.version}"
         return cache / f"{self.key(data_source)}{suffix}.npz"
+
+    @cached_property
+    def code(self) -> dict[str, str]:
+        """The hashes of the code of policy and world. Workers, where a notebook has no source, receive them."""
+        classes = {"policy": self.policy, "world": self.world}
+        return {name: class_digest(each) for name, each in classes.items() if isinstance(each, type)}
 
     def key(self, data_source: str | None) -> str:
         """Return a hash of everything that the trace depends on: this run, the data, and the code."""
@@ -149,13 +172,14 @@ class Run:
             # The world's data_source identifies the data, wherever the files are.
             world_params.pop("data", None)
         if isinstance(self.world, FixedWorld):
-            world: list[Any] = [self.world.digest]
+            offered = params_from_world(self.policy, self.world.world)
+            world: list[Any] = [self.world.digest, params_to_dict(offered)]
         else:
-            world = [class_name(self.world), class_digest(self.world), world_params, file_digests(world_params)]
+            world = [class_name(self.world), self.code["world"], world_params, file_digests(world_params)]
         parts = {
             "policy": [
                 class_name(self.policy),
-                class_digest(self.policy),
+                self.code["policy"],
                 params_to_dict(dict(self.policy_params)),
             ],
             "world": world,
@@ -233,6 +257,9 @@ def summarise_many(
         folder.mkdir(parents=True, exist_ok=True)
     finished = _find_finished(runs, summarise, folder)
     rest = [number for number in range(len(runs)) if number not in finished]
+    if folder is not None:
+        for number in rest:
+            runs[number].code  # noqa: B018 - computed once, before the run is sent to a worker
     tasks = [partial(_summarise, runs[number], summarise, folder) for number in rest]
     new = run_all(tasks, jobs=jobs, progress=progress, done=len(finished))
     finished |= dict(zip(rest, new, strict=True))
@@ -259,9 +286,13 @@ _TRACES: SummaryFormat[Trace] = SummaryFormat(_identity, Trace.to_bytes, Trace.l
 def _summarise(
     run: Run, summarise: Callable[[Trace], Summary] | SummaryFormat[Summary], folder: Path | None
 ) -> Summary:
-    if isinstance(summarise, SummaryFormat):
-        return run.summarise(summarise, folder)
-    return summarise(run.simulate(folder))
+    try:
+        if isinstance(summarise, SummaryFormat):
+            return run.summarise(summarise, folder)
+        return summarise(run.simulate(folder))
+    except Exception as error:
+        error.add_note(f"in the run of {run}")
+        raise
 
 
 def _load(summary_format: SummaryFormat[Summary], path: Path) -> Summary | None:

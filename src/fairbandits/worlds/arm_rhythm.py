@@ -46,4 +46,4 @@ class ArmRhythm:
             self._arms = arms
         position = (round_ / self._period + self._phases) % 1.0
         on_offer = position < self._present
-        return np.flatnonzero(on_offer) if on_offer.any() else np.array([position.argmin()])
+        return np.flatnonzero(on_offer) if on_offer.any() else np.array([position.argmax()])

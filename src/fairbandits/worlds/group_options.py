@@ -40,6 +40,11 @@ class GroupOption:
         else:
             self._default = check_number(name, value, least, 1)
 
+    @property
+    def is_set(self) -> bool:
+        """Whether the number of some group is not 0."""
+        return bool(self._default or any(self._by_group.values()))
+
     def __call__(self, group: Any) -> float:
         """Return the number for a user's group, or for the first of several groups that is named."""
         if not self._by_group:

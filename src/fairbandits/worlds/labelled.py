@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from fairbandits.arms import ArmId, as_arms
 from fairbandits.contexts import FrameTable
+from fairbandits.contexts.column_encoders import category_text
 from fairbandits.validation import check_integer, check_number, check_random_state
 from fairbandits.worlds.grouping import read_groups, sensitive_params
 from fairbandits.worlds.table_contexts import contexts_of_arms
@@ -97,6 +98,9 @@ class LabelledWorld:
         used, self._visitors = (part.tolist() for part in np.unique(drawn, return_inverse=True))
         visitors = select_rows(rows, used, list(rows.columns), "table")
         classes = sorted({*labels}, key=str)
+        if rewards is not None:
+            # Boolean labels are read as text, and arms may be labels.
+            rewards = {category_text(arm) if isinstance(arm, bool) else arm: row for arm, row in rewards.items()}
         self.arms: tuple[ArmId, ...] = as_arms(classes if rewards is None else list(rewards))
         by_label = _rewards_by_label(classes, self.arms, rewards)
         self._expected = [by_label[labels[row]] for row in used]
@@ -144,13 +148,14 @@ def _rewards_by_label(
 
 
 def _reward(rewards: RewardTable, arm: Any, label: Any) -> float:
-    # JSON has text as keys.
-    of_arm = {str(key): value for key, value in rewards[arm].items()}
-    if str(label) not in of_arm:
+    # JSON has text as keys, and Boolean labels are read as text.
+    of_arm = {category_text(key): value for key, value in rewards[arm].items()}
+    text = category_text(label)
+    if text not in of_arm:
         raise ValueError(
             f"rewards must have the reward of every arm for every label, got none of {arm!r} for {label!r}"
         )
-    return check_number(f"rewards[{arm!r}][{label!r}]", of_arm[str(label)], 0, 1)
+    return check_number(f"rewards[{arm!r}][{label!r}]", of_arm[text], 0, 1)
 
 
 def _describe(name: str, labels: Sequence[Any], n_classes: int, n_dropped: int) -> str:

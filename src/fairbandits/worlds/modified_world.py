@@ -71,7 +71,8 @@ class ModifiedWorld:
     Notes
     -----
     Options by group are mappings such as {"female": 0.3}; groups that are not named have 0. Where a user has
-    several attributes, all values are looked up, and the first one that is named counts.
+    several attributes, all values are looked up, and the first one that is named counts. Groups that are named
+    must visit the world of `random_state` 0; from worlds of other seeds, a small group may be absent by chance.
 
     Examples
     --------
@@ -110,8 +111,10 @@ class ModifiedWorld:
         self.data_source: str = getattr(self.world, "data_source", f"synthetic data: {type(self.world).__name__}")
         self._seed = int(rng.integers(2**63))
         self._depth: int = self.world._depth + 1 if isinstance(self.world, ModifiedWorld) else 1
-        for option in (self._missing, self._bias):
-            option.check(self.world)
+        # Comparisons construct the world of seed 0 before all others, some of which may lack a small group.
+        if not isinstance(random_state, int | np.integer) or random_state == 0:
+            for option in (self._missing, self._bias):
+                option.check(self.world)
         if self._noise and self._noise != BERNOULLI and not bias and _is_binary(self.world):
             raise ValueError(
                 f"noise must not be a number where all rewards of the first {_TRIED} rounds are 0 or 1, which "
@@ -137,6 +140,11 @@ class ModifiedWorld:
                 contexts, arms = _select(visit, places)
                 expected, rewards = expected[places], rewards[places]
             bias, missing = self._bias(visit.group), self._missing(visit.group)
+            if (self._bias.is_set or self._noise) and ((rewards < 0) | (rewards > 1)).any():
+                raise ValueError(
+                    f"rewards must be from 0 to 1 where bias or noise is set, got {rewards} in round {round_}; "
+                    "scale the rewards of the world"
+                )
             if bias:
                 rewards = np.clip(rewards + bias, 0.0, 1.0)
             if self._noise:

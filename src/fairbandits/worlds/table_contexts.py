@@ -124,12 +124,18 @@ def contexts_of_arms(
 ) -> TableContexts:
     """Return the contexts of the users of a table with arms of which only the ids are known.
 
-    The parameters are those of `contexts_of_tables`.
+    The parameters are those of `contexts_of_tables`; `features` must not name columns that are left out.
     """
     wanted = [name for name in users.columns if name not in left_out]
     if features is not None:
         wanted = list(as_names("features", features))
         users.require(wanted, "features")
+        for name in wanted:
+            if name in left_out:
+                raise ValueError(
+                    f"features must not contain {' or '.join(map(repr, left_out))}, got {name!r}; leave it out, "
+                    "because it is unknown when a policy decides"
+                )
     named = as_names("categories", categories)
     users.require(named, "categories")
     of_users = fit_encoder(users, wanted, named, has_constant=True)
