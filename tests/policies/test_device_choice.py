@@ -434,6 +434,17 @@ def test_decisions_of_a_device_are_compact_and_can_be_looked_at(traffic):
     assert [list(slate.picked) for slate in slates[:2]] == slates.picked[:2]
 
 
+def test_decisions_of_a_device_keep_their_contexts_when_the_caller_reuses_his_array():
+    contexts = np.random.default_rng(0).random((5, 4, 3))
+    slates = LinUCB(random_state=0).choose_many(contexts, k=2, device=NUMPY)
+    decisions = LinUCB(random_state=0).choose_many(contexts, device=NUMPY)
+    before = contexts.copy()
+    contexts[:] = 7.0
+    for user, (slate, decision) in enumerate(zip(slates, decisions, strict=True)):
+        np.testing.assert_array_equal([row.dense() for row in slate.rows], before[user, slates.indices[user]])
+        np.testing.assert_array_equal(decision.context, before[user, decisions.indices[user]])
+
+
 @pytest.mark.parametrize("device", DEVICES)
 def test_probabilities(traffic, device):
     for policy in (LinUCB(min_probability=0.01, random_state=0), EpsilonGreedy(random_state=0)):
