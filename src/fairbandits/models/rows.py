@@ -190,7 +190,9 @@ class DenseRows(_Rows):
         own = arms[:, None] if arms.ndim == 1 else arms
         k = own.shape[1]
         chosen = self.matrix[(np.arange(self.n_users)[:, None] * self.n_arms + own).ravel()]
-        return DenseRows(self.n_users, k, self.width, chosen), np.tile(np.arange(k), self.n_users).reshape(arms.shape)
+        return DenseRows(self.n_users, k, self.width, chosen), np.tile(np.arange(k), self.n_users).reshape(
+            arms.shape
+        )
 
     def row(self, user: int, arm: int) -> Row:
         """Return a copy of one row, because the matrix is the caller's."""

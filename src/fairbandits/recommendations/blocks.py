@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from fairbandits.arms import ArmId
 from fairbandits.contexts import TableEncoder
 from fairbandits.logs.column_kinds import BOOLEAN, ID, INTEGER, NULL, NUMBER, TEXT, TIME
 from fairbandits.logs.errors import LogError
-from fairbandits.models.device import Device
+from fairbandits.models.device import Device, DeviceError
 from fairbandits.policies.records import RankedArms
 from fairbandits.recommendations.users import UserBlock, UserTable
 from fairbandits.recommender import Recommender
@@ -30,14 +30,16 @@ def recommend_block(
     """Rank k items for each user of a data frame.
 
     On the processor, users are scored a number at a time that depends on the items alone, so that the result does
-    not depend on the machine. A device scores as many at a time as fit into its `memory`.
+    not depend on the machine. A device scores as many at a time as fit into its `memory`. With interactions, each
+    user has contexts of its own, so that the number is limited by the memory of the host as well.
     """
-    if device is not None:
+    if device is not None and not recommender.encoder.interactions:
         return recommender.rank(users, k=k, random_state=random_state, device=device)
     width = len(recommender.items) * len(recommender.feature_names)
     step = max(1, _ENTRIES_AT_ONCE // width)
+    where = "cpu" if device is None else device
     parts = [
-        recommender.rank(users[start : start + step], k=k, random_state=random_state)
+        recommender.rank(users[start : start + step], k=k, random_state=random_state, device=where)
         for start in range(0, len(users), step)
     ]
     indices, scores, probability, _ = zip(*parts, strict=True)
@@ -97,6 +99,14 @@ class BlockRecommender:
         }
         return pa.table(columns).cast(self.schema)
 
+    def fits_on_device(self, block: UserBlock) -> bool:
+        """Return whether the device has memory for what the policy has learned and for the first user of a block."""
+        try:
+            self._rank(replace(block, table=block.table.slice(0, 1)))
+        except DeviceError:
+            return False
+        return True
+
     def _rank(self, block: UserBlock) -> RankedArms:
         # From the number of the block, and not from a generator that goes on: any order of the blocks gives the
         # same draws.
@@ -105,6 +115,8 @@ class BlockRecommender:
         frame = block.table.to_pandas() if is_custom else block.table
         try:
             return recommend_block(self.recommender, frame, self.k, self.device, rng)
+        except DeviceError:
+            raise  # no user is the cause
         except ValueError as error:
             last = block.first + len(block.table)
             raise LogError(f"{self.users}, rows {block.first + 1:,} to {last:,}: {error}") from None
