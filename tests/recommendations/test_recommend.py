@@ -8,6 +8,7 @@ import sys
 import distributed
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from sklearn.compose import make_column_transformer
@@ -311,6 +312,24 @@ def test_ids_of_users(run, tables, tmp_path):
     assert read(tmp_path)["user"].iloc[-1] == N_USERS + 6
 
 
+@pytest.mark.parametrize(
+    "ids",
+    [
+        pa.array(range(2**63, 2**63 + N_USERS), pa.uint64()),
+        pa.array(range(N_USERS), pa.timestamp("ns")),
+        pa.array([f"user {number}" for number in range(N_USERS)], pa.string_view()),
+        pa.array([f"user {number}" for number in range(N_USERS)]).dictionary_encode(),
+    ],
+    ids=lambda ids: str(ids.type),
+)
+def test_ids_of_any_type_are_written_as_they_are(run, tables, tmp_path, ids):
+    frame = pa.Table.from_pandas(tables.users)
+    path = tmp_path / "users.parquet"
+    pq.write_table(frame.set_column(frame.schema.get_field_index("user"), "user", ids), path)
+    run(users=path, k=1)
+    assert pq.read_table(tmp_path / "out.parquet")["user"].to_pylist() == ids.to_pylist()
+
+
 @pytest.mark.parametrize("policy", ["greedy", "exploring"])
 def test_a_device_recommends_the_same(run, tmp_path, policy):
     run(policy)
@@ -362,10 +381,8 @@ def test_auto_is_the_processor_if_the_device_has_too_little_memory(run, monkeypa
         raise MemoryError
 
     expected = run()
-    optional = Backend(NUMPY, is_optional=True)
-    monkeypatch.setattr(
-        device_round, "as_backend", lambda device: optional if device == "auto" else as_backend(device)
-    )
+    backends = {"auto": Backend(NUMPY, is_optional=True)}
+    monkeypatch.setattr(device_round, "as_backend", lambda device: backends.get(device) or as_backend(device))
     monkeypatch.setattr(owner, step, full)
     calls.clear()
     with monkeypatch.context() as patch:

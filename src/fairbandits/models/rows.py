@@ -188,11 +188,9 @@ class DenseRows(_Rows):
     def picked(self, arms: Ints) -> tuple[DenseRows, Ints]:
         """Copy the rows of each user's picked arm or arms, because the matrix is the caller's."""
         own = arms[:, None] if arms.ndim == 1 else arms
-        k = own.shape[1]
         chosen = self.matrix[(np.arange(self.n_users)[:, None] * self.n_arms + own).ravel()]
-        return DenseRows(self.n_users, k, self.width, chosen), np.tile(np.arange(k), self.n_users).reshape(
-            arms.shape
-        )
+        places = np.tile(np.arange(own.shape[1]), self.n_users).reshape(arms.shape)
+        return DenseRows(self.n_users, own.shape[1], self.width, chosen), places
 
     def row(self, user: int, arm: int) -> Row:
         """Return a copy of one row, because the matrix is the caller's."""

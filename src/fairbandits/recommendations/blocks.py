@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -100,7 +100,7 @@ class BlockRecommender:
         return pa.table(columns).cast(self.schema)
 
     def fits_on_device(self, block: UserBlock) -> bool:
-        """Return whether the device has memory for what the policy has learned and for the first user of a block."""
+        """Return whether the device has memory for the policy and for the first user of a block."""
         try:
             self._rank(replace(block, table=block.table.slice(0, 1)))
         except DeviceError:
@@ -146,9 +146,18 @@ def output_schema(users: UserTable, items: Sequence[ArmId], groups: Sequence[str
             f"{users.name}: ids and groups must be text or numbers, got another type in {unusable[0]!r}; convert "
             "the column"
         )
-    user = pa.int64() if users.id_column is None else types[users.kinds[users.id_column]]
+    user = pa.int64() if users.id_column is None else _exact_type(users, users.id_column, types)
     fixed = zip(COLUMNS, (user, pa.int32(), _as_arrow(items).type, pa.float64(), pa.float64()), strict=True)
     return pa.schema([*fixed, *((name, types[users.kinds[name]]) for name in groups)])
+
+
+def _exact_type(users: UserTable, column: str, types: Mapping[str, Any]) -> Any:
+    """Return the type of ids in the output: that of their kind, unless it cannot hold all ids."""
+    import pyarrow as pa  # noqa: PLC0415
+
+    stored = users.stored_type(column)
+    wider = [each for each in (pa.uint64(), pa.timestamp("ns")) if stored == each]
+    return wider[0] if wider else types[users.kinds[column]]
 
 
 def _as_arrow(arms: Sequence[ArmId]) -> Any:

@@ -85,8 +85,8 @@ def _only_run(out: Path) -> Iterator[None]:
             held.enter_context(exclusive_file(out.with_name(f".{out.name}.lock")))
         except BlockingIOError:
             raise ValueError(
-                f"out must not be written by another run, got {out}; wait until that run has ended, or name another "
-                "file"
+                f"out must not be written by another run, got {out}; wait until that run has ended, or name "
+                "another file"
             ) from None
         yield
 

@@ -98,9 +98,9 @@ def recommend(
         The column with the ids of users; by default "user", "user_id" or "id" if there is exactly one of them,
         otherwise the numbers of rows, from 0.
     device : {"cpu", "auto"}, name of a device, or Device
-        Where scores are computed; see `Policy.choose_many`. "auto" is decided here, for all workers of a cluster,
-        by scoring the first user: every worker then needs the device. By default a run may use 80% of the memory that is free when it starts,
-        also when it resumes.
+        Where scores are computed; see `Policy.choose_many`. "auto" is decided here, by scoring the first user, for
+        all workers of a cluster: every worker then needs the device. By default a run may use 80% of the memory
+        that is free when it starts, also when it resumes.
     cluster : str or distributed.Client, optional
         "local", or the address of a Dask scheduler; by default this process. Workers need no access to the files.
     progress : bool
