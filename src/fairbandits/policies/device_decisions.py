@@ -133,7 +133,8 @@ class DeviceSlates(LazyRecords[Slate]):
         self.scores = picks.scores
         self.arms = offered
         self._regret = picks.regret
-        self._rows, self._places = rows.picked(picks.indices)
+        held: tuple[Rows, Ints] = rows.picked(picks.indices)
+        self._rows, self._places = held
         self._groups = groups
         self._policy = policy
         self._numbers = numbers
