@@ -1,19 +1,26 @@
-"""Atomic file writes: a file is complete, or it is not there."""
+"""Atomic file writes, after which a file is complete or not there, and files that one process locks at a time."""
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import re
 import secrets
 import socket
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+if sys.platform != "win32":
+    import fcntl
+
 # Seconds after which a temporary file that nobody has changed is abandoned, whoever wrote it.
 _ABANDONED_SECONDS = 86400.0
+# The errors of file systems without locks.
+_NO_LOCKS = {errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP}
 
 
 @contextmanager
@@ -74,3 +81,56 @@ def private_file(path: Path) -> Iterator[Path]:
     with atomic_file(path) as temporary:
         os.close(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
         yield temporary
+
+
+@contextmanager
+def exclusive_file(path: Path) -> Iterator[None]:
+    """Hold the lock of a file while the block runs; raise BlockingIOError if somebody else holds it.
+
+    The file is removed afterwards. A process that is killed loses its lock and leaves the file. Nothing is locked
+    on Windows and on file systems without locks.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "lock"
+    >>> with exclusive_file(path), exclusive_file(path):  # doctest: +IGNORE_EXCEPTION_DETAIL
+    ...     pass
+    Traceback (most recent call last):
+        ...
+    BlockingIOError: Resource temporarily unavailable
+    """
+    if sys.platform == "win32":
+        yield
+        return
+    descriptor = _open_locked(path)
+    try:
+        yield
+    finally:
+        # Removed while it is locked: afterwards the path may be another process's.
+        path.unlink(missing_ok=True)
+        os.close(descriptor)
+
+
+def _open_locked(path: Path) -> int:
+    """Create or open a file, and lock it; return its descriptor."""
+    while True:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
+        try:
+            _lock(descriptor)
+            # The process that had the lock may have removed the file since it was opened here.
+            with suppress(FileNotFoundError):
+                if os.path.samestat(os.fstat(descriptor), path.stat()):
+                    return descriptor
+        except BaseException:
+            os.close(descriptor)
+            raise
+        os.close(descriptor)
+
+
+def _lock(descriptor: int) -> None:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        if error.errno not in _NO_LOCKS:
+            raise

@@ -213,3 +213,15 @@ def test_the_mean_of_a_group(stream):
         assert groups.mean_of(summary.attribute, summary.group) == summary.mean
     assert groups.mean_of("group", "nobody") == 0.0
     assert groups.mean_of("age", 3) == 0.0
+
+
+def test_copies_go_on_with_rewards_of_their_own():
+    groups = recorded([(0.9, "a", "x"), (0.1, "b", "y")])
+    twins = copy.deepcopy(groups), pickle.loads(pickle.dumps(groups))  # noqa: S301
+    groups.restart()
+    for twin in twins:
+        twin.add(0.5, "a", "x")
+        assert twin.means.tolist() == [pytest.approx(0.7), 0.1]
+        assert twin.counts.tolist() == [2.0, 1.0]
+        assert twin.arm_means[0, 0] == pytest.approx(0.7)
+        assert twin.mean_of("group", "a") == twin.summaries()[0].mean == pytest.approx(0.7)

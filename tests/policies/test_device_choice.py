@@ -351,10 +351,11 @@ def test_users_with_negative_variances_are_scored_by_the_processor(traffic, poli
 
 
 @pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("min_probability", [0.0, 0.01])
 @pytest.mark.parametrize("model", ["disjoint", "shared", "hybrid", "auto", Model(link="logistic")], ids=str)
-def test_the_processor_decides_where_columns_of_large_scale_cancel(model, device):
+def test_the_processor_decides_where_columns_of_large_scale_cancel(model, min_probability, device):
     offer = collinear_offer(1e6, n_users=300)
-    policy = LinUCB(model=model, random_state=1, reward_range=(-2.0, 3.0))
+    policy = LinUCB(model=model, min_probability=min_probability, random_state=1, reward_range=(-2.0, 3.0))
     # All arms have had the same users and rewards, so that their scores are close.
     rows = offer.toarray().reshape(300, 12, -1)[:40]
     policy.learn_logged(np.concatenate(rows), list(range(12)) * 40, np.repeat(np.linspace(-2.0, 3.0, 40), 12))
@@ -362,6 +363,22 @@ def test_the_processor_decides_where_columns_of_large_scale_cancel(model, device
         on_cpu, on_device = both_ways(policy, offer, None, DEVICES[device], k=k)
         expected = on_cpu.indices.tolist() if k is None else [list(slate.indices) for slate in on_cpu]
         assert on_device.indices.tolist() == expected
+
+
+@pytest.mark.parametrize("model", ["disjoint", "hybrid"])
+def test_the_matrices_of_arms_take_a_share_of_the_memory(traffic, model, monkeypatch):
+    policy = traffic.teach(LinUCB(model=model, random_state=1))
+    compute, sizes = ArmScorer._compute, []
+
+    def record(self, contexts, start, stop):
+        sizes.append(3 * 8 * (stop - start) * traffic.offer.toarray().shape[-1] ** 2)
+        return compute(self, contexts, start, stop)
+
+    monkeypatch.setattr(ArmScorer, "_compute", record)
+    for memory in (100_000, 200_000):
+        sizes.clear()
+        policy.score(traffic.offer, device=replace(NUMPY, memory=memory))
+        assert memory / 16 < max(sizes) <= memory / 8
 
 
 @pytest.mark.parametrize("device", DEVICES)
@@ -432,6 +449,17 @@ def test_decisions_of_a_device_are_compact_and_can_be_looked_at(traffic):
     slates = policy.choose_many(traffic.offer, traffic.sex, k=2, device=NUMPY)
     assert repr(slates).startswith("<90 slates of ")
     assert [list(slate.picked) for slate in slates[:2]] == slates.picked[:2]
+
+
+def test_decisions_of_a_device_keep_their_contexts_when_the_caller_reuses_his_array():
+    contexts = np.random.default_rng(0).random((5, 4, 3))
+    slates = LinUCB(random_state=0).choose_many(contexts, k=2, device=NUMPY)
+    decisions = LinUCB(random_state=0).choose_many(contexts, device=NUMPY)
+    before = contexts.copy()
+    contexts[:] = 7.0
+    for user, (slate, decision) in enumerate(zip(slates, decisions, strict=True)):
+        np.testing.assert_array_equal([row.dense() for row in slate.rows], before[user, slates.indices[user]])
+        np.testing.assert_array_equal(decision.context, before[user, decisions.indices[user]])
 
 
 @pytest.mark.parametrize("device", DEVICES)

@@ -149,6 +149,15 @@ def test_a_decision_holds_what_learning_needs_after_the_caller_reuses_his_arrays
         decision.arm = 3
 
 
+@pytest.mark.parametrize("reused", ["data", "indices", "indptr"])
+def test_a_single_sparse_context_is_kept_after_the_caller_reuses_his_arrays(reused):
+    arrays = np.array([3.0]), np.array([2]), np.array([0, 1])
+    contexts = sparse.csr_array(arrays, shape=(1, 4))
+    decision = LinUCB(random_state=0).choose(contexts)
+    getattr(contexts, reused)[:] = 0
+    np.testing.assert_array_equal(decision.context, [0.0, 0.0, 3.0, 0.0])
+
+
 def test_ties_are_broken_evenly_and_said():
     contexts = np.eye(4)[[0, 1, 2, 2]]
     picks = [LinUCB(random_state=i).choose(contexts) for i in range(2_000)]

@@ -8,6 +8,7 @@ import sys
 import distributed
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from sklearn.compose import make_column_transformer
@@ -16,8 +17,10 @@ from sklearn.preprocessing import OneHotEncoder
 from fairbandits import LinUCB, Recommender
 from fairbandits.cluster import Checkpoint
 from fairbandits.logs import Log, fit
-from fairbandits.models.device import Backend, Device
+from fairbandits.models.device import Backend, Device, DeviceError, as_backend
+from fairbandits.models.device.matrices import ArmMatrices, HybridMatrices
 from fairbandits.policies import device_round
+from fairbandits.policies.device_round import DeviceRound
 from fairbandits.recommendations import blocks, recommend, users
 from tests.devices import NUMPY
 from tests.polling import wait_until
@@ -309,6 +312,24 @@ def test_ids_of_users(run, tables, tmp_path):
     assert read(tmp_path)["user"].iloc[-1] == N_USERS + 6
 
 
+@pytest.mark.parametrize(
+    "ids",
+    [
+        pa.array(range(2**63, 2**63 + N_USERS), pa.uint64()),
+        pa.array(range(N_USERS), pa.timestamp("ns")),
+        pa.array([f"user {number}" for number in range(N_USERS)], pa.string_view()),
+        pa.array([f"user {number}" for number in range(N_USERS)]).dictionary_encode(),
+    ],
+    ids=lambda ids: str(ids.type),
+)
+def test_ids_of_any_type_are_written_as_they_are(run, tables, tmp_path, ids):
+    frame = pa.Table.from_pandas(tables.users)
+    path = tmp_path / "users.parquet"
+    pq.write_table(frame.set_column(frame.schema.get_field_index("user"), "user", ids), path)
+    run(users=path, k=1)
+    assert pq.read_table(tmp_path / "out.parquet")["user"].to_pylist() == ids.to_pylist()
+
+
 @pytest.mark.parametrize("policy", ["greedy", "exploring"])
 def test_a_device_recommends_the_same(run, tmp_path, policy):
     run(policy)
@@ -340,6 +361,40 @@ def test_the_processor_scores_as_many_users_at_a_time_whatever_it_is_called(run,
     calls.clear()
     assert run(device=device) == expected
     assert calls == on_cpu
+
+
+def test_users_with_contexts_of_their_own_do_not_fill_the_memory_of_the_host(tables, tmp_path, monkeypatch, calls):
+    recommender = make_recommender(tables, interactions=[("language", "topic")])
+    monkeypatch.setattr(blocks, "_ENTRIES_AT_ONCE", 10 * N_ITEMS * len(recommender.feature_names))
+    for device in ("cpu", NUMPY):
+        recommend(recommender, tables.users, tmp_path / f"{device}.parquet", k=5, device=device)
+        assert max(n_users for n_users, _ in calls) == 10
+    on_cpu, on_device = (pq.read_table(tmp_path / f"{device}.parquet").to_pandas() for device in ("cpu", NUMPY))
+    pd.testing.assert_frame_equal(on_device, on_cpu, rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("owner", "step"), [(ArmMatrices, "_allocate"), (HybridMatrices, "matrices"), (DeviceRound, "_score")]
+)
+def test_auto_is_the_processor_if_the_device_has_too_little_memory(run, monkeypatch, calls, owner, step):
+    def full(*args):
+        raise MemoryError
+
+    expected = run()
+    backends = {"auto": Backend(NUMPY, is_optional=True)}
+    monkeypatch.setattr(device_round, "as_backend", lambda device: backends.get(device) or as_backend(device))
+    monkeypatch.setattr(owner, step, full)
+    calls.clear()
+    with monkeypatch.context() as patch:
+        interrupt_at(patch, 2)
+        with pytest.raises(KeyboardInterrupt):
+            run(device="auto")
+    told = []
+    assert run(notify=told.append) == expected  # as a run on the processor, which it was
+    assert told == [f"resuming after an interruption: 2 of {N_BLOCKS} blocks are finished"]
+    assert [n_users for n_users, device in calls if device != "cpu"] == [1]
+    with pytest.raises(DeviceError, match="device must have memory for"):
+        run(device=NUMPY)
 
 
 def test_a_resumed_run_splits_users_on_a_device_as_before(run, monkeypatch, calls):
@@ -418,6 +473,22 @@ def test_unusable_users(run, tables, tmp_path, change, message):
     with pytest.raises(ValueError, match=message):
         run(users=tmp_path / "users.parquet")
     assert [path.name for path in tmp_path.iterdir()] == ["users.parquet"]
+
+
+@pytest.mark.parametrize("k", [5, 4])
+def test_a_second_run_with_the_same_output_is_refused(run, folder, tables, tmp_path, monkeypatch, k):
+    expected, out = run(), tmp_path / "out.parquet"
+    store = Checkpoint.store
+
+    def store_and_start_again(self, step, part, state):
+        store(self, step, part, state)
+        with pytest.raises(ValueError, match=r"out must not be written by another run, got .*; wait until"):
+            recommend(folder / "greedy.safetensors", tables.users, out, k=k)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Checkpoint, "store", store_and_start_again)
+        assert run() == expected
+    assert run() == expected
 
 
 def test_finished_blocks_are_kept_when_a_later_one_fails(run, tables, tmp_path):

@@ -90,6 +90,10 @@ class GroupRewards:
         self._before: Floats = np.empty(0)
         self._collect()
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._collect()  # copies and pickles turn views of the tables into arrays of their own
+
     def _collect(self) -> None:
         """Refresh the references to the arrays of both tables; called whenever these are replaced."""
         totals, by_arm = self._totals, self._by_arm

@@ -114,7 +114,7 @@ class SparseRows(_Rows):
         return tuple(self.parts._replace(users=self.parts.users[first:end]))
 
     def picked(self, arms: Ints) -> tuple[SparseRows, Ints]:
-        """Return rows that include those of the picked arms (here, all rows), and the indices of these arms."""
+        """Return rows that include those of each user's picked arm or arms (here, all rows), and their indices."""
         return self, arms
 
     def select(self, users: Ints, arms: Ints) -> SparseRows:
@@ -186,9 +186,11 @@ class DenseRows(_Rows):
         return DenseRows(len(users), len(arms), self.width, chosen)
 
     def picked(self, arms: Ints) -> tuple[DenseRows, Ints]:
-        """Copy the rows of the picked arms, one per user, because the matrix is the caller's."""
-        chosen = self.matrix[np.arange(self.n_users) * self.n_arms + arms]
-        return DenseRows(self.n_users, 1, self.width, chosen), np.zeros_like(arms)
+        """Copy the rows of each user's picked arm or arms, because the matrix is the caller's."""
+        own = arms[:, None] if arms.ndim == 1 else arms
+        chosen = self.matrix[(np.arange(self.n_users)[:, None] * self.n_arms + own).ravel()]
+        places = np.tile(np.arange(own.shape[1]), self.n_users).reshape(arms.shape)
+        return DenseRows(self.n_users, own.shape[1], self.width, chosen), places
 
     def row(self, user: int, arm: int) -> Row:
         """Return a copy of one row, because the matrix is the caller's."""
@@ -324,7 +326,9 @@ def _from_sparse(contexts: Any, width: int | None, n_users: int) -> Rows:
     if values.size > _FULL_FROM * n * d:
         return DenseRows(n_users, n // n_users, d, np.ascontiguousarray(csr.toarray(), dtype=np.float64))
     if n == n_users:
-        return SparseRows(n_users, 1, d, split_rows.rows_of_one_arm(starts, columns, values))
+        # Copied, because the arrays may be the caller's.
+        copies = starts.copy(), columns.copy(), values.copy()
+        return SparseRows(n_users, 1, d, split_rows.rows_of_one_arm(*copies))
     parts = split_rows.split_sparse(starts, columns, values, d, n_users)
     return SparseRows(n_users, n // n_users, d, split_rows.with_one_shared_part(n_users, n // n_users, *parts))
 

@@ -51,11 +51,14 @@ class HostChooser:
 
     def __init__(self, policy: Policy, on_device: DeviceRound, picker: Picker, k: int) -> None:
         self._policy, self._round, self._picker, self._k = policy, on_device, picker, k
+        self._greedy = GreedyChooser(policy, on_device, k)
 
     def pick(self, users: slice, scores: Scores) -> DevicePicks:
         """Pick for a block of users."""
         policy = self._policy
-        fetched = self._round.fetch(users, scores)
+        # The best arms have other probabilities than the rest.
+        doubtful = () if self._round.is_on_host else self._greedy.find_doubtful(scores)
+        fetched = self._round.fetch(users, scores, doubtful)
         unit, keys = policy._scale.unit_scores(fetched), self._round.offered.keys[users]
         indices, probability = self._picker.slates(unit, self._k, keys, policy._rng)
         own = Scores(*(np.take_along_axis(getattr(fetched, part), indices, 1) for part in Scores.__slots__))
@@ -92,6 +95,17 @@ class GreedyChooser:
             for part, value in parts.items():
                 getattr(own, part)[row] = value
         return DevicePicks(indices, probability, own, self._regret(scores.mean, own.mean))
+
+    def find_doubtful(self, scores: Any) -> list[int]:
+        """Return the users for whom rounding could change which k scores are the highest, or their order."""
+        backend, scale = self._round.backend, self._policy._scale
+        _, doubt, is_close = self._find_best(scores)
+        close = np.flatnonzero(backend.to_host(is_close))
+        doubts = backend.to_host(doubt)[:, 0] / scale.span
+        fetched = self._fetch(scores.total, close)
+        return [
+            row for row, total in fetched if self._plainly_tied(scale.to_unit(total), float(doubts[row])) is None
+        ]
 
     def _find_best(self, scores: DeviceScores) -> tuple[Array, Array, Array]:
         """Return the places of the highest scores, the doubt about each user, and whether others are close."""

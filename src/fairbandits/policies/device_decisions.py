@@ -133,7 +133,8 @@ class DeviceSlates(LazyRecords[Slate]):
         self.scores = picks.scores
         self.arms = offered
         self._regret = picks.regret
-        self._rows = rows
+        held: tuple[Rows, Ints] = rows.picked(picks.indices)
+        self._rows, self._places = held
         self._groups = groups
         self._policy = policy
         self._numbers = numbers
@@ -156,7 +157,7 @@ class DeviceSlates(LazyRecords[Slate]):
             self.scores.user(user),
             picked,
             tuple(range(len(picked))),
-            tuple(self._rows.row(user, index).alone() for index in indices),
+            tuple(self._rows.row(user, place).alone() for place in self._places[user].tolist()),
             self._policy,
             self._numbers[user],
             OtherArms(len(self.arms), float(self._regret[user])),

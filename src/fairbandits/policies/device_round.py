@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import zip_longest
@@ -263,12 +263,18 @@ class DeviceRound:
         blocks = self.for_blocks(self.fetch, fetches=True)
         return Scores(*(np.concatenate([getattr(each, part) for each in blocks]) for part in Scores.__slots__))
 
-    def fetch(self, users: slice, scores: Scores) -> Scores:
-        """Return the scores of a block of users as arrays of NumPy, without those that rounding has made NaN."""
+    def fetch(self, users: slice, scores: Scores, doubtful: Sequence[int] = ()) -> Scores:
+        """Return the scores of a block of users as arrays of NumPy.
+
+        The processor scores users of whom rounding has made a width NaN, and `doubtful` ones, by their places in
+        the block.
+        """
         if self.is_on_host:
             return scores
         parts = [self.backend.to_host(getattr(scores, part)) for part in Scores.__slots__]
-        wrong = np.flatnonzero(np.isnan(parts[Scores.__slots__.index("width")]).any(axis=1))
+        is_wrong = np.isnan(parts[Scores.__slots__.index("width")]).any(axis=1)
+        is_wrong[np.array(doubtful, np.int64)] = True
+        wrong = np.flatnonzero(is_wrong)
         if wrong.size:
             parts = [part.copy() for part in parts]  # terms may be views of one number
             exact = self.score_on_host(users.start + wrong)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from fairbandits.arms import ArmId
 from fairbandits.contexts import TableEncoder
 from fairbandits.logs.column_kinds import BOOLEAN, ID, INTEGER, NULL, NUMBER, TEXT, TIME
 from fairbandits.logs.errors import LogError
-from fairbandits.models.device import Device
+from fairbandits.models.device import Device, DeviceError
 from fairbandits.policies.records import RankedArms
 from fairbandits.recommendations.users import UserBlock, UserTable
 from fairbandits.recommender import Recommender
@@ -30,14 +30,16 @@ def recommend_block(
     """Rank k items for each user of a data frame.
 
     On the processor, users are scored a number at a time that depends on the items alone, so that the result does
-    not depend on the machine. A device scores as many at a time as fit into its `memory`.
+    not depend on the machine. A device scores as many at a time as fit into its `memory`. With interactions, each
+    user has contexts of its own, so that the number is limited by the memory of the host as well.
     """
-    if device is not None:
+    if device is not None and not recommender.encoder.interactions:
         return recommender.rank(users, k=k, random_state=random_state, device=device)
     width = len(recommender.items) * len(recommender.feature_names)
     step = max(1, _ENTRIES_AT_ONCE // width)
+    where = "cpu" if device is None else device
     parts = [
-        recommender.rank(users[start : start + step], k=k, random_state=random_state)
+        recommender.rank(users[start : start + step], k=k, random_state=random_state, device=where)
         for start in range(0, len(users), step)
     ]
     indices, scores, probability, _ = zip(*parts, strict=True)
@@ -97,6 +99,14 @@ class BlockRecommender:
         }
         return pa.table(columns).cast(self.schema)
 
+    def fits_on_device(self, block: UserBlock) -> bool:
+        """Return whether the device has memory for the policy and for the first user of a block."""
+        try:
+            self._rank(replace(block, table=block.table.slice(0, 1)))
+        except DeviceError:
+            return False
+        return True
+
     def _rank(self, block: UserBlock) -> RankedArms:
         # From the number of the block, and not from a generator that goes on: any order of the blocks gives the
         # same draws.
@@ -105,6 +115,8 @@ class BlockRecommender:
         frame = block.table.to_pandas() if is_custom else block.table
         try:
             return recommend_block(self.recommender, frame, self.k, self.device, rng)
+        except DeviceError:
+            raise  # no user is the cause
         except ValueError as error:
             last = block.first + len(block.table)
             raise LogError(f"{self.users}, rows {block.first + 1:,} to {last:,}: {error}") from None
@@ -134,9 +146,18 @@ def output_schema(users: UserTable, items: Sequence[ArmId], groups: Sequence[str
             f"{users.name}: ids and groups must be text or numbers, got another type in {unusable[0]!r}; convert "
             "the column"
         )
-    user = pa.int64() if users.id_column is None else types[users.kinds[users.id_column]]
+    user = pa.int64() if users.id_column is None else _exact_type(users, users.id_column, types)
     fixed = zip(COLUMNS, (user, pa.int32(), _as_arrow(items).type, pa.float64(), pa.float64()), strict=True)
     return pa.schema([*fixed, *((name, types[users.kinds[name]]) for name in groups)])
+
+
+def _exact_type(users: UserTable, column: str, types: Mapping[str, Any]) -> Any:
+    """Return the type of ids in the output: that of their kind, unless it cannot hold all ids."""
+    import pyarrow as pa  # noqa: PLC0415
+
+    stored = users.stored_type(column)
+    wider = [each for each in (pa.uint64(), pa.timestamp("ns")) if stored == each]
+    return wider[0] if wider else types[users.kinds[column]]
 
 
 def _as_arrow(arms: Sequence[ArmId]) -> Any:

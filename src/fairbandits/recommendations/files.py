@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
 from fairbandits.cluster import Checkpoint
-from fairbandits.storage import atomic_file, atomic_write, remove_abandoned
+from fairbandits.storage import atomic_file, atomic_write, exclusive_file, remove_abandoned
 
 _MANIFEST = "manifest.json"
 
@@ -49,6 +49,8 @@ def unfinished_blocks(
 ) -> Iterator[Checkpoint]:
     """Yield the finished blocks of the same run, if it was interrupted before.
 
+    Raises ValueError while another run writes to the same output.
+
     Parameters
     ----------
     out : Path
@@ -58,20 +60,35 @@ def unfinished_blocks(
     restarted : callable
         It is told the entries of the manifest that have changed, if there are blocks to remove.
     """
-    remove_abandoned(out)
-    folder, before = _folder_of(out), unfinished_manifest(out)
-    changed = [name for name in manifest if before.get(name) != manifest[name]]
-    if before and changed:
-        restarted(changed)
-        shutil.rmtree(folder)
-    folder.mkdir(exist_ok=True)
-    atomic_write(folder / _MANIFEST, json.dumps(manifest, indent=2).encode())
-    try:
-        with Checkpoint(folder, json.dumps(manifest, sort_keys=True)) as checkpoint:
-            yield checkpoint
-    finally:
-        if [path.name for path in folder.iterdir()] == [_MANIFEST]:
+    with _only_run(out):
+        remove_abandoned(out)
+        folder, before = _folder_of(out), unfinished_manifest(out)
+        changed = [name for name in manifest if before.get(name) != manifest[name]]
+        if before and changed:
+            restarted(changed)
             shutil.rmtree(folder)
+        folder.mkdir(exist_ok=True)
+        atomic_write(folder / _MANIFEST, json.dumps(manifest, indent=2).encode())
+        try:
+            with Checkpoint(folder, json.dumps(manifest, sort_keys=True)) as checkpoint:
+                yield checkpoint
+        finally:
+            if [path.name for path in folder.iterdir()] == [_MANIFEST]:
+                shutil.rmtree(folder)
+
+
+@contextmanager
+def _only_run(out: Path) -> Iterator[None]:
+    """Raise ValueError if another run writes to an output; keep others away from it while the block runs."""
+    with ExitStack() as held:
+        try:
+            held.enter_context(exclusive_file(out.with_name(f".{out.name}.lock")))
+        except BlockingIOError:
+            raise ValueError(
+                f"out must not be written by another run, got {out}; wait until that run has ended, or name "
+                "another file"
+            ) from None
+        yield
 
 
 def _folder_of(out: Path) -> Path:

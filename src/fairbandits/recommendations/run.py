@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -97,9 +98,9 @@ def recommend(
         The column with the ids of users; by default "user", "user_id" or "id" if there is exactly one of them,
         otherwise the numbers of rows, from 0.
     device : {"cpu", "auto"}, name of a device, or Device
-        Where scores are computed; see `Policy.choose_many`. "auto" is decided here, for all workers of a cluster:
-        every worker then needs the device. By default a run may use 80% of the memory that is free when it starts,
-        also when it resumes.
+        Where scores are computed; see `Policy.choose_many`. "auto" is decided here, by scoring the first user, for
+        all workers of a cluster: every worker then needs the device. By default a run may use 80% of the memory
+        that is free when it starts, also when it resumes.
     cluster : str or distributed.Client, optional
         "local", or the address of a Dask scheduler; by default this process. Workers need no access to the files.
     progress : bool
@@ -137,12 +138,12 @@ def recommend(
         "groups": list(recommender.group_columns),
         "k": k,
         "user_id": table.id_column,
-        "device": "cpu" if backend is None else f"{backend.library}, {backend.device.dtype}",
     }
-    # The memory decides how many users are scored at a time, and with that the last digits of scores.
-    manifest["memory"] = _memory(backend, unfinished_manifest(out), manifest)
-    resolved = None if backend is None else _resolve(backend, manifest["memory"])
+    resolved = None if backend is None else _resolve(backend, manifest, unfinished_manifest(out))
     compute = BlockRecommender(recommender, k, seed_of(state), resolved, table.name, table.id_column, schema)
+    if backend is not None and backend.is_optional and not _fits(compute, table):
+        compute = replace(compute, device=None)
+    manifest |= _describe(compute.device)
     sums = ScoreSums(recommender.group_columns, k)
     tell = notify or (lambda _: None)
     with unfinished_blocks(out, manifest, lambda changed: tell(_restart(changed))) as blocks:
@@ -166,19 +167,30 @@ def recommend(
     )
 
 
-def _memory(backend: Backend | None, before: Mapping[str, Any], manifest: Mapping[str, Any]) -> int | None:
-    """Return the memory that a call may use on a device: that of the interrupted run if this one resumes it."""
-    if backend is None:
-        return None
-    if backend.device.memory is not None:
-        return backend.device.memory
-    is_same = "memory" in before and all(before.get(name) == value for name, value in manifest.items())
-    return before["memory"] if is_same else backend.memory()
+def _resolve(backend: Backend, manifest: Mapping[str, Any], before: Mapping[str, Any]) -> Device:
+    """Return a device with all that its user left open.
+
+    Its memory is that of the interrupted run, given by its manifest, if this run resumes it.
+    """
+    device = replace(backend.device, library=backend.library)
+    if device.memory is not None:
+        return device
+    expected = {**manifest, **_describe(device), "memory": before.get("memory")}
+    is_same = expected["memory"] is not None and all(before.get(name) == value for name, value in expected.items())
+    return replace(device, memory=before["memory"] if is_same else backend.memory())
 
 
-def _resolve(backend: Backend, memory: int | None) -> Device:
-    """Return a device with all that its user left open."""
-    return replace(backend.device, library=backend.library, memory=memory)
+def _describe(device: Device | None) -> dict[str, Any]:
+    """Return what the manifest of a run contains about its device."""
+    if device is None:
+        return {"device": "cpu", "memory": None}
+    # The memory decides how many users are scored at a time, and with that the last digits of scores.
+    return {"device": f"{device.library}, {device.dtype}", "memory": device.memory}
+
+
+def _fits(compute: BlockRecommender, table: UserTable) -> bool:
+    """Return whether the device has memory for what the policy has learned and for the first user."""
+    return all(compute.fits_on_device(block) for block in islice(table.blocks([0]), 1))
 
 
 def _compute(

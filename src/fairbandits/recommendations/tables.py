@@ -55,4 +55,6 @@ def _plain(column: Any, name: str, kind: str | None, location: Location) -> Any:
 
     if kind == TIME and is_text(column.type):
         return pa.array(as_times(column, name, location, is_date=True))
+    if pa.types.is_string_view(column.type):
+        return column.cast(pa.large_string())  # Arrow cannot repeat rows of views
     return column.dictionary_decode() if pa.types.is_dictionary(column.type) else column

@@ -85,6 +85,11 @@ class UserTable:
         """The number of blocks."""
         return -(-self.n_users // BLOCK_USERS)
 
+    def stored_type(self, column: str) -> Any:
+        """Return the Arrow type of a column in the first rows; None without rows."""
+        first = next(read_tables(self.source, {column: self.kinds[column]}, 1), None)
+        return None if first is None else first.schema.field(column).type
+
     def fingerprint(self) -> str:
         """Return a hash of the users, and their number, which the values of no columns would not show."""
         digest = hash_rows(self.source.fragments, self.kinds, is_copy=self.source.spool is not None)

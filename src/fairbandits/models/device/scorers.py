@@ -22,8 +22,9 @@ from fairbandits.models.mixture import MixtureModel
 from fairbandits.models.reward_model import RewardModel, ZeroModel
 from fairbandits.models.shared import SharedModel
 
-# The maximum number of bytes that full matrices may take on the device at a time while weights are computed.
-_MATRIX_BYTES = 2**28
+# The maximum number of bytes that full matrices may take on the device at a time while weights are computed, and
+# their maximum share of the memory.
+_MATRIX_BYTES, _SHARE_OF_MATRICES = 2**28, 0.125
 # Weights are kept on the device for the next call if they take at most this share of the memory.
 _SHARE_OF_WEIGHTS = 0.4
 # The number of arms for which the weights of a shared model are computed at a time.
@@ -161,7 +162,8 @@ class ArmScorer(DeviceScorer):
         return n_numbers * self.backend.itemsize <= _SHARE_OF_WEIGHTS * self.backend.memory()
 
     def _chunks(self, start: int, stop: int) -> Iterator[tuple[int, int]]:
-        step = max(1, _MATRIX_BYTES // (3 * self._matrices.width**2 * self.backend.itemsize))
+        most = min(_MATRIX_BYTES, int(_SHARE_OF_MATRICES * self.backend.memory()))
+        step = max(1, most // (3 * self._matrices.width**2 * self.backend.itemsize))
         for first in range(start, stop, step):
             yield first, min(first + step, stop)
 
