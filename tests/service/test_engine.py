@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 import psycopg
 import pytest
-from sqlalchemy import func, select
+from sqlalchemy import func, insert, select
 
 from fairbandits.service import server
 from fairbandits.service.engine import Engine
@@ -18,7 +18,7 @@ from fairbandits.service.lifecycle.background import LifecycleTasks
 from fairbandits.service.log import snapshot_rows
 from fairbandits.service.log.log_facts import read_fact
 from fairbandits.service.log.store import Store
-from fairbandits.service.log.tables import snapshots
+from fairbandits.service.log.tables import answers, snapshots
 from fairbandits.service.state.decider import DecisionRequest
 from fairbandits.service.state.recommender import ServedRecommender
 from tests.polling import DEADLINE
@@ -26,6 +26,7 @@ from tests.service.lifecycle.services import checksum, opened, visit
 from tests.service.small import USER, small_config
 
 DAY = 86400.0
+WEEK = {"retention": {"decisions": "7 days"}, "reward": {"window_days": 2}}
 
 
 def test_an_engine_has_a_recommender(tmp_path):
@@ -143,8 +144,7 @@ def old_log(url, **changed):
 
 def test_pruning_ends_when_the_server_stops(store_url, monkeypatch, caplog):
     monkeypatch.setattr(background, "_REST", 1.0 - 1e-7)  # of the time that each piece takes
-    week = {"retention": {"decisions": "7 days"}, "reward": {"window_days": 2}}
-    old_log(store_url, **week)
+    old_log(store_url, **WEEK)
     store = Store(store_url)
 
     def lease():
@@ -152,7 +152,7 @@ def test_pruning_ends_when_the_server_stops(store_url, monkeypatch, caplog):
             return float(read_fact(connection, "pruning") or 0.0)
 
     async def serve():
-        engine = Engine(small_config(store={"url": store_url}, **week))
+        engine = Engine(small_config(store={"url": store_url}, **WEEK))
         await engine.start()
         await until(lease)
         await engine.stop()
@@ -161,6 +161,36 @@ def test_pruning_ends_when_the_server_stops(store_url, monkeypatch, caplog):
     assert lease() == 0.0, "another server may prune at once"
     assert store.read_pruned().decisions == 0
     assert caplog.messages == []
+    store.close()
+
+
+@pytest.mark.parametrize(("changed", "ages"), [({}, [1, 6]), (WEEK | {"retention": {"decisions": "3 days"}}, [1])])
+def test_old_replies_are_dropped_when_a_server_starts(store_url, changed, ages):
+    config = small_config(store={"url": store_url}, **changed)
+    now = time.time()
+    with opened(store_url, **changed) as engine, engine.store.transaction() as connection:
+        rows = [
+            {"key": str(age), "time": now - age * DAY, "digest": "", "status": 200, "body": b""}
+            for age in (1, 6, 8, 100)
+        ]
+        connection.execute(insert(answers), rows)
+    store = Store(store_url)
+
+    def held():
+        with store.connection() as connection:
+            return [
+                int(key)
+                for key in connection.execute(select(answers.c.key).order_by(answers.c.time.desc())).scalars()
+            ]
+
+    async def serve():
+        engine = Engine(config)
+        await engine.start()
+        await until(lambda: held() == ages)
+        await engine.stop()
+
+    run_in_time(serve)
+    assert held() == ages
     store.close()
 
 

@@ -12,7 +12,7 @@ from fairbandits.cli.console import echo
 from fairbandits.cli.forget_user import pseudonym_of
 from fairbandits.cli.options import ConfigArgument
 from fairbandits.cli.serve import require_service_extra
-from fairbandits.storage import private_file
+from fairbandits.storage import private_file, remove_abandoned
 
 if TYPE_CHECKING:
     from fairbandits.service.config import Config
@@ -53,6 +53,7 @@ def _export_user(out: Path, config: Config, user: str) -> None:
 
     if out.suffix != ".json":
         raise ValueError(f"OUT must end with .json if --user is given, got {out}")
+    remove_abandoned(out)
     held = export_user(config, pseudonym_of(user, config))
     with private_file(out) as temporary:
         temporary.write_text(json.dumps(held, indent=2, ensure_ascii=False), encoding="utf-8")

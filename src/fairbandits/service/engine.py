@@ -36,8 +36,6 @@ _SNAPSHOT_TIMEOUT = 60.0
 # Seconds for which a server that stops waits for its last snapshot. With those for open responses, they are fewer
 # than a server may take to stop.
 _LAST_SNAPSHOT_SECONDS = 2.5
-# Seconds for which replies are stored for repeated requests.
-_REPLY_SECONDS = 7 * 86400.0
 
 
 class Engine:
@@ -203,7 +201,6 @@ class Engine:
                 self.follower.note_snapshot(saved, applied - since)
             if self.follower.is_snapshot_due:
                 await self._save_snapshot()
-                await call(partial(store.drop_replies, time.time() - _REPLY_SECONDS))
 
     async def _save_snapshot(self) -> None:
         with suppress(StoreDownError):  # logged by the writer; the log alone is enough to start from

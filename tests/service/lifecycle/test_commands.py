@@ -1,6 +1,7 @@
 """The commands of the operator."""
 
 import json
+import os
 import time
 
 import numpy as np
@@ -65,6 +66,14 @@ def test_users_are_exported_and_forgotten(service, tmp_path, capsys):
         2,
         ["error: OUT must end with .json if --user is given, got ada.csv"],
     )
+
+
+def test_an_export_removes_what_a_killed_one_has_left(service, tmp_path, capsys):
+    left = tmp_path / ".ada.json.00000000-1-00000000"
+    left.write_text("half of the data of ada")
+    os.utime(left, (0, 0))
+    assert run(capsys, "export", str(tmp_path / "ada.json"), service, "--user", "ada")[0] == 0
+    assert not left.exists()
 
 
 def test_an_export_says_what_was_pruned(service, tmp_path, capsys):

@@ -2,8 +2,10 @@
 
 import asyncio
 import json
+import sqlite3
 import struct
 import time
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,7 +19,7 @@ from fairbandits.service.lifecycle import erasure
 from fairbandits.service.lifecycle.erasure import export_user, forget_user
 from fairbandits.service.lifecycle.replacement import replace_policy
 from fairbandits.service.log.appender import AppendEvents, append
-from fairbandits.service.log.events import Rewarded, decision_key
+from fairbandits.service.log.events import Rewarded, decision_key, reward_key
 from fairbandits.service.log.reading import find
 from fairbandits.service.log.requests import IdempotencyKey, RefusalReason
 from fairbandits.service.log.rewards import settle_reward
@@ -25,7 +27,15 @@ from fairbandits.service.log.store import open_store
 from fairbandits.service.state.decider import decide
 from fairbandits.service.state.recommender import ServedRecommender
 from fairbandits.service.verification import verify
-from tests.service.lifecycle.services import checksum, fill, opened, pseudonym, save_snapshot, write
+from tests.service.lifecycle.services import (
+    checksum,
+    drop_snapshots_after,
+    fill,
+    opened,
+    pseudonym,
+    save_snapshot,
+    write,
+)
 from tests.service.small import small_config
 
 #: A user whose features and pseudonym can be searched for.
@@ -100,6 +110,61 @@ def test_what_was_learned_is_removed(store_url):
         assert checksum(engine) == again, "a replay of the whole log gives the same"
     assert verify(config).log.deleted == 6
     assert forget_user(config, NAME).decisions == 0
+
+
+def test_a_reward_that_arrives_during_the_replay_is_not_learned(store_url):
+    with opened(store_url) as engine:
+        fill(engine, 20)
+        decided = replace(decide(engine.recommender, RARE["features"], RARE["groups"]), user=NAME)
+        write(engine, decided)
+        fill(engine, 20, seed=1)
+        late = [Rewarded(decided.id, decided.time + 1, 1.0)]
+
+        def reward_once(_):
+            while late:
+                write(engine, late.pop())
+
+        done = forget_user(engine.config, NAME, reward_once)
+        assert (done.decisions, done.rewards) == (1, 1)
+        expected = coefficients(replay_without(engine, NAME))
+    with opened(store_url) as engine:
+        found, learned = coefficients(engine.recommender), checksum(engine)
+        for name, array in expected.items():
+            np.testing.assert_allclose(found[name], array, rtol=0, atol=1e-9)
+        assert engine.recommender.rewarded == engine.monitor.rewards == 16 + 16
+        drop_snapshots_after(engine, 0)
+    with opened(store_url) as engine:
+        assert checksum(engine) == learned, "a replay of the whole log gives the same"
+
+
+def test_a_second_run_finishes_what_the_first_one_could_not(tmp_path, monkeypatch):
+    """The write-ahead log cannot be emptied while somebody reads it, for example for a backup."""
+    monkeypatch.setattr(erasure, "_SETTLE_SECONDS", 0.1)
+    url = f"sqlite:///{tmp_path}/log.db"
+    with opened(url) as engine, closing(sqlite3.connect(tmp_path / "log.db", isolation_level=None)) as reader:
+        mixed_log(engine)
+        reader.execute("BEGIN")
+        reader.execute("SELECT count(*) FROM events").fetchone()
+        with pytest.raises(ValueError, match="somebody reads it; run the command again"):
+            forget_user(engine.config, NAME)
+        reader.execute("ROLLBACK")
+        assert forget_user(engine.config, NAME).decisions == 0
+        content = b"".join(path.read_bytes() for path in tmp_path.glob("log.db*"))
+    assert not [trace for trace in TRACES if trace in content]
+
+
+def test_a_second_run_deletes_rewards_that_the_first_one_left(store_url):
+    with opened(store_url) as engine:
+        visits = mixed_log(engine)
+        reward = Rewarded(visits[0].id, 0.0, 0.875).to_json()
+        forget_user(engine.config, NAME)
+        key = {"key": reward_key(visits[0].id), "body": reward, "salt": b"salt"}
+        with engine.store.transaction() as connection:  # as one that was on its way to PostgreSQL
+            connection.execute(text("UPDATE events SET body = :body, salt = :salt WHERE key = :key"), key)
+        forget_user(engine.config, NAME)
+        with engine.store.connection() as connection:
+            held = connection.execute(text("SELECT body, salt FROM events WHERE key = :key"), key).one()
+        assert tuple(held) == (None, None)
 
 
 def test_a_running_worker_forgets(store_url):

@@ -166,6 +166,23 @@ def test_a_deletion_that_was_interrupted_goes_on_though_nothing_else_is_old(stor
         assert policy_checksum(engine) == learned
 
 
+def test_nothing_stays_forever_after_the_clock_jumped(store_url, clock):
+    with opened(store_url, **WEEK) as engine:
+        rng = np.random.default_rng(0)
+        decided = visit(engine, 1, rng, reward=False)
+        clock.now = START + 8 * DAY
+        visit(engine, 2, rng, reward=False)
+        clock.now = START + DAY / 2
+        write(engine, Rewarded(decided.id, clock.now, 0.5))
+        for day in range(1, 30):
+            clock.now = START + day * DAY
+            visit(engine, 3, rng)
+            if day >= 10:  # the time of the second visit has come, which keeps the reward behind the base
+                prune(engine.store, engine.config, clock.now)
+        held, _ = contents(store_url)
+        assert min(held.values()) >= clock.now - 7 * DAY
+
+
 def test_rewards_for_deleted_decisions_come_too_late(store_url, clock):
     with opened(store_url, **WEEK) as engine:
         rng = np.random.default_rng(0)
@@ -244,7 +261,7 @@ def test_another_policy_after_pruning(store_url, clock):
     with opened(store_url, **WEEK) as engine:
         live(engine, clock, 10)
         prune(engine.store, engine.config, clock.now)
-        rewards = engine.monitor.rewards
+        decisions, rewards = engine.monitor.decisions, engine.monitor.rewards
         config = engine.config
     refused = pytest.raises(ValueError, match=r"the log was pruned up to entry \d+, and the snapshot there cannot")
     with refused, opened(store_url, **WEEK, policy="LinUCB"):
@@ -253,6 +270,7 @@ def test_another_policy_after_pruning(store_url, clock):
     assert done.pruned.rewards + done.rewards == rewards
     with opened(store_url, **WEEK) as engine:
         assert engine.monitor.rewards == rewards, "sums of groups do not depend on the policy"
+        assert (engine.recommender.decided, engine.recommender.rewarded) == (decisions, rewards)
         assert engine.recommender.policy.rounds_learned == done.rewards
         live(engine, clock, 5, seed=3)
         save_snapshot(engine)

@@ -145,8 +145,14 @@ def test_replies_are_dropped_in_time(store):
     store.drop_replies(before=1.0)
     again = appending(decided(2), idempotency=KEY, reply=b"two")
     assert append(store, [again], 0).outcomes == [b"done"]
-    store.drop_replies(before=1e11)
+    assert store.drop_replies(before=1e11) == 1
     assert append(store, [again], 0).outcomes == [b"two"]
+
+
+def test_replies_are_dropped_a_few_at_a_time(store):
+    for number in range(3):
+        append(store, [appending(decided(number), idempotency=IdempotencyKey(str(number), "digest"))], 0)
+    assert [store.drop_replies(before=1e11, limit=2) for _ in range(3)] == [2, 1, 0]
 
 
 def test_a_batch_is_appended_whole_or_not_at_all(store):

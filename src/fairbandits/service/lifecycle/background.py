@@ -1,12 +1,14 @@
-"""Tasks of a running service: following changes of the state, and pruning."""
+"""Tasks of a running service: following changes of the state, pruning, and dropping old replies."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
+import math
 import threading
 import time
 from collections.abc import Callable
+from contextlib import closing
 from typing import Any
 
 from fairbandits.service.config import Config
@@ -26,6 +28,9 @@ _RETRY_SECONDS = 1.0
 _POLL_SECONDS = 0.05
 # Of the time that a replay takes, the share in which it rests, so that decisions do not wait for it.
 _REST = 0.9
+# Seconds for which replies are stored for repeated requests, and between two searches for older ones.
+_REPLY_SECONDS = 7 * 86400.0
+_REPLY_PERIOD = 3600.0
 
 
 class LifecycleTasks:
@@ -48,8 +53,9 @@ class LifecycleTasks:
     def start(self) -> None:
         """Begin."""
         self._tasks.append(asyncio.create_task(self._follow_changes()))
+        self._repeat(self._drop_replies, _REPLY_PERIOD, "old replies could not be dropped")
         if self._config.retention.seconds is not None:
-            self._tasks.append(asyncio.create_task(self._prune_regularly(self._config.retention.seconds)))
+            self._repeat(self._prune, prune_period(self._config.retention.seconds), "the log could not be pruned")
 
     def stop(self) -> None:
         """End soon: what was begun in a thread goes on until its next pause."""
@@ -66,6 +72,21 @@ class LifecycleTasks:
         """Raise `_StoppingError` between two pieces of a replay if the service stops."""
         if self._stopping.is_set():
             raise _StoppingError
+
+    def _repeat(self, function: Callable[[], None], seconds: float, failure: str) -> None:
+        """Call a function in a thread, at once and then regularly; log a message if it fails."""
+
+        async def repeat() -> None:
+            while True:
+                try:
+                    await _in_thread(function)
+                except StoreDownError as error:
+                    _log.warning("%s now: %s", failure, error)
+                except Exception as error:
+                    _log.error("%s: %s", failure, traceback_without_message(error))
+                await asyncio.sleep(seconds)
+
+        self._tasks.append(asyncio.create_task(repeat()))
 
     # -- changes of the state --------------------------------------------------------------------------
 
@@ -117,15 +138,13 @@ class LifecycleTasks:
 
     # -- retention -------------------------------------------------------------------------------------
 
-    async def _prune_regularly(self, retention: float) -> None:
-        while True:
-            try:
-                await _in_thread(self._prune)
-            except StoreDownError as error:
-                _log.warning("the log could not be pruned now: %s", error)
-            except Exception as error:
-                _log.error("the log could not be pruned: %s", traceback_without_message(error))
-            await asyncio.sleep(prune_period(retention))
+    def _drop_replies(self) -> None:
+        age = min(_REPLY_SECONDS, self._config.retention.seconds or math.inf)
+        # A server that stops does not wait for a database that does not answer.
+        with closing(Store(self._config.store.url, self._config.store.timeout_seconds)) as store:
+            step = _Resting(self._stopping)
+            while store.drop_replies(time.time() - age):
+                step(0)
 
     def _prune(self) -> None:
         store = Store(self._config.store.url)

@@ -11,17 +11,18 @@ import json
 import re
 import secrets
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, delete, select, update
+from sqlalchemy import Connection, delete, func, select, update
 
 from fairbandits.service.config import Config
 from fairbandits.service.lifecycle.replay import Step, ignore_step, new_follower, replay
 from fairbandits.service.lifecycle.state_change import append_change
 from fairbandits.service.lifecycle.user_entries import UserEntries, batches, find_user_entries
-from fairbandits.service.log.events import UserForgotten, decision_key, reward_key
+from fairbandits.service.log.events import Rewarded, UserForgotten, decision_key, reward_key
 from fairbandits.service.log.log_facts import PrunedContent, StateChange
 from fairbandits.service.log.store import Store, open_store
 from fairbandits.service.log.tables import answers, events, snapshots
@@ -69,24 +70,34 @@ def forget_user(config: Config, pseudonym: str, step: Step = ignore_step) -> For
         with store.connection() as connection:
             change, pruned = StateChange.read(connection), PrunedContent.read(connection)
             found = find_user_entries(connection, pseudonym)
-        if not found.seqs:
-            return Forgotten(0, 0, 0, pruned)
-        served = change.served_config(config)
-        follower = new_follower(served)
-        # The base of a pruned log comes before the rewards of all decisions that still have content.
-        before = max(min(found.seqs) - 1, pruned.base)
-        replay(store, follower, snapshots_upto=before, without=found.seqs, step=step)
-        with store.transaction() as connection:
-            if StateChange.read(connection) != change or PrunedContent.read(connection) != pruned:
-                raise ValueError("the log was changed while it was replayed; run the command again")
-            _delete_content(connection, found)
-            replies = _delete_replies(connection, found.ids, min(found.seqs))
-            connection.execute(delete(snapshots).where(snapshots.c.seq > before))
-            event = UserForgotten(secrets.token_hex(8), time.time(), len(found.decisions), len(found.rewards))
-            seq = append_change(store, connection, event, follower, change)
-        _delete_late_rewards(store, found, seq)
+        forgotten = Forgotten(0, 0, 0, pruned)
+        if found.decisions:
+            forgotten = _forget(store, change.served_config(config), found, change, pruned, step)
+        # Even if there was nothing to forget: an earlier run may have ended before this.
+        _delete_late_rewards(store)
         _clean_up(store, pseudonym)
-        return Forgotten(len(found.decisions), len(found.rewards), replies, pruned)
+        return forgotten
+
+
+def _forget(
+    store: Store, served: Config, found: UserEntries, change: StateChange, pruned: PrunedContent, step: Step
+) -> Forgotten:
+    follower = new_follower(served)
+    first = min(found.decisions)
+    # The base of a pruned log comes before the rewards of all decisions that still have content.
+    before = max(first - 1, pruned.base)
+    # Without the rewards that arrive during the replay, too: their content is deleted with the rest.
+    replay(store, follower, snapshots_upto=before, without=found.ids, step=step)
+    with store.transaction() as connection:
+        if StateChange.read(connection) != change or PrunedContent.read(connection) != pruned:
+            raise ValueError("the log was changed while it was replayed; run the command again")
+        decisions = _delete_content(connection, [decision_key(each) for each in found.ids])
+        rewards = _delete_content(connection, [reward_key(each) for each in found.ids])
+        replies = _delete_replies(connection, found.ids, first)
+        connection.execute(delete(snapshots).where(snapshots.c.seq > before))
+        event = UserForgotten(secrets.token_hex(8), time.time(), decisions, rewards)
+        append_change(store, connection, event, follower, change)
+    return Forgotten(decisions, rewards, replies, pruned)
 
 
 def export_user(config: Config, pseudonym: str) -> dict[str, Any]:
@@ -105,10 +116,13 @@ def _plain(rewarded: Any) -> dict[str, Any] | None:
     return None if rewarded is None else {"time": rewarded.time, "reward": rewarded.reward}
 
 
-def _delete_content(connection: Connection, found: UserEntries) -> None:
-    keys = [key for each in found.ids for key in (decision_key(each), reward_key(each))]
+def _delete_content(connection: Connection, keys: Sequence[str]) -> int:
+    """Delete the content of entries; return the number of those that had any."""
+    n = 0
     for batch in batches(keys):
-        connection.execute(update(events).where(events.c.key.in_(batch)).values(body=None, salt=None))
+        held = events.c.key.in_(batch) & events.c.body.is_not(None)
+        n += connection.execute(update(events).where(held).values(body=None, salt=None)).rowcount
+    return n
 
 
 def _delete_replies(connection: Connection, ids: set[str], first: int) -> int:
@@ -122,15 +136,26 @@ def _delete_replies(connection: Connection, ids: set[str], first: int) -> int:
     return len(keys)
 
 
-def _delete_late_rewards(store: Store, found: UserEntries, seq: int) -> None:
+def _delete_late_rewards(store: Store) -> None:
     """Delete the content of rewards that were on their way to PostgreSQL while their decisions were deleted."""
-    deadline = time.monotonic() + _SETTLE_SECONDS
-    while not store.read(seq - 1, seq) and time.monotonic() < deadline:
+    last, deadline = store.last_seq(), time.monotonic() + _SETTLE_SECONDS
+    while last and not store.read(last - 1, last) and time.monotonic() < deadline:
         time.sleep(_POLL_SECONDS)
-    with store.transaction() as connection:
-        for batch in batches([reward_key(each) for each in found.ids]):
-            late = events.c.key.in_(batch) & events.c.body.is_not(None)
-            connection.execute(update(events).where(late).values(body=None, salt=None))
+    # The search takes longer than writers may wait for a transaction; a decision never gets its content back.
+    with store.connection() as connection:
+        late = _rewards_without_decision(connection)
+    if late:
+        with store.transaction() as connection:
+            _delete_content(connection, late)
+
+
+def _rewards_without_decision(connection: Connection) -> Sequence[str]:
+    """Return the keys of the rewards whose decisions have no content any more."""
+    decided = events.alias()
+    is_of = decided.c.key == decision_key("") + func.substr(events.c.key, len(reward_key("")) + 1)
+    query = select(events.c.key).join(decided, is_of)
+    held = (events.c.kind == Rewarded.KIND) & events.c.body.is_not(None)
+    return connection.execute(query.where(held, decided.c.body.is_(None))).scalars().all()
 
 
 def _clean_up(store: Store, pseudonym: str) -> None:

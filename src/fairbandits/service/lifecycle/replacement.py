@@ -114,17 +114,18 @@ def _replayed(store: Store, config: Config, base: int, step: Step) -> tuple[Foll
     parts: Mapping[str, bytes] = {}
     if base:
         catch_up(store, follower, upto=base, step=step)
-        _restore_monitor(store, follower, base)
+        _restore_sums(store, follower, base)
         parts = serialised(follower)
     catch_up(store, follower, step=step)
     return follower, parts if follower.seq > base else {}
 
 
-def _restore_monitor(store: Store, follower: Follower, base: int) -> None:
-    """Restore the sums of the groups, which do not depend on the policy, from the base."""
+def _restore_sums(store: Store, follower: Follower, base: int) -> None:
+    """Restore what does not depend on the policy from the base: the counts of entries and the sums of groups."""
     for seq, parts in store.read_snapshots():
         if seq == base:
             try:
+                cast(ServedRecommender, follower.folds["recommender"]).restore_counts(parts["recommender"])
                 follower.folds["monitor"].restore(parts["monitor"])
             except ValueError as error:
                 _log.warning("the sums of groups begin anew where the log was pruned: %s", error)

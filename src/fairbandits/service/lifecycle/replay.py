@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 
 from fairbandits.service.config import Config
-from fairbandits.service.log.events import Entry
+from fairbandits.service.log.events import Decided, Entry
 from fairbandits.service.log.follower import Fold, Follower
 from fairbandits.service.log.store import Store
 from fairbandits.service.state.monitor import Monitor
@@ -39,7 +39,7 @@ def replay(
     *,
     snapshots_upto: int | None = None,
     upto: int | None = None,
-    without: Collection[int] = (),
+    without: Collection[str] = (),
     step: Step = ignore_step,
 ) -> None:
     """Restore the newest usable snapshot, and apply the settled entries after it.
@@ -54,8 +54,8 @@ def replay(
         The last entry whose snapshot may be used.
     upto : int, optional
         The last entry to apply.
-    without : collection of int
-        Entries that are applied as if their content had been deleted.
+    without : collection of str
+        The ids of decisions. They and their rewards are applied as if their content had been deleted.
     step : callable
         Called after every piece with the number of its entries.
     """
@@ -68,7 +68,7 @@ def catch_up(
     follower: Follower,
     *,
     upto: int | None = None,
-    without: Collection[int] = (),
+    without: Collection[str] = (),
     step: Step = ignore_step,
 ) -> None:
     """Apply the settled entries after the last one that was applied; see `replay`."""
@@ -77,8 +77,16 @@ def catch_up(
         step(len(entries))
 
 
-def _without(entries: Sequence[Entry], skipped: Collection[int]) -> Sequence[Entry]:
-    return [replace(each, event=None, decided=None) if each.seq in skipped else each for each in entries]
+def _without(entries: Sequence[Entry], skipped: Collection[str]) -> Sequence[Entry]:
+    if not skipped:
+        return entries
+    return [replace(each, event=None, decided=None) if _decision_of(each) in skipped else each for each in entries]
+
+
+def _decision_of(entry: Entry) -> str | None:
+    """Return the id of the decision that an entry is, or that it rewards; None for any other entry."""
+    decided = entry.decided or entry.event
+    return decided.id if isinstance(decided, Decided) else None
 
 
 def serialised(follower: Follower) -> Mapping[str, bytes]:

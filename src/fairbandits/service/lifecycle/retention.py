@@ -101,7 +101,7 @@ def _prune(store: Store, config: Config, now: float, retention: float, step: Ste
         pruned.write(connection)
     _check_saved(store, pruned, parts)
     pruned = _delete_content(store, pruned, step)
-    return _finish(store, pruned, now - retention - config.reward.window, now)
+    return _finish(store, pruned, now)
 
 
 class _OvertakenError(Exception):
@@ -219,18 +219,25 @@ def _event(pruned: PrunedContent, time: float) -> ContentPruned:
     return ContentPruned(pruned.base, time, pruned.decisions, pruned.rewards)
 
 
-def _finish(store: Store, pruned: PrunedContent, settled: float, now: float) -> PrunedContent:
+def _finish(store: Store, pruned: PrunedContent, now: float) -> PrunedContent:
     """Append the entry of the pruning, and drop the snapshots before the base."""
     with store.transaction() as connection:
         _check_last(connection, pruned)
-        # Decisions before this time have their rewards before the base, so none is left.
-        start = _last_before(connection, settled, now, pruned.start)
-        pruned = replace(pruned, start=max(start, pruned.start))
+        pruned = replace(pruned, start=_last_without_content(connection, pruned))
         pruned.write(connection)
         connection.execute(delete(snapshots).where(snapshots.c.seq > 0, snapshots.c.seq < pruned.base))
     event = _event(pruned, now)
     append(store, [AppendEvents(events=[event], depends_on=[event.key])], pruned.base)
     return pruned
+
+
+def _last_without_content(connection: Connection, pruned: PrunedContent) -> int:
+    """Return an entry up to which no decision or reward has content: the last one that is not after the base."""
+    # Times would not tell: after a jump of the clock, the reward of an old decision may come after the base.
+    can_be_pruned = (events.c.seq > pruned.start) & (events.c.seq <= pruned.base) & events.c.body.is_not(None)
+    first = select(func.min(events.c.seq)).where(can_be_pruned, events.c.kind.in_([Decided.KIND, Rewarded.KIND]))
+    held = connection.execute(first).scalar()
+    return pruned.base if held is None else held - 1
 
 
 def _take_lease(store: Store) -> bool:

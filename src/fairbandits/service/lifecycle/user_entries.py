@@ -29,11 +29,6 @@ class UserEntries:
     rewards: dict[int, Rewarded]
 
     @property
-    def seqs(self) -> set[int]:
-        """All entries."""
-        return {*self.decisions, *self.rewards}
-
-    @property
     def ids(self) -> set[str]:
         """The ids of the decisions."""
         return {decided.id for decided in self.decisions.values()}

@@ -317,10 +317,11 @@ class Store:
 
     # -- replies ---------------------------------------------------------------------------------------
 
-    def drop_replies(self, before: float) -> None:
-        """Drop the replies that were stored before a given time."""
+    def drop_replies(self, before: float, limit: int = 1000) -> int:
+        """Drop the oldest replies that were stored before a given time; return their number, `limit` at most."""
+        old = select(answers.c.key).where(answers.c.time < before).order_by(answers.c.time).limit(limit)
         with self.transaction() as connection:
-            connection.execute(delete(answers).where(answers.c.time < before))
+            return connection.execute(delete(answers).where(answers.c.key.in_(old))).rowcount
 
 
 def make_engine(url: str, timeout: float | None = None) -> Engine:

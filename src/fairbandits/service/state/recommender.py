@@ -124,6 +124,11 @@ class ServedRecommender:
         self.recommender, self.policy, self.catalogue = recommender, policy, catalogue
         self.seq, self.decided, self.rewarded = rest["seq"], rest["decided"], rest["rewarded"]
 
+    def restore_counts(self, content: bytes) -> None:
+        """Restore the numbers of decisions and rewards alone from a snapshot, which may be of another policy."""
+        rest = json.loads(PolicyState.from_bytes(content, "the snapshot").header["metadata"]["service"])
+        self.decided, self.rewarded = rest["decided"], rest["rewarded"]
+
     def _rest(self) -> str:
         """Return everything but the policy as JSON, under the names that snapshots of 0.1.0 have."""
         rest = {
