@@ -12,7 +12,7 @@ from functools import partial
 from http.client import HTTPException
 from typing import Any
 
-from fairbandits.service.http.decisions import request_cost
+from fairbandits.service.http.cost import request_cost
 from tests.service.key_issuer import bearer
 from tests.torture.target import Target
 
