@@ -16,6 +16,7 @@ from fairbandits.service.log.requests import Outcome, Refusal
 from fairbandits.service.state.decider import DecisionRequest
 from fairbandits.service.state.recommender import ServedRecommender
 
+
 def routes(engine: Engine, schemas: Schemas, work: WaitingWork) -> APIRouter:
     """Return the routes."""
     router = APIRouter(prefix="/v1/decisions", tags=["decisions"])

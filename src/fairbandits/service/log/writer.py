@@ -84,7 +84,7 @@ class Writer:
         self._prepare = prepare
         self._thread = StoreThread(store)
         self._waiting: list[_Waiting] = []
-        # The number of batches, and by client the last one that it had a part in, while more wait than fit into one.
+        # The number of batches; while more wait than fit into one, by client the last that it had a part in.
         self._n_batches = 0
         self._served: dict[str, int] = {}
         self._wake = asyncio.Event()
