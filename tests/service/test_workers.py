@@ -10,6 +10,7 @@ import time
 from contextlib import closing
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -89,6 +90,22 @@ def serve_once_then_fail_twice(folder, on_start):
     signal.pause()
 
 
+class FakeWorker:
+    """A worker whose message, that it has started, is read when somebody asks whether it is alive."""
+
+    def __init__(self, exitcode, starts):
+        self.process = SimpleNamespace(exitcode=exitcode, pid=0)
+        self.has_started = False
+        self._starts = starts
+
+    def is_alive(self):
+        self.has_started = self._starts
+        return self.process.exitcode is None
+
+    def end(self, seconds):
+        pass
+
+
 def never_start(on_start):
     raise SystemExit(CANNOT_START)
 
@@ -122,6 +139,16 @@ def test_a_server_whose_first_worker_cannot_start_ends():
     process = run_workers(never_start)
     process.join(60)
     assert process.exitcode == CANNOT_START
+
+
+def test_a_worker_that_started_counts_whatever_its_place():
+    """The parent reads the messages of all workers before it decides that none has started."""
+    watcher = WorkerProcesses.__new__(WorkerProcesses)
+    watcher._target, watcher._stopping, watcher._has_started = never_start, False, False
+    watcher._workers = [FakeWorker(CANNOT_START, False), FakeWorker(None, True)]
+    assert watcher._replace() == 0
+    replacement = watcher._workers[0]
+    replacement.end(0.0)
 
 
 @pytest.mark.parametrize("workers", ["1", "2"])

@@ -12,7 +12,7 @@ from functools import partial
 from http.client import HTTPException
 from typing import Any
 
-from fairbandits.service.http.decisions import request_cost
+from fairbandits.service.http.cost import request_cost
 from tests.service.key_issuer import bearer
 from tests.torture.target import Target
 
@@ -114,4 +114,24 @@ def large_costs(target: Target, _: Any, seconds: float) -> Iterator[None]:
 
     _run_together([partial(send, most + 1, check_refused)] * 5 + [partial(send, most, check_within)] * 5)
     assert 200 in answered, "a request within limits.cost is answered"
+    yield
+
+
+@contextmanager
+def reward_lists(target: Target, _: Any, seconds: float) -> Iterator[None]:
+    """Lists of as many rewards as one may have, for decisions that nobody made, from many connections."""
+    unknown = f"{int(time.time() * 1000):012x}" + "0" * 20
+    body = json.dumps([{"decision": unknown, "reward": 0.5}] * target.replay.config.limits.batch).encode()
+    headers = {"Content-Type": "application/json"} | bearer(target.attacker_token)
+    until = time.monotonic() + seconds
+    answered: list[int] = []
+
+    def send() -> None:
+        while time.monotonic() < until:
+            status, answer = target.ask("/v1/rewards", body, 120.0, ATTACKER, **headers)
+            assert status in (200, 429), f"a list of rewards: {status} {answer.decode()}"
+            answered.append(status)
+
+    _run_together([send] * 50)
+    assert {*answered} == {200, 429}, "some lists are answered, and others have to wait"
     yield

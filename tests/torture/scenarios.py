@@ -67,4 +67,5 @@ SCENARIOS = (
     Scenario("readers of findings", floods.readers, fewest=20),
     # Each of the largest requests takes about half a second, and between two of them every client has its turn.
     Scenario("large costs", floods.large_costs, fewest=2),
+    Scenario("lists of rewards", floods.reward_lists, fewest=2),
 )

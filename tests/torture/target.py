@@ -78,7 +78,7 @@ class Target:
         self.replay = Replay(load_config(config))
         issuer = KeyIssuer(self.replay.config)
         _, self.token = issuer.make("decide", "reward", "read")
-        _, self.attacker_token = issuer.make("decide")
+        _, self.attacker_token = issuer.make("decide", "reward")
         for client in self.clients:
             client.headers = bearer(self.token)
         try:

@@ -40,6 +40,8 @@ def restore(
     from fairbandits.service.demo import load_config_or_demo  # noqa: PLC0415 - needs an extra
     from fairbandits.service.lifecycle.restore import restore as fill  # noqa: PLC0415
 
-    manifest = fill(file, load_config_or_demo(config), replace=replace)
+    manifest, kept_revoked = fill(file, load_config_or_demo(config), replace=replace)
     when = datetime.fromtimestamp(manifest.created, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
     echo(f"restored: {manifest.entries:,} entries, the last one {manifest.last}, as of {when}; verified")
+    if kept_revoked:
+        echo(f"{kept_revoked:,} key(s) stay revoked, although the backup was written before that")

@@ -157,9 +157,9 @@ class Limits(ConfigPart):
     slate : int
         Arms in one slate: the largest k.
     cost : int
-        Cost of one request for decisions, and total cost of all waiting requests of one key. The unit is the cost
+        Cost of one request, and total cost of all waiting decisions and rewards of one key. The unit is the cost
         of scoring one arm: a user costs arms on offer x (1 + k/10) + k x (1000 + 8 x columns of a context), where
-        k = 1 if there is no slate.
+        k = 1 if there is no slate, and a reward costs 1000 + 8 x columns per arm.
     rate, burst : float
         Requests per second with one key, and the size of a burst of requests after a pause. Every KiB of a body
         counts as another request, as do every 10,000 units of cost and every 100 arms in a list of arms.

@@ -79,10 +79,11 @@ class WorkerProcesses:
         If one has, the others go on serving. What keeps a new one from starting may pass: a database that hangs,
         or the lock of a worker that is frozen.
         """
+        alive = [worker.is_alive() for worker in self._workers]
+        # Only now is it known of all workers: a later one may have started before an earlier one gave up.
+        self._has_started |= any(worker.has_started for worker in self._workers)
         for index, worker in enumerate(self._workers):
-            is_alive = worker.is_alive()
-            self._has_started |= worker.has_started
-            if is_alive:
+            if alive[index]:
                 continue
             worker.end(0.0)
             if self._stopping:

@@ -7,7 +7,7 @@ from contextlib import closing
 import pytest
 
 from fairbandits.cli import main
-from fairbandits.service.auth.key_store import read_keys, save_key
+from fairbandits.service.auth.key_store import read_keys, save_key, save_uses
 from fairbandits.service.auth.keys import make_key, parse_token
 from fairbandits.service.auth.sessions import open_session
 from fairbandits.service.demo import demo_config
@@ -47,6 +47,21 @@ def test_a_store_without_the_table_of_keys_is_migrated(folder):
     with closing(sqlite3.connect("fairbandits.db")) as connection:
         tables = {row[0] for row in connection.execute("SELECT name FROM sqlite_master")}
     assert "keys" in tables
+
+
+def test_uses_are_saved_while_another_process_holds_the_lock(postgres):
+    """Decisions are written by the same thread, and must not wait for a frozen process."""
+    url = postgres.new_database()
+    store, frozen = Store(url, 1.0), Store(url)
+    store.open("columns")
+    key, _ = make_key("owner", ["read"], 0.0)
+    save_key(store, key)
+    with frozen.transaction():
+        save_uses(store, {key.id: 5.0, "unknown": 6.0})
+        save_uses(store, {key.id: 4.0})
+    assert [each.used for each in read_keys(store)] == [5.0]
+    store.close()
+    frozen.close()
 
 
 # -- the commands ----------------------------------------------------------------------------------------

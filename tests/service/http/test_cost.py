@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from fairbandits.service.demo import demo_config
-from fairbandits.service.http.decisions import WaitingWork, request_cost
+from fairbandits.service.http.cost import WaitingWork, request_cost
 from fairbandits.service.http.problems import ProblemError
 from tests.polling import wait_until
 from tests.service.key_issuer import KeyIssuer, bearer
@@ -64,7 +64,7 @@ def place(tmp_path_factory):
 @pytest.fixture(scope="module")
 def tokens(place):
     issuer = KeyIssuer(demo_config(store=place))
-    return {name: issuer.make("decide", "read")[1] for name in ("hostile", "honest")}
+    return {name: issuer.make("decide", "reward", "read")[1] for name in ("hostile", "honest")}
 
 
 @pytest.fixture(scope="module")
@@ -106,10 +106,10 @@ class HealthWatch(threading.Thread):
         self.join()
 
 
-def send_at_once(server, token, body, n=N_HOSTILE):
+def send_at_once(server, token, body, n=N_HOSTILE, path="/v1/decisions/batch"):
     def send(_):
         with server.client(headers=bearer(token)) as client:
-            return client.post("/v1/decisions/batch", json=body)
+            return client.post(path, json=body)
 
     with ThreadPoolExecutor(n) as pool:
         return list(pool.map(send, range(n)))
@@ -171,6 +171,46 @@ def test_rewards_of_too_many_arms_are_refused(serving, students):
         assert client.post("/v1/rewards", json=rewards[:2]).status_code == 200
         # Alone, it is accepted whatever its arms.
         assert client.post("/v1/rewards", json=rewards[2]).status_code == 200
+
+
+def test_lists_of_rewards_that_wait_do_not_keep_other_keys_from_being_answered(server, tokens, students):
+    unknown = f"{int(time.time() * 1000):012x}" + "0" * 20
+    body = [{"decision": unknown, "reward": 0.5}] * 1000
+    done = threading.Event()
+    answers = []
+
+    def flood():
+        while not done.is_set():
+            answers.extend(send_at_once(server, tokens["hostile"], body, n=40, path="/v1/rewards"))
+
+    thread = threading.Thread(target=flood)
+    thread.start()
+    try:
+        wait_until(lambda: answers)
+        with server.client(headers=bearer(tokens["honest"])) as client, HealthWatch(server.url) as watch:
+            for number in range(10):
+                began = time.monotonic()
+                assert client.post("/v1/decisions", json=students.request(number)).status_code == 200
+                assert time.monotonic() - began < PATIENCE
+    finally:
+        done.set()
+        thread.join()
+    assert watch.worst < PATIENCE
+    assert {answer.status_code for answer in answers} == {200, 429}
+    refused = [answer for answer in answers if answer.status_code == 429]
+    assert {answer.json()["title"] for answer in refused} & {"Too much work waiting", "Too many requests"}
+
+
+def test_the_rate_is_charged_for_the_arms_of_rewards(serving, students, tmp_path):
+    server = serving(limits={"rate": 0.01, "burst": 600.0}, store={"url": f"sqlite:///{tmp_path}/log.db"})
+    with server.client() as client:
+        body = hostile_batch(students, users=10, k=100)  # about 207 tokens
+        decisions = client.post("/v1/decisions/batch", json=body).json()["decisions"]
+        # One number for a slate is the reward of all its arms, as only the log knows: another 207 tokens.
+        rewards = [{"decision": each["decision"], "reward": 0.5} for each in decisions]
+        assert client.post("/v1/rewards", json=rewards).status_code == 200
+        left = sum(client.get("/v1/arms?limit=1").status_code == 200 for _ in range(250))
+        assert 150 < left < 190
 
 
 def test_the_rate_is_charged_for_the_cost(serving, students):

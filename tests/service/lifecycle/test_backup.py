@@ -8,18 +8,23 @@ import stat
 import subprocess
 import sys
 import threading
+import time
 from contextlib import closing
 
 import numpy as np
 import pytest
 from sqlalchemy import text
 
+from fairbandits.cli import main
+from fairbandits.service.auth.key_store import read_keys, rotate_secret
 from fairbandits.service.lifecycle import restore as restoring
 from fairbandits.service.lifecycle.backup import back_up, open_backup
 from fairbandits.service.lifecycle.restore import restore
-from fairbandits.service.log.store import Store
+from fairbandits.service.log.store import Store, open_store
+from tests.service.conftest import write_toml
+from tests.service.key_issuer import KeyIssuer
 from tests.service.lifecycle.services import checksum, fill, opened, save_snapshot, visit
-from tests.service.small import small_config
+from tests.service.small import PLAIN, small_config
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
@@ -54,7 +59,7 @@ def test_a_log_moves_between_databases_and_goes_on(store_url, other_url, tmp_pat
         assert manifest.entries == 3 + 40 + 32
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert os.listdir(tmp_path).count("log.backup") == 1
-    assert restore(path, small_config(store={"url": other_url})) == manifest
+    assert restore(path, small_config(store={"url": other_url})) == (manifest, 0)
     assert content(other_url) == content(store_url)
     with opened(other_url) as engine:
         assert (engine.follower.seq, checksum(engine)) == expected
@@ -156,6 +161,26 @@ def test_a_store_that_is_not_empty_is_only_replaced_on_demand(store_url, backup,
         restore(backup, config)
     restore(backup, config, replace=True)
     assert content(store_url) == content(f"sqlite:///{tmp_path}/source.db")
+
+
+def test_a_backup_does_not_revive_keys(store_url, tmp_path, capsys):
+    path, config = tmp_path / "log.backup", small_config(store={"url": store_url})
+    issuer = KeyIssuer(config)
+    revoked, rotated, unchanged = (issuer.make("admin")[0] for _ in range(3))
+    back_up(config, path)
+    issuer.revoke(revoked)
+    with open_store(config) as store:
+        rotate_secret(store, rotated, 0.0)
+        expected = {key.id: key for key in read_keys(store)}
+    later, _ = issuer.make("read")
+    service = write_toml(tmp_path / "config.toml", PLAIN | {"store": {"url": store_url}})
+    assert main(["restore", str(path), str(service), "--replace"]) == 0
+    assert "1 key(s) stay revoked, although the backup was written before that" in capsys.readouterr().out
+    with open_store(config) as store:
+        found = {key.id: key for key in read_keys(store)}
+    assert found == expected, f"without {later}, which the backup does not have"
+    assert found[unchanged].is_active(time.time())
+    assert not found[revoked].is_active(time.time())
 
 
 @pytest.mark.parametrize("replace", [True, False])

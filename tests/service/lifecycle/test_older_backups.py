@@ -20,7 +20,7 @@ def test_a_backup_of_an_earlier_release_is_migrated(store_url, tmp_path):
         expected = engine.follower.seq, checksum(engine)
     as_version_2(path)
     config = small_config(store={"url": store_url})
-    assert restore(path, config).entries == expected[0]
+    assert restore(path, config).manifest.entries == expected[0]
     with opened(store_url) as engine:
         assert (engine.follower.seq, checksum(engine)) == expected
 

@@ -130,6 +130,24 @@ def test_the_checksum_of_a_snapshot_is_its_own(store):
         )
 
 
+def test_postgresql_ends_transactions_of_frozen_processes(postgres):
+    """Also those of commands and of background tasks, whose statements may take as long as they take."""
+    store = Store(postgres.new_database())
+    with store.connection() as connection:
+        found = {
+            name: connection.exec_driver_sql(f"SHOW {name}").scalar()
+            for name in ("idle_in_transaction_session_timeout", "statement_timeout", "lock_timeout")
+        }
+        parameters = connection.connection.dbapi_connection.info.get_parameters()
+    store.close()
+    assert found == {
+        "idle_in_transaction_session_timeout": "1min",
+        "statement_timeout": "0",
+        "lock_timeout": "0",
+    }
+    assert parameters["keepalives_idle"] == "60"
+
+
 def test_a_database_that_accepts_connections_slowly(postgres):
     store = Store(postgres.new_database())
     with postgres.paused(4.0):

@@ -235,8 +235,47 @@ def test_large_requests_do_not_share_a_transaction(writer):
     assert batches == [[b"1", b"2"], [b"3", b"4"]]
 
 
-def large(number):
-    return AppendEvents(events=[decided(number)], reply=b"%d" % number, size=1000)
+def test_clients_take_turns_when_not_all_requests_fit_into_a_batch(writer):
+    batches = []
+
+    def prepare(requests):
+        batches.append([int(request.reply) for request in requests])
+        return requests
+
+    writer._prepare = prepare
+
+    async def write():
+        sent = [large(number, "flood") for number in range(5)]
+        sent += [large(number, "import") for number in (10, 11)] + [append(20), append(21)]
+        tasks = [asyncio.create_task(writer.write(each)) for each in sent]
+        await asyncio.sleep(0)  # all of them wait
+        async with running(writer):
+            await asyncio.gather(*tasks)
+        assert writer._served == {}
+
+    asyncio.run(write())
+    # Each client's requests remain in their order, and whoever was served goes behind the others.
+    assert batches == [[0], [10], [20, 1], [11], [21, 2], [3], [4]]
+
+
+def test_a_probe_that_fails_unexpectedly_does_not_leave_requests_without_an_answer(writer, monkeypatch, caplog):
+    async def write():
+        async with running(writer):
+            monkeypatch.setattr(writer._store, "probe", raising(MemoryError()))
+            writer._tried_at = -math.inf
+            assert await writer.write(AppendEvents(events=[], reply=b"known")) == b"known"
+            while writer.broken is None:
+                await asyncio.sleep(0)
+            with pytest.raises(LogBrokenError, match="could not be applied"):
+                await writer.write(append(1))
+
+    asyncio.run(asyncio.wait_for(write(), DEADLINE))
+    (message,) = caplog.messages
+    assert message.startswith("the store could not be tried: MemoryError")
+
+
+def large(number, client=""):
+    return AppendEvents(events=[decided(number)], reply=b"%d" % number, size=1000, client=client)
 
 
 def raising(error):

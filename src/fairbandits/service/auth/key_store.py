@@ -81,7 +81,8 @@ def rotate_secret(store: Store, key_id: str, grace: float) -> str | None:
 
 def save_uses(store: Store, uses: Mapping[str, float]) -> None:
     """Save the times at which keys were used."""
-    with store.transaction() as connection:
+    # One statement for each key, without the lock, for which decisions would wait in the same thread.
+    with store.transaction() if store.is_sqlite else store.connection() as connection:
         for key_id, used in uses.items():
             is_older = keys.c.used.is_(None) | (keys.c.used < used)
             connection.execute(update(keys).where((keys.c.id == key_id) & is_older).values(used=used))

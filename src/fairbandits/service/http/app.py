@@ -23,6 +23,7 @@ from fairbandits.service.demo.traffic import DemoTraffic
 from fairbandits.service.engine import Engine
 from fairbandits.service.http import arms, decisions, fairness, health, login, openapi, page, rewards
 from fairbandits.service.http.connections import ConnectionCounts
+from fairbandits.service.http.cost import WaitingWork
 from fairbandits.service.http.gate import Gate, GatedApp
 from fairbandits.service.http.messages import make_pseudonymiser
 from fairbandits.service.http.protocol import CONNECTIONS_STATE
@@ -84,12 +85,13 @@ def create_app(config: Config, demo: bool = False, metrics_folder: Path | None =
                 task.cancel()
             await engine.stop()
 
+    work = WaitingWork(config.limits.cost)
     schemas, metrics = Schemas(config, pseudonymise), Metrics(engine, metrics_folder)
     app = GatedApp(title=config.title, version=__version__, lifespan=lifespan, openapi_url=None)
     app.state.engine = engine
     routers = (
-        decisions.routes(engine, schemas),
-        rewards.routes(engine, schemas),
+        decisions.routes(engine, schemas, work),
+        rewards.routes(engine, schemas, work),
         arms.routes(engine, schemas),
         fairness.routes(feed),
         health.routes(engine, metrics, feed),

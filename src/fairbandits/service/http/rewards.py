@@ -11,7 +11,7 @@ from fastapi import APIRouter, Request, Response
 from pydantic_core import to_json
 
 from fairbandits.service.engine import Engine
-from fairbandits.service.http.decisions import arm_cost
+from fairbandits.service.http.cost import COST_OF_TOKEN, WaitingWork, arm_cost
 from fairbandits.service.http.messages import idempotency_key, parse, respond
 from fairbandits.service.http.openapi import json_body, json_responses
 from fairbandits.service.http.problems import refused
@@ -40,12 +40,19 @@ class _RewardsRequest(AppendRequest):
         The number of seconds after a decision in which its reward is accepted.
     max_arms : int
         The number of arms that may be learned from one request: a slate has many.
+    of_arm : int
+        The cost of learning one arm.
+    state : dict
+        The state of the HTTP request, which gets the tokens to be charged: only the log knows how many arms a
+        decision has that is rewarded with one number.
     """
 
     rewards: Sequence[Mapping[str, Any]]
     is_list: bool
     window: float
     max_arms: int
+    of_arm: int
+    state: dict[str, Any]
 
     def settle(self, found: Mapping[str, Any]) -> Settlement:
         """Append the rewards that are new and valid, unless they are of too many arms."""
@@ -56,6 +63,7 @@ class _RewardsRequest(AppendRequest):
                 f"got {n_arms:,}; split it"
             )
             return Settlement((), Refusal(RefusalReason.TOO_COSTLY, detail))
+        self.state["tokens"] = max(self.state["tokens"], n_arms * self.of_arm // COST_OF_TOKEN)
         now = time.time()
         known, new, results = dict(found), [], []
         for each in self.rewards:
@@ -75,11 +83,12 @@ class _RewardsRequest(AppendRequest):
         return result if isinstance(result, Refusal) else to_json(_to_dict(result))
 
 
-def routes(engine: Engine, schemas: Schemas) -> APIRouter:
+def routes(engine: Engine, schemas: Schemas, work: WaitingWork) -> APIRouter:
     """Return the routes."""
     router = APIRouter(prefix="/v1/rewards", tags=["rewards"])
-    window = engine.config.reward.window
-    max_arms = max(1, engine.config.limits.cost // arm_cost(len(engine.config.columns)))
+    window, limits = engine.config.reward.window, engine.config.limits
+    of_arm = arm_cost(len(engine.config.columns))
+    max_arms = max(1, limits.cost // of_arm)
 
     @router.post(
         "",
@@ -96,17 +105,30 @@ def routes(engine: Engine, schemas: Schemas) -> APIRouter:
         body = await request.body()
         is_list = body.lstrip()[:1] == b"["
         rewards = parse(schemas.rewards, body) if is_list else [parse(schemas.reward, body)]
+        state = request.scope["state"]
         asked = _RewardsRequest(
             rewards=rewards,
             is_list=is_list,
             window=window,
             max_arms=max_arms,
+            of_arm=of_arm,
+            state=state,
             depends_on=[key(each["decision"]) for each in rewards for key in (decision_key, reward_key)],
             idempotency=idempotency_key(request, body),
+            # A number may be the reward of a whole slate.
+            size=_n_arms(rewards, limits.slate) if is_list else 1,
+            client=state["payer"],
         )
-        return respond(await engine.writer.write(asked), _POINTER)
+        # A list of too many arms is refused once the log says how many they are.
+        cost = min(_n_arms(rewards, 1) * of_arm, limits.cost)
+        return respond(await work.write(engine.writer, asked, cost, state), _POINTER)
 
     return router
+
+
+def _n_arms(rewards: Sequence[Mapping[str, Any]], of_number: int) -> int:
+    """Return the number of arms of rewards, at least 1, given that of a decision rewarded with one number."""
+    return sum(len(each["reward"]) if isinstance(each["reward"], list) else of_number for each in rewards) or 1
 
 
 def _to_dict(rewarded: Rewarded) -> dict[str, Any]:

@@ -105,6 +105,8 @@ def _at_one_moment(store: Store) -> Iterator[Connection]:
         else:
             connection.exec_driver_sql("BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY")
             connection.exec_driver_sql("SET LOCAL statement_timeout = 0")
+            # Nobody waits for it, and the file may take its time to reach the disk.
+            connection.exec_driver_sql("SET LOCAL idle_in_transaction_session_timeout = 0")
         try:
             yield connection
         finally:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, create_engine, delete, func, select
+from sqlalchemy import Connection, Row, create_engine, delete, func, select, update
 from sqlalchemy.exc import OperationalError
 from sqlalchemy.pool import NullPool
 
@@ -21,12 +22,27 @@ from fairbandits.service.log.integrity import check_log, check_snapshots
 from fairbandits.service.log.log_facts import SCHEMA, check_schema, read_fact
 from fairbandits.service.log.order import raise_offset
 from fairbandits.service.log.store import Store
-from fairbandits.service.log.tables import facts, metadata
+from fairbandits.service.log.tables import facts, keys, metadata
 
 _IN_USE = "{url!r} must not be used while a backup is restored, got {who}; stop the service first"
 
 
-def restore(path: Path, config: Config, *, replace: bool = False) -> BackupManifest:
+class Restored(NamedTuple):
+    """What was restored.
+
+    Attributes
+    ----------
+    manifest : BackupManifest
+        The description of the backup.
+    kept_revoked : int
+        The number of keys that are valid in the backup, but had been revoked in the store, and stay so.
+    """
+
+    manifest: BackupManifest
+    kept_revoked: int
+
+
+def restore(path: Path, config: Config, *, replace: bool = False) -> Restored:
     """Fill a store with the content of a backup: all of it, or nothing if anything is wrong.
 
     Parameters
@@ -36,7 +52,8 @@ def restore(path: Path, config: Config, *, replace: bool = False) -> BackupManif
     config : Config
         The configuration of the service, whose log must have the same schema.
     replace : bool
-        Whether to replace what the store holds.
+        Whether to replace what the store holds. Keys that it has revoked stay revoked, and rotated keys keep
+        their newer secret.
 
     Raises
     ------
@@ -55,7 +72,9 @@ def restore(path: Path, config: Config, *, replace: bool = False) -> BackupManif
                 if not store.is_sqlite:
                     _lock_tables(target, store)
                 _check_empty(target, store, replace)
+                replaced = target.execute(select(keys)).all()
                 _copy_in(source, target)
+                kept_revoked = _keep_keys(target, replaced)
                 check_snapshots(target, check_log(target).last)
                 if not store.is_sqlite:
                     raise_offset(target)
@@ -63,7 +82,7 @@ def restore(path: Path, config: Config, *, replace: bool = False) -> BackupManif
             raise ValueError(f"the store cannot be used: {error}") from None
         finally:
             store.close()
-    return manifest
+    return Restored(manifest, kept_revoked)
 
 
 @contextmanager
@@ -102,6 +121,8 @@ def _lock_tables(target: Connection, store: Store) -> None:
     if others:
         raise ValueError(_IN_USE.format(url=store.engine.url, who=f"{others} other connection(s)"))
     target.exec_driver_sql("SET LOCAL statement_timeout = 0")
+    # Reading a large table of the backup leaves this transaction idle, for which nobody else waits.
+    target.exec_driver_sql("SET LOCAL idle_in_transaction_session_timeout = 0")
     target.exec_driver_sql(f"LOCK TABLE {', '.join(metadata.tables)} IN ACCESS EXCLUSIVE MODE")
 
 
@@ -132,3 +153,23 @@ def _copy_in(source: Connection, target: Connection) -> None:
                 f"{name} must be the same after it was copied, got {copied.rows:,} of {given.rows:,} rows or "
                 "other values; nothing was restored"
             )
+
+
+def _keep_keys(target: Connection, replaced: Iterable[Row[Any]]) -> int:
+    """Let restored keys be as little valid as they were in the store; return how many stay revoked because of it.
+
+    Keys are revoked, and secrets replaced, because somebody else may have them, so a backup must not revive them.
+    """
+    restored = {row.id: row for row in target.execute(select(keys))}
+    kept_revoked = 0
+    for row in replaced:
+        copied = restored.get(row.id)
+        if copied is None:
+            continue
+        changed = {"revoked": copied.revoked if row.revoked is None else row.revoked}
+        # A secret is valid until shortly after it was replaced, so the later time is that of the newer one.
+        if (row.old_until or 0.0) > (copied.old_until or 0.0):
+            changed |= {name: getattr(row, name) for name in ("digest", "old_digest", "old_until")}
+        kept_revoked += copied.revoked is None and row.revoked is not None
+        target.execute(update(keys).where(keys.c.id == row.id).values(changed))
+    return kept_revoked

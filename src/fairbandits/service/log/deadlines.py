@@ -8,28 +8,37 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping
 from typing import Any
 
 import psycopg
 
+# Seconds that a connection without deadlines may idle within a transaction: statements may take as long as they
+# take, but what a process computes between two of them takes seconds.
+_IDLE_SECONDS = 60.0
+
 
 def connect_args(timeout: float) -> dict[str, Any]:
     """Return the options of a connection whose statements must be answered within some seconds."""
-    milliseconds = max(1, round(timeout * 1000))
-    settings = {
-        "synchronous_commit": "on",
-        "lock_timeout": milliseconds,
-        "statement_timeout": milliseconds,
-        # If this process freezes within a transaction, the others wait no longer for its locks.
-        "idle_in_transaction_session_timeout": milliseconds,
-    }
+    return _connect_args(timeout, {"lock_timeout": timeout, "statement_timeout": timeout}, timeout)
+
+
+def patient_connect_args(connect_timeout: float) -> dict[str, Any]:
+    """Return the options of a connection whose statements may take as long as they take."""
+    return _connect_args(connect_timeout, {}, _IDLE_SECONDS)
+
+
+def _connect_args(connect_timeout: float, limits: Mapping[str, float], idle: float) -> dict[str, Any]:
+    """Return the options of a connection: `limits` of its statements, and the seconds that it may idle."""
+    # If this process freezes within a transaction, the others wait no longer for its locks.
+    limits = {**limits, "idle_in_transaction_session_timeout": idle}
+    settings = [f"-c {name}={max(1, round(seconds * 1000))}" for name, seconds in limits.items()]
     return {
-        "connect_timeout": math.ceil(timeout),
-        "options": " ".join(f"-c {name}={value}" for name, value in settings.items()),
+        "connect_timeout": math.ceil(connect_timeout),
+        "options": " ".join(["-c synchronous_commit=on", *settings]),
         # For a machine that is gone: its kernel confirms nothing.
-        "tcp_user_timeout": milliseconds,
-        "keepalives_idle": math.ceil(timeout),
+        "tcp_user_timeout": max(1, round(idle * 1000)),
+        "keepalives_idle": math.ceil(idle),
         "keepalives_interval": 1,
         "keepalives_count": 3,
     }

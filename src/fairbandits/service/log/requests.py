@@ -63,7 +63,10 @@ class LogRequest:
         A request that is repeated with the same key has one effect and one reply.
     size : int
         The number of items, which limits how many requests share a transaction.
+    client : str
+        Who sent it: a key or an address. Clients take turns.
     """
 
     idempotency: IdempotencyKey | None = None
     size: int = 1
+    client: str = ""

@@ -92,7 +92,8 @@ class Store:
         `sqlite:///FILE` or `postgresql://...`.
     timeout : float, optional
         Seconds after which an unanswered statement fails. Without it, a busy database may take 10 s to accept a
-        connection, and arbitrarily long to answer a statement.
+        connection, and arbitrarily long to answer a statement. PostgreSQL ends a transaction between whose
+        statements nothing happens for this time, or for 60 s without it.
 
     Attributes
     ----------
@@ -344,8 +345,7 @@ def make_engine(url: str, timeout: float | None = None) -> Engine:
         raise ValueError(f"store.url must be sqlite:///FILE or postgresql://..., got {parsed!r}")
     url_with_driver = parsed.set(drivername="postgresql+psycopg")
     if timeout is None:
-        options: dict[str, Any] = {"connect_timeout": _TIMEOUT, "options": "-c synchronous_commit=on"}
-        return create_engine(url_with_driver, **_ENGINE, connect_args=options)
+        return create_engine(url_with_driver, **_ENGINE, connect_args=deadlines.patient_connect_args(_TIMEOUT))
     engine = create_engine(url_with_driver, **_ENGINE, connect_args=deadlines.connect_args(timeout))
     event.listen(engine, "do_connect", deadlines.connector(timeout))
     return engine

@@ -6,6 +6,7 @@ import asyncio
 import logging
 import math
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
@@ -83,6 +84,9 @@ class Writer:
         self._prepare = prepare
         self._thread = StoreThread(store)
         self._waiting: list[_Waiting] = []
+        # The number of batches; while more wait than fit into one, by client the last that it had a part in.
+        self._n_batches = 0
+        self._served: dict[str, int] = {}
         self._wake = asyncio.Event()
         self._is_open = True
         # When the store was last written to, and when somebody last tried to.
@@ -125,17 +129,37 @@ class Writer:
             self._wake.clear()
             while self._waiting:
                 await self._write_batch(self._still_wanted(self._next_batch()))
-                with suppress(StoreDownError):  # the next batch fails, or finds the store back
-                    await self._probe_if_due()
+                await self._probe_after_batch()
 
     def _next_batch(self) -> list[_Waiting]:
         """Return the requests that share the next transaction: at least one, and large ones not together."""
+        if sum(each.request.size for each in self._waiting) > _MAX_BATCH:
+            self._take_turns()
+        else:
+            self._served.clear()
         size = n = 0
         while n < len(self._waiting) and size < _MAX_BATCH:
             size += self._waiting[n].request.size
             n += 1
         batch, self._waiting = self._waiting[:n], self._waiting[n:]
+        self._n_batches += 1
+        if self._waiting:
+            self._served |= {each.request.client: self._n_batches for each in batch}
         return batch
+
+    def _take_turns(self) -> None:
+        """Order the requests so that each client has one before any has two, those served last coming last.
+
+        However much work one client has waiting, another waits for one of its requests at most.
+        """
+        n_before: Counter[str] = Counter()
+        turns: list[tuple[int, int]] = []
+        for each in self._waiting:
+            client = each.request.client
+            turns.append((n_before[client], self._served.get(client, 0)))
+            n_before[client] += 1
+        self._waiting = [self._waiting[at] for at in sorted(range(len(turns)), key=turns.__getitem__)]
+        self._served = {client: self._served[client] for client in n_before if client in self._served}
 
     def _still_wanted(self, batch: list[_Waiting]) -> list[_Waiting]:
         """Refuse requests that wait for a store that is down; leave out those whose clients have gone."""
@@ -219,9 +243,21 @@ class Writer:
         except StoreDownError:
             await asyncio.sleep(_RETRY_SECONDS)
         except Exception as error:
-            _log.error("the log could not be followed: %s", traceback_without_message(error))
             # An entry that cannot be read or applied now cannot be a moment later.
-            self.broken = self.broken or f"{type(error).__name__}: {error}"
+            self._break("the log could not be followed", error)
+
+    async def _probe_after_batch(self) -> None:
+        try:
+            await self._probe_if_due()
+        except StoreDownError:
+            pass  # the next batch fails, or finds the store back
+        except Exception as error:
+            # The writer must not end, or requests would wait for ever.
+            self._break("the store could not be tried", error)
+
+    def _break(self, what: str, error: Exception) -> None:
+        _log.error("%s: %s", what, traceback_without_message(error))
+        self.broken = self.broken or f"{type(error).__name__}: {error}"
 
     async def _probe_if_due(self) -> None:
         """Write something, unless it was tried a moment ago: a full disk can still be read."""
