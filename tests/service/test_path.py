@@ -19,7 +19,7 @@ from tests.service.small import USER, small_config
 
 DOCUMENT = Path(__file__).parents[2] / "ARCHITECTURE.md"
 SERVICE = Path(fairbandits.service.__file__).parent
-MAX_FILES = 21
+MAX_FILES = 22
 
 
 def listed_path():
