@@ -536,7 +536,7 @@ class Policy(Parameters):
         mean = predictions.mean
         exploration, fairness = self.terms(predictions)
         try:
-            total = sum_of(mean, exploration)
+            total = mean + exploration if len(predictions.groups) == 1 else sum_of(mean, exploration)
             if type(fairness) is not float or fairness:  # adding zero takes as long as any addition
                 total = total + fairness
         except (TypeError, ValueError) as error:
