@@ -305,7 +305,7 @@ def learn_the_rest(policy, decisions, rewards):
         ("hybrid", row_batch.RowBatch, "gather", 3),
     ],
 )
-def test_rows_learned_before_an_error_are_not_learned_again(monkeypatch, model, owner, name, call, error, n_before):
+def test_no_row_is_learned_again_after_an_error(monkeypatch, model, owner, name, call, error, n_before):
     one, two = pair(model)
     for policy in (one, two):
         policy.learn_many(decide(policy, n_before, seed=8) if n_before else [], rewards_of(n_before))
@@ -329,9 +329,10 @@ def test_memory_that_is_short_when_arms_need_matrices(monkeypatch):
     ours, theirs, rewards = decide(one), decide(two), rewards_of(60)
     one_by_one(one, ours, rewards)
     two.learn(theirs[0], rewards[0])
-    with monkeypatch.context() as patched, pytest.raises(MemoryError):
+    with monkeypatch.context() as patched:
         fail_at(patched, disjoint, "empty_blocks", 1, MemoryError)
-        two.learn_many(theirs[1:], rewards[1:])
+        with pytest.raises(MemoryError):
+            two.learn_many(theirs[1:], rewards[1:])
     assert two.rounds_learned == two._model.rows_learned.sum() == learn_the_rest(two, theirs, rewards)
     assert_alike_but_for_order(one, two)
 
@@ -348,9 +349,10 @@ def test_an_interrupt_waits_until_the_batch_is_learned(monkeypatch, model):
     one, two = pair(model)
     one.learn_many(decide(one), rewards_of(60))
     decisions = decide(two)
-    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+    with monkeypatch.context() as patched:
         patched.setattr(batch_updates, "codes_of", interrupted)
-        two.learn_many(decisions, rewards_of(60))
+        with pytest.raises(KeyboardInterrupt):
+            two.learn_many(decisions, rewards_of(60))
     assert all(map(two.has_learned, decisions))
     assert_alike(one, two)
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
@@ -381,7 +383,8 @@ def test_arrays_are_checked_like_single_rewards(together):
     policy = LinUCB(random_state=0, reward_range=(0.0, 0.1))
     decisions = decide(policy)
     for rewards in (masked, np.full(60, 0.1, np.float32)):
-        with pytest.warns() if rewards is masked else nullcontext(), pytest.raises(ValueError, match="must lie in"):
+        warning = pytest.warns() if rewards is masked else nullcontext()
+        with warning, pytest.raises(ValueError, match="must lie in"):
             policy.learn_many(decisions, rewards)
     assert policy.rounds_learned == 0
     policy.learn_many(decisions, np.full(60, 0.05, np.float32))

@@ -129,7 +129,7 @@ class HybridModel(RewardModel):
     def _learn_block(
         self, batch: RowBatch, block: Ints, arms: Ints, rewards: Floats, gram: Floats, moment: Floats
     ) -> None:
-        """Learn a block of rows in their arms; add to gram and moment what beta learns, even after an exception."""
+        """Learn a block of rows in their arms; add to gram and moment what beta learns, also if it fails."""
         slots = np.unique(arms[block])
         before, theta_before = self.arms.sum_inverses(slots)
         try:

@@ -92,10 +92,12 @@ def _is_forgotten(batch: DecisionBatch, accounts: Sequence[Account]) -> NDArray[
     return forgotten
 
 
-def _update(policy: Policy, batch: DecisionBatch, rewards: Floats, accounts: Sequence[Account], width: int) -> bool:
+def _update(
+    policy: Policy, batch: DecisionBatch, rewards: Floats, accounts: Sequence[Account], width: int
+) -> bool:
     """Update model, ledger and group record; False, having changed nothing, if the model may refuse a row.
 
-    If the model fails in the middle, what it has learned until then is learned for all of them, and no more.
+    If the model fails in the middle, ledger and group record are told exactly what it had learned by then.
     """
     forgotten = _is_forgotten(batch, accounts)
     codes, labels = codes_of(batch.arms)
