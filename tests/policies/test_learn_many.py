@@ -2,6 +2,8 @@
 
 import functools
 import itertools
+import signal
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
@@ -10,7 +12,9 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from fairbandits import Catalogue, Decision, FairLinUCB, LinUCB, Model
+from fairbandits.models import disjoint, low_rank_regressions, row_batch
 from fairbandits.models.disjoint import DisjointModel
+from fairbandits.models.low_rank_regressions import LowRankRegressions
 from fairbandits.policies import batch_updates
 from tests.helpers import POLICIES, fresh
 
@@ -72,6 +76,20 @@ def assert_alike(one, two, tolerance=1e-9):
     np.testing.assert_array_equal(one.groups.arm_counts[:, :n_arms], two.groups.arm_counts[:, :n_arms])
     np.testing.assert_allclose(one.groups.arm_means[:, :n_arms], two.groups.arm_means[:, :n_arms], atol=tolerance)
     np.testing.assert_array_equal(one.groups.arm_counts[:, -1], 0.0)
+
+
+def assert_alike_but_for_order(one, two):
+    """Arms and groups may be numbered in another order."""
+    contexts = contexts_of(np.random.default_rng(9), 5)
+    ours, theirs = (policy.score(contexts, arms=ARMS) for policy in (one, two))
+    np.testing.assert_allclose(ours.mean, theirs.mean, atol=1e-9)
+    np.testing.assert_allclose(ours.width, theirs.width, atol=1e-9)
+    assert one.rounds_learned == two.rounds_learned
+    assert {*one.arms_learned} == {*two.arms_learned}
+    for attribute in ("sex", "age"):
+        ours, theirs = ({s.group: s for s in policy.groups.summaries(attribute)} for policy in (one, two))
+        assert {group: s.count for group, s in ours.items()} == {group: s.count for group, s in theirs.items()}
+        assert [s.mean for s in ours.values()] == pytest.approx([theirs[group].mean for group in ours])
 
 
 def pair(model="disjoint", **params):
@@ -256,6 +274,90 @@ def test_a_failure_of_memory_leaves_no_new_arms(monkeypatch):
     assert policy.rounds_learned == 60
 
 
+def fail_at(monkeypatch, owner, name, call, error):
+    """Let a function raise an error when it is called for the n-th time."""
+    real, calls = getattr(owner, name), itertools.count(1)
+
+    def failing(*args):
+        if next(calls) == call:
+            raise error
+        return real(*args)
+
+    monkeypatch.setattr(owner, name, failing)
+
+
+def learn_the_rest(policy, decisions, rewards):
+    """Learn what a batch that failed has left; return how many decisions it had learned."""
+    left = [i for i, decision in enumerate(decisions) if not policy.has_learned(decision)]
+    policy.learn_many([decisions[i] for i in left], rewards[left])
+    return len(decisions) - len(left)
+
+
+@pytest.mark.parametrize("n_before", [0, 1, 60], ids="{} before".format)
+@pytest.mark.parametrize("error", [MemoryError, KeyboardInterrupt])
+@pytest.mark.parametrize(
+    ("model", "owner", "name", "call"),
+    [
+        ("disjoint", LowRankRegressions, "_open_many", 2),
+        ("disjoint", low_rank_regressions, "open_matrices", 1),
+        ("disjoint", row_batch.RowBatch, "gather", 3),
+        ("hybrid", LowRankRegressions, "_open_many", 2),
+        ("hybrid", row_batch.RowBatch, "gather", 3),
+    ],
+)
+def test_no_row_is_learned_again_after_an_error(monkeypatch, model, owner, name, call, error, n_before):
+    one, two = pair(model)
+    for policy in (one, two):
+        policy.learn_many(decide(policy, n_before, seed=8) if n_before else [], rewards_of(n_before))
+    ours, theirs, rewards = decide(one), decide(two), rewards_of(60)
+    one.learn_many(ours, rewards)
+    monkeypatch.setattr(row_batch, "_ENTRIES_AT_A_TIME", 20 * D)
+    fail_at(monkeypatch, owner, name, call, error)
+    with pytest.raises(error):
+        two.learn_many(theirs, rewards)
+    learned = [decision for decision in theirs if two.has_learned(decision)]
+    arms = two._model.arms if model == "hybrid" else two._model
+    assert two.rounds_learned == arms.rows_learned.sum() == n_before + len(learned)
+    assert {*two.arms_learned} >= {decision.arm for decision in learned}
+    assert arms.rows_learned[[*two._arms.rows.values()]].all()
+    assert learn_the_rest(two, theirs, rewards) == len(learned) < 60
+    assert_alike_but_for_order(one, two)
+
+
+def test_memory_that_is_short_when_arms_need_matrices(monkeypatch):
+    one, two = pair()
+    ours, theirs, rewards = decide(one), decide(two), rewards_of(60)
+    one_by_one(one, ours, rewards)
+    two.learn(theirs[0], rewards[0])
+    with monkeypatch.context() as patched:
+        fail_at(patched, disjoint, "empty_blocks", 1, MemoryError)
+        with pytest.raises(MemoryError):
+            two.learn_many(theirs[1:], rewards[1:])
+    assert two.rounds_learned == two._model.rows_learned.sum() == learn_the_rest(two, theirs, rewards)
+    assert_alike_but_for_order(one, two)
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_an_interrupt_waits_until_the_batch_is_learned(monkeypatch, model):
+    """Python raises it right after the kernel during which it arrived."""
+    real = batch_updates.codes_of
+
+    def interrupted(values):
+        signal.raise_signal(signal.SIGINT)
+        return real(values)
+
+    one, two = pair(model)
+    one.learn_many(decide(one), rewards_of(60))
+    decisions = decide(two)
+    with monkeypatch.context() as patched:
+        patched.setattr(batch_updates, "codes_of", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            two.learn_many(decisions, rewards_of(60))
+    assert all(map(two.has_learned, decisions))
+    assert_alike(one, two)
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
 @pytest.mark.parametrize(
     ("rewards", "message"),
     [
@@ -273,6 +375,20 @@ def test_errors_are_those_of_single_decisions(rewards, message):
         policy.learn_many(decisions, rewards)
     assert policy.checksum() == before
     assert policy.rounds_learned == 0
+
+
+def test_arrays_are_checked_like_single_rewards(together):
+    """A masked reward has no value; 0.1 in single precision is above 0.1."""
+    masked = np.ma.masked_array(np.full(60, 0.05), mask=np.arange(60) == 3)
+    policy = LinUCB(random_state=0, reward_range=(0.0, 0.1))
+    decisions = decide(policy)
+    for rewards in (masked, np.full(60, 0.1, np.float32)):
+        warning = pytest.warns() if rewards is masked else nullcontext()
+        with warning, pytest.raises(ValueError, match="must lie in"):
+            policy.learn_many(decisions, rewards)
+    assert policy.rounds_learned == 0
+    policy.learn_many(decisions, np.full(60, 0.05, np.float32))
+    assert together == [False, False, True]
 
 
 def test_decisions_are_checked_before_the_first_is_learned():

@@ -96,9 +96,10 @@ class ArrayPool:
         self._free = sorted(set(range(size)) - set(places))
 
     def _grow(self, size: int) -> None:
+        # All are allocated before one is replaced: if there is no memory, nothing has changed.
+        grown = {name: np.zeros((size, *array.shape[1:]), array.dtype) for name, array in self.arrays.items()}
         for name, array in self.arrays.items():
-            grown = np.zeros((size, *array.shape[1:]), array.dtype)
-            grown[: self._size] = array
-            self.arrays[name] = grown
+            grown[name][: self._size] = array
+        self.arrays = grown
         self._free += range(self._size, size)  # sorted, and so a heap
         self._size = size

@@ -103,22 +103,17 @@ class DisjointModel(LowRankRegressions):
             contexts, kernel = tuple(rows.parts), score_sparse if len(self._blocks) else score_sparse_low_rank
         else:
             contexts, kernel = rows.matrix, score_dense if len(self._blocks) else score_dense_low_rank
-        args, work = (arms, self._state, self.ridge), self._work(rows)
-        if work < LEAST_WORK:
-            unfinished = kernel(contexts, *args, mean, width, 0, rows.n_arms)
-        else:
-            unfinished = over_users(kernel, rows.of_users, args, (mean, width), rows.n_arms, work)
+        args, out = (arms, self._state, self.ridge), (mean, width)
+        unfinished = _call(kernel, rows, contexts, args, out, self._work(rows))
         if unfinished and isinstance(rows, SparseRows):
-            unfinished = correct_scores(contexts, arms, self._state, mean, width)
+            unfinished = _call(correct_scores, rows, contexts, args[:2], out, unfinished * _entries(rows))
         if unfinished:
             self._repair(rows, arms, width)
         return mean, width
 
     def _work(self, rows: Rows) -> int:
         """Return about how many multiplications scoring takes."""
-        entries = rows.width
-        if isinstance(rows, SparseRows):
-            entries = 1 + rows.parts.shared_columns.size // (rows.parts.shared_starts.size - 1)
+        entries = _entries(rows)
         per_step = self._low_rank.n_taken * entries
         per_matrix = self._matrices.n_taken * entries * (entries + 1) // 2
         return rows.n_users * (rows.n_arms * entries + per_step + per_matrix)
@@ -151,12 +146,11 @@ class DisjointModel(LowRankRegressions):
         limits = MOST_LEVERAGE, self._refresh_every, self.width
         learn_groups_in_blocks(rows, firsts, stops, is_open, slots, rewards, self._state, self._sums, *limits)
 
-    def _open_many(self, slots: Ints) -> None:
-        super()._open_many(slots)
+    def _reserve_matrices(self, n: int) -> None:
+        super()._reserve_matrices(n)
         self._add_blocks()
 
     def _write_inverse(self, slot: int, inverse: Floats) -> None:
-        self._add_blocks()
         pool = self._matrices
         arrays = self._blocks, pool["pending"], pool["part_columns"], pool["part_values"], self.theta
         write_regression(*arrays, int(self.where[slot, MATRICES]), slot, inverse)
@@ -222,6 +216,23 @@ class DisjointModel(LowRankRegressions):
             raise ValueError(f"part_columns points outside the {self.width} columns")
         if not ((pending >= 0) & (pending < MOST_PENDING)).all() or len(arrays["blocks"]) != _n_blocks(pending):
             raise ValueError("pending counts steps that do not exist, or there are not blocks for all places")
+
+
+def _entries(rows: Rows) -> int:
+    """Return about how many entries of a row are multiplied, an arm part being one."""
+    if isinstance(rows, SparseRows):
+        return 1 + rows.parts.shared_columns.size // (rows.parts.shared_starts.size - 1)
+    return rows.width
+
+
+def _call(
+    kernel: Any, rows: Rows, contexts: Any, args: tuple[Any, ...], out: tuple[Floats, Floats], work: int
+) -> int:
+    """Call a kernel for all users and arms, in several threads where that pays; the contexts are those of all."""
+    if work < LEAST_WORK:
+        unfinished: int = kernel(contexts, *args, *out, 0, rows.n_arms)
+        return unfinished
+    return over_users(kernel, rows.of_users, args, out, rows.n_arms, work)
 
 
 def _n_blocks(places: NDArray[Any]) -> int:

@@ -115,17 +115,29 @@ class HybridModel(RewardModel):
             return False
         gram, moment = np.zeros(self.width * (self.width + 1) // 2), np.zeros(self.width)
         self.arms.reserve(arms)
-        order = sorted_by_slot(arms)
-        for block in batch.blocks(order):
-            slots = np.unique(arms[block])
-            before, theta_before = self.arms.sum_inverses(slots)
+        n_before = self.arms.rows_learned.sum()
+        try:
+            with self.arms.marking(batch, arms):
+                for block in batch.blocks(sorted_by_slot(arms)):
+                    self._learn_block(batch, block, arms, rewards, gram, moment)
+        finally:
+            n_learned = int(self.arms.rows_learned.sum() - n_before)
+            if n_learned:
+                self.shared.add_sums(0, gram, moment, n_learned)
+        return True
+
+    def _learn_block(
+        self, batch: RowBatch, block: Ints, arms: Ints, rewards: Floats, gram: Floats, moment: Floats
+    ) -> None:
+        """Learn a block of rows in their arms; add to gram and moment what beta learns, also if it fails."""
+        slots = np.unique(arms[block])
+        before, theta_before = self.arms.sum_inverses(slots)
+        try:
             self.arms.learn_sorted(batch.gather(block), arms[block], rewards[block])
+        finally:
             after, theta_after = self.arms.sum_inverses(slots)
             gram += self.ridge**2 * (before - after)
             moment += self.ridge * (theta_after - theta_before)
-        if order.size:
-            self.shared.add_sums(0, gram, moment, order.size)
-        return True
 
     def forget(self, arm: int) -> None:
         """Drop the arm-specific part; what beta has learned from the arm cannot be told apart."""

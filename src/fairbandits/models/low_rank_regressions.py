@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, Self
 
 import numpy as np
@@ -120,9 +122,20 @@ class LowRankRegressions(RidgeRegressions):
         if not self.accepts(batch, arms):
             return False
         self.reserve(arms)
-        for block in batch.blocks(sorted_by_slot(arms)):
-            self.learn_sorted(batch.gather(block), arms[block], rewards[block])
+        with self.marking(batch, arms):
+            for block in batch.blocks(sorted_by_slot(arms)):
+                self.learn_sorted(batch.gather(block), arms[block], rewards[block])
         return True
+
+    @contextmanager
+    def marking(self, batch: RowBatch, slots: Ints) -> Iterator[None]:
+        """Mark the rows that were learned before an exception, given the slots of all, for which there is room."""
+        before = self.rows_learned.copy()
+        try:
+            yield
+        except BaseException:
+            batch.learned |= first_rows(slots, self.rows_learned - before)
+            raise
 
     def accepts(self, batch: RowBatch, slots: Ints) -> bool:
         """Return whether all rows can be learned, because A stays far from singular in float64."""
@@ -140,6 +153,7 @@ class LowRankRegressions(RidgeRegressions):
             self._add_slots(int(slots.max()) + 1)
         counts = np.bincount(slots[slots >= 0])
         self._low_rank.reserve(int(self._room(np.arange(counts.size), counts).sum()))
+        self._collect()
 
     def _room(self, slots: Ints, counts: Ints) -> Ints:
         """Return how many low-rank steps slots can take at most when each learns some rows."""
@@ -159,8 +173,10 @@ class LowRankRegressions(RidgeRegressions):
         )
         self._low_rank.give_back_many(steps[taken:])
         is_open = (learned < sizes) & (self.where[heads, MATRICES] < 0)
-        self._open_many(heads[is_open])
+        freed = self._open_many(heads[is_open])
+        # Nothing may fail in between: the matrices that were opened are singular.
         self._learn_rest(fields, firsts[:-1] + learned, firsts[1:], is_open, slots, rewards)
+        self._low_rank.give_back_many(freed)
 
     def _learn_rest(
         self,
@@ -175,15 +191,17 @@ class LowRankRegressions(RidgeRegressions):
         limits = MOST_LEVERAGE, self._refresh_every, self.ridge, self.width
         learn_groups(rows, firsts, stops, is_open, slots, rewards, self._state, *limits)
 
-    def _open_many(self, slots: Ints) -> None:
-        """Allocate the matrices of slots that have none; A^-1 is still to be written."""
-        if not slots.size:
-            return
-        places = self._matrices.take_many(slots.size)
-        self._collect()
+    def _open_many(self, slots: Ints) -> Ints:
+        """Allocate the matrices of slots that have none; A^-1 is still to be written.
+
+        Returns the places of their low-rank steps, to be given back.
+        """
         freed = np.empty(int(self.where[slots, N_STEPS].sum()), np.int64)
-        open_matrices(slots, places, self._steps_state, self._sums, self.ridge, freed)
-        self._low_rank.give_back_many(freed)
+        if slots.size:
+            self._reserve_matrices(slots.size)
+            places = self._matrices.take_many(slots.size)
+            open_matrices(slots, places, self._steps_state, self._sums, self.ridge, freed)
+        return freed
 
     def sum_inverses(self, slots: Ints) -> tuple[Floats, Floats]:
         """Sum A^-1, packed, and theta over slots."""
@@ -265,3 +283,13 @@ def group_firsts(slots: Ints) -> Ints:
     """Return where each group of equal slots begins, and where the last one ends."""
     edges = np.flatnonzero(np.diff(slots, prepend=-1))
     return np.append(edges, slots.size)
+
+
+def first_rows(slots: Ints, counts: Ints) -> NDArray[np.bool_]:
+    """Return which rows are among the first of their slot, given how many of each slot; False for slot -1."""
+    order = sorted_by_slot(slots)
+    firsts = group_firsts(slots[order])
+    place_in_group = np.arange(order.size) - np.repeat(firsts[:-1], np.diff(firsts))
+    is_first = np.zeros(slots.size, np.bool_)
+    is_first[order] = place_in_group < counts[slots[order]]
+    return is_first

@@ -166,11 +166,16 @@ class RidgeRegressions(RewardModel):
         """Allocate the matrices of a slot that has none; return their place."""
         if not self._has_matrices(slot):
             gram, inverse = self._gram(slot), self._inverse(slot)
+            self._reserve_matrices(1)
             self.where[slot, MATRICES] = place = self._matrices.take()
             self._matrices["gram"][place] = gram
             self._write_inverse(slot, inverse)
-            self._collect()
         return int(self.where[slot, MATRICES])
+
+    def _reserve_matrices(self, n: int) -> None:
+        """Allocate all that n more slots with matrices need, before one of them is changed."""
+        self._matrices.reserve(n)
+        self._collect()
 
     def _write_inverse(self, slot: int, inverse: Floats) -> None:
         self._matrices["inverse"][self.where[slot, MATRICES]] = inverse
@@ -327,11 +332,12 @@ class RidgeRegressions(RewardModel):
         """Make room for at least n_slots, by doubling, so that the amortised cost per slot is constant."""
         old = self.n_slots
         new = max(n_slots, 2 * old)
-        for name in self._ARRAYS:
-            array = getattr(self, name)
-            grown = np.zeros((new, *array.shape[1:]), array.dtype)
-            grown[:old] = array
-            setattr(self, name, grown)
+        # All are allocated before one is replaced: if there is no memory, nothing has changed.
+        arrays = {name: getattr(self, name) for name in self._ARRAYS}
+        grown = {name: np.zeros((new, *array.shape[1:]), array.dtype) for name, array in arrays.items()}
+        for name, array in arrays.items():
+            grown[name][:old] = array
+            setattr(self, name, grown[name])
         self._collect()
         self._clear(slice(old, new))
 

@@ -45,10 +45,16 @@ class RowBatch:
         The index of each row of the batch among those of all pieces.
     width : int
         The number of features of all of them.
+
+    Attributes
+    ----------
+    learned : array of bool
+        Which rows were learned before learning the batch failed.
     """
 
     def __init__(self, pieces: Sequence[RowPiece], order: Ints, width: int) -> None:
         self.width = width
+        self.learned = np.zeros(len(order), np.bool_)
         self._pieces = pieces
         self._order = order
         self._columns: Ints = np.empty(0, np.int64)

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fairbandits.arms import ArmId
 from fairbandits.categorical import codes_of
+from fairbandits.interrupts import interrupts_deferred
 from fairbandits.policies.decision_batch import DecisionBatch, batch_of_records, joined
 from fairbandits.policies.decisions import LazyDecisions
 from fairbandits.policies.ledger import Account
@@ -39,12 +41,8 @@ def learn_together(policy: Policy, decisions: Sequence[Any], rewards: Sequence[A
     accounts = _accounts(policy, batch, again)
     if accounts is None:
         return False
-    if not _update_model(policy, batch, values, _is_forgotten(batch, accounts), width):
-        return False
-    for index, account in enumerate(accounts):
-        account.mark_many(batch.number[batch.policy == index])
-    policy.rounds_learned += len(batch)
-    return True
+    with interrupts_deferred():
+        return _update(policy, batch, values, accounts, width)
 
 
 def _as_batch(decisions: Sequence[Any]) -> DecisionBatch | None:
@@ -61,13 +59,15 @@ def _as_batch(decisions: Sequence[Any]) -> DecisionBatch | None:
 
 def _as_values(rewards: Sequence[Any] | Floats, reward_range: tuple[float, float]) -> Floats | None:
     """Return rewards as an array; None if some may be wrong, or are rewards of slates."""
-    if not isinstance(rewards, np.ndarray) and not {*map(type, rewards)} <= {float, int, np.float64}:
+    # A subclass of arrays may hold more than numbers, as masked arrays do.
+    if type(rewards) is not np.ndarray and not {*map(type, rewards)} <= {float, int, np.float64}:
         return None
-    values = np.asarray(rewards)
-    if values.ndim != 1 or values.dtype.kind not in "iuf":
+    given = np.asarray(rewards)
+    if given.ndim != 1 or given.dtype.kind not in "iuf":
         return None
     low, high = reward_range
-    return values.astype(np.float64) if bool(((values >= low) & (values <= high)).all()) else None
+    values = given.astype(np.float64)
+    return values if bool(((values >= low) & (values <= high)).all()) else None
 
 
 def _accounts(policy: Policy, batch: DecisionBatch, again: bool) -> list[Account] | None:
@@ -92,25 +92,51 @@ def _is_forgotten(batch: DecisionBatch, accounts: Sequence[Account]) -> NDArray[
     return forgotten
 
 
-def _update_model(
-    policy: Policy, batch: DecisionBatch, rewards: Floats, forgotten: NDArray[np.bool_], width: int
+def _update(
+    policy: Policy, batch: DecisionBatch, rewards: Floats, accounts: Sequence[Account], width: int
 ) -> bool:
-    """Update the model and the group record; False, having changed nothing, if the model may refuse a row."""
+    """Update model, ledger and group record; False, having changed nothing, if the model may refuse a row.
+
+    If the model fails in the middle, ledger and group record are told exactly what it had learned by then.
+    """
+    forgotten = _is_forgotten(batch, accounts)
     codes, labels = codes_of(batch.arms)
     order = dict.fromkeys(codes[~forgotten].tolist()) if forgotten.any() else range(len(labels))
     arms, n_rows = policy._arms, policy._arms.n_rows
     new = arms.claim_many([labels[code] for code in order])
     numbers = np.array([arms.rows.get(label, -1) for label in labels], np.int64)[codes]
     numbers[forgotten] = -1
-    model: Any = policy._model_for(width)
-    is_learned = False
+    rows = batch.rows()
     try:
-        is_learned = bool(model.learn_batch(batch.rows(), numbers, policy._scale.to_unit(rewards)))
+        model: Any = policy._model_for(width)
+        if model.learn_batch(rows, numbers, policy._scale.to_unit(rewards)):
+            rows.learned[:] = True
     finally:
-        if not is_learned:
+        if not rows.learned.any():
             arms.unclaim_many(new, n_rows)
-    if is_learned:
-        keys, columns = batch.group_columns()
-        policy.groups.number_groups(keys)
-        policy.groups.record_many(rewards, columns, numbers)
-    return is_learned
+        else:
+            _record(policy, batch, rewards, accounts, numbers, new, rows.learned)
+    return bool(rows.learned.any())
+
+
+def _record(
+    policy: Policy,
+    batch: DecisionBatch,
+    rewards: Floats,
+    accounts: Sequence[Account],
+    numbers: Ints,
+    new: Sequence[ArmId],
+    learned: NDArray[np.bool_],
+) -> None:
+    """Record decisions that the model has learned, given the numbers of their arms and which arms are new."""
+    for index, account in enumerate(accounts):
+        account.mark_many(batch.number[learned & (batch.policy == index)])
+    policy.rounds_learned += int(np.count_nonzero(learned))
+    if not learned.all():
+        kept = np.flatnonzero(learned)
+        batch, rewards, numbers = batch.reordered(kept), rewards[kept], numbers[kept]
+        for arm in set(new).difference(batch.arms):
+            policy._arms.release(arm)
+    keys, columns = batch.group_columns()
+    policy.groups.number_groups(keys)
+    policy.groups.record_many(rewards, columns, numbers)

@@ -629,7 +629,8 @@ class Policy(Parameters):
 
         Only a row that would make the matrix A numerically singular (`RidgeRegressions.learn`) is detected later:
         the decisions before it are then learned, but that row and the decisions after it are not. The same holds
-        for the arms of one slate.
+        for the arms of one slate. If anything else fails in the middle, as when memory is short, `has_learned`
+        names the decisions that are left. Ctrl-C waits until a batch has been learned.
 
         Parameters
         ----------

@@ -1,5 +1,7 @@
 """Regressions with few observations have no matrices, and predict what others predict."""
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -196,3 +198,24 @@ def test_a_pool_hands_out_the_first_place_that_is_free(calls):
     again = ArrayPool({"x": ((), np.float64)})
     again.restore(used, taken)
     assert again.take() == pool.take()
+
+
+@pytest.mark.parametrize("call", [1, 2, 3])
+def test_a_pool_that_cannot_grow_stays_as_it_was(monkeypatch, call):
+    pool = ArrayPool(dict.fromkeys("xyz", ((2,), np.float64)))
+    place = pool.take()
+    pool["x"][place] = 1.0
+    real, calls = np.zeros, itertools.count(1)
+
+    def short(*args):
+        if next(calls) == call:
+            raise MemoryError
+        return real(*args)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(np, "zeros", short)
+        with pytest.raises(MemoryError):
+            pool.take()
+    assert {len(array) for array in pool.arrays.values()} == {1}
+    assert pool.take() == 1
+    np.testing.assert_array_equal(pool["x"], [[1.0, 1.0], [0.0, 0.0]])

@@ -187,6 +187,8 @@ def correct_scores(
     state: Fields,
     mean: Floats,
     width: Floats,
+    arm_from: int,
+    arm_to: int,
 ) -> int:
     """Compute the widths that `score_sparse` left negative, and their means; return how many are NaN.
 
@@ -196,7 +198,7 @@ def correct_scores(
     d = model.theta.shape[1]
     e, e_values, q = np.empty(2 * d, np.int64), np.empty(2 * d), np.empty(d + 1)
     broken = 0
-    for arm in range(mean.shape[1]):
+    for arm in range(arm_from, arm_to):
         compared, n, along_theta, along_e = -1, ZERO, 0.0, 0.0
         for user in range(mean.shape[0]):
             if width[user, arm] >= 0.0:

@@ -232,14 +232,23 @@ def row_squares(rows: Fields, users: Ints, arms: Ints, d: int) -> Floats:
     """Compute x.x of rows of users and arms; infinite for a row with a column outside 0..d-1."""
     split, squares = SplitRows(*rows), np.zeros(arms.size)
     for i in range(arms.size):
-        columns, values, _ = take_row(split, users[i], arms[i])
-        outside = 0
-        for k in range(columns.size):
-            squares[i] += values[k] * values[k]
-            outside += columns[k] < 0 or columns[k] >= d
-        if outside:
-            squares[i] = np.inf
+        shared = split.users[users[i], FIRST_SHARED] + split.which[split.users[users[i], PATTERN], arms[i]]
+        own = split.users[users[i], FIRST_ARM] + arms[i]
+        first, end = split.shared_starts[shared], split.shared_starts[shared + 1]
+        lo, hi = split.bounds[own, START], split.bounds[own, STOP]
+        squares[i] = _squares(split.shared_columns, split.shared_values, first, end, d)
+        squares[i] += _squares(split.columns, split.values, lo, hi, d)
     return squares
+
+
+@helper(reorder_sums=True)
+def _squares(columns: Ints, values: Floats, first: int, end: int, d: int) -> float:
+    """Add up the squares of some entries; infinite if one of them is in a column outside 0..d-1."""
+    total, outside, at = 0.0, 0, np.uint64(first)
+    for k in range(np.uint64(end - first)):
+        total += values[at + k] * values[at + k]
+        outside += columns[at + k] < 0 or columns[at + k] >= d
+    return np.inf if outside else total
 
 
 @kernel()

@@ -1,0 +1,30 @@
+"""Keyboard interrupts that wait until something is done."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+
+@contextmanager
+def interrupts_deferred() -> Iterator[None]:
+    """Let Ctrl-C wait until the end of the block; Python interrupts the main thread alone.
+
+    Otherwise an interrupt that arrives while a kernel runs is raised right after it, before what the kernel did is
+    recorded.
+    """
+    handle = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or not callable(handle):
+        yield
+        return
+    waiting: list[tuple[Any, ...]] = []
+    signal.signal(signal.SIGINT, lambda *signals: waiting.append(signals))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, handle)
+        if waiting:
+            handle(*waiting[0])
