@@ -11,7 +11,7 @@ from typing import Any
 
 @contextmanager
 def interrupts_deferred() -> Iterator[None]:
-    """Let Ctrl-C wait until the end of the block; Python interrupts the main thread alone.
+    """Defer Ctrl-C to the end of the block; Python interrupts the main thread alone.
 
     Otherwise an interrupt that arrives while a kernel runs is raised right after it, before what the kernel did is
     recorded.
