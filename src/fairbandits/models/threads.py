@@ -25,8 +25,8 @@ _WORK_PER_SUM = 30
 # Chunks of arms are whole blocks of eight, each of which is scored at once. Users are scored by so many at a time
 # that the matrices of an arm are in the cache for all but the first.
 _ARMS_AT_A_TIME, USERS_AT_A_TIME = 8, 64
-# More chunks balance better, and each costs a call.
-_CHUNKS_PER_THREAD = 4
+# More chunks balance better: the last one is waited for. Each costs a call, and should take far longer than that.
+_CHUNKS_PER_THREAD, _MOST_CHUNKS_PER_THREAD, _PER_CHUNK = 4, 16, 1_000_000
 
 _alone: ContextVar[bool] = ContextVar("alone", default=False)
 
@@ -118,7 +118,8 @@ def in_chunks(part: Callable[[int, int], int], n: int, step: int, work: int) -> 
     threads = 1 if work < LEAST_WORK or _alone.get() else min(n_threads(), work // _PER_THREAD, -(-n // step))
     if threads < 2:
         return part(0, n)
-    size = step * -(-n // (step * threads * _CHUNKS_PER_THREAD))
+    chunks = min(max(_CHUNKS_PER_THREAD * threads, work // _PER_CHUNK), _MOST_CHUNKS_PER_THREAD * threads)
+    size = step * -(-n // (step * chunks))
     left = deque(range(0, n, size))
 
     def run() -> int:
