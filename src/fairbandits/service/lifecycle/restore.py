@@ -156,7 +156,7 @@ def _copy_in(source: Connection, target: Connection) -> None:
 
 
 def _keep_keys(target: Connection, replaced: Iterable[Row[Any]]) -> int:
-    """Let restored keys be as little valid as they were in the store; return how many stay revoked because of it.
+    """Revoke restored keys that the store had revoked, keep newer secrets; return how many stay revoked.
 
     Keys are revoked, and secrets replaced, because somebody else may have them, so a backup must not revive them.
     """
