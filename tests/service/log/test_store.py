@@ -221,3 +221,15 @@ def alembic_config(connection):
 
 def upgrade_to(connection, version):
     command.upgrade(alembic_config(connection), version)
+
+
+def test_postgresql_finds_entries_of_a_nearly_empty_log_by_an_index(postgres):
+    # The plan is kept: one that reads the whole table would make every decision slower than the one before.
+    store = Store(postgres.new_database(), 3.0)
+    store.open("columns")
+    with store.connection() as connection:
+        lookup = text("EXPLAIN SELECT EXISTS (SELECT FROM events WHERE seq > 5)")
+        plan = "\n".join(connection.execute(lookup).scalars())
+    store.close()
+    assert "Index Only Scan" in plan, plan
+    assert "Seq Scan" not in plan

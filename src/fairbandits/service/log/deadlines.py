@@ -20,7 +20,11 @@ _IDLE_SECONDS = 60.0
 
 def connect_args(timeout: float) -> dict[str, Any]:
     """Return the options of a connection whose statements must be answered within some seconds."""
-    return _connect_args(timeout, {"lock_timeout": timeout, "statement_timeout": timeout}, timeout)
+    found = _connect_args(timeout, {"lock_timeout": timeout, "statement_timeout": timeout}, timeout)
+    # The plan of a statement is kept. One made while the log was nearly empty would read all of it each time until
+    # PostgreSQL analyses the table again. Every statement of a server finds its rows by an index.
+    found["options"] += " -c enable_seqscan=off"
+    return found
 
 
 def patient_connect_args(connect_timeout: float) -> dict[str, Any]:
