@@ -30,6 +30,7 @@ extensions = [
     "sphinx_gallery.gen_gallery",
     "accessible_output",
     "command_reference",
+    "plain_notebooks",
 ]
 exclude_patterns = ["_build", "examples", "gallery/**.ipynb"]
 nitpicky = True
