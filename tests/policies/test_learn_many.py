@@ -349,13 +349,17 @@ def test_an_interrupt_waits_until_the_batch_is_learned(monkeypatch, model):
     one, two = pair(model)
     one.learn_many(decide(one), rewards_of(60))
     decisions = decide(two)
-    with monkeypatch.context() as patched:
-        patched.setattr(batch_updates, "codes_of", interrupted)
+    monkeypatch.setattr(batch_updates, "codes_of", interrupted)
+    # A shell lets programs that it starts in the background ignore interrupts, and so their children.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
         with pytest.raises(KeyboardInterrupt):
             two.learn_many(decisions, rewards_of(60))
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    finally:
+        signal.signal(signal.SIGINT, before)
     assert all(map(two.has_learned, decisions))
     assert_alike(one, two)
-    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
 @pytest.mark.parametrize(
