@@ -126,15 +126,14 @@ def test_hostile_requests_are_refused_with_the_reason_and_stall_nobody(server, t
     assert watch.worst < PATIENCE
 
 
-def test_requests_within_the_limit_do_not_keep_other_keys_from_being_answered(server, tokens, students):
-    # As much as one request may cost, from ten connections again and again.
-    body = hostile_batch(students, users=90)
+def answers_while_another_key_decides(server, tokens, students, body, **options):
+    """Send a body again and again while another key is answered in time; return the answers."""
     done = threading.Event()
     answers = []
 
     def flood():
         while not done.is_set():
-            answers.extend(send_at_once(server, tokens["hostile"], body, n=5))
+            answers.extend(send_at_once(server, tokens["hostile"], body, **options))
 
     thread = threading.Thread(target=flood)
     thread.start()
@@ -149,6 +148,13 @@ def test_requests_within_the_limit_do_not_keep_other_keys_from_being_answered(se
         done.set()
         thread.join()
     assert watch.worst < PATIENCE
+    return answers
+
+
+def test_requests_within_the_limit_do_not_keep_other_keys_from_being_answered(server, tokens, students):
+    # As much as one request may cost, from ten connections again and again.
+    body = hostile_batch(students, users=90)
+    answers = answers_while_another_key_decides(server, tokens, students, body, n=5)
     refused = [answer for answer in answers if answer.status_code != 200]
     assert {answer.status_code for answer in refused} == {429}
     assert {answer.json()["title"] for answer in refused} & {"Too much work waiting", "Too many requests"}
@@ -176,26 +182,7 @@ def test_rewards_of_too_many_arms_are_refused(serving, students):
 def test_lists_of_rewards_that_wait_do_not_keep_other_keys_from_being_answered(server, tokens, students):
     unknown = f"{int(time.time() * 1000):012x}" + "0" * 20
     body = [{"decision": unknown, "reward": 0.5}] * 1000
-    done = threading.Event()
-    answers = []
-
-    def flood():
-        while not done.is_set():
-            answers.extend(send_at_once(server, tokens["hostile"], body, n=40, path="/v1/rewards"))
-
-    thread = threading.Thread(target=flood)
-    thread.start()
-    try:
-        wait_until(lambda: answers)
-        with server.client(headers=bearer(tokens["honest"])) as client, HealthWatch(server.url) as watch:
-            for number in range(10):
-                began = time.monotonic()
-                assert client.post("/v1/decisions", json=students.request(number)).status_code == 200
-                assert time.monotonic() - began < PATIENCE
-    finally:
-        done.set()
-        thread.join()
-    assert watch.worst < PATIENCE
+    answers = answers_while_another_key_decides(server, tokens, students, body, n=40, path="/v1/rewards")
     assert {answer.status_code for answer in answers} == {200, 429}
     refused = [answer for answer in answers if answer.status_code == 429]
     assert {answer.json()["title"] for answer in refused} & {"Too much work waiting", "Too many requests"}
