@@ -177,7 +177,7 @@ class Timeline(ShortRepr):
         The interval of the gap at the end of each block.
     since : int or None
         The first block from which the lower bound of the gap exceeds the tolerance (zero if none is set) until the
-        end of the log; None if it does not at the end.
+        end of the log; None if it does not exceed the tolerance there.
     """
 
     blocks: TimeBlocks
