@@ -3,7 +3,8 @@
     python benchmarks/hostile.py              # half a minute
 
 One worker with SQLite, 100 arms and 134 features. Ten clients at once ask for slates of 100 arms for 1,000 users
-each; then for as many users as one request may have; then eight readers ask for `/v1/fairness` again and again.
+each; then for as many users as one request may have; then eight readers ask for `/v1/fairness`, and for
+`/metrics`, again and again.
 """
 
 from __future__ import annotations
@@ -85,12 +86,12 @@ def attack(server: Process, key: str, users: int) -> None:
     )
 
 
-def read_beside_decisions(server: Process, key: str) -> None:
+def read_beside_decisions(server: Process, key: str, path: str) -> None:
     """Print the decisions per second of one client, alone and beside readers."""
     decide = sender("/v1/decisions", key, json.dumps(DemoStudents().request(0)).encode())
     rates = []
     for n in (0, READERS):
-        readers = [Repeated(server, sender("/v1/fairness", key)) for _ in range(n)]
+        readers = [Repeated(server, sender(path, key)) for _ in range(n)]
         for reader in readers:
             reader.start()
         with Repeated(server, decide) as client:
@@ -100,9 +101,7 @@ def read_beside_decisions(server: Process, key: str) -> None:
         for reader in readers:
             reader.is_going = False
             reader.join()
-    print(
-        f"decisions/s of one client: {rates[0]:.0f} alone, {rates[1]:.0f} beside {READERS} readers of /v1/fairness"
-    )
+    print(f"decisions/s of one client: {rates[0]:.0f} alone, {rates[1]:.0f} beside {READERS} readers of {path}")
 
 
 def main() -> None:
@@ -112,7 +111,8 @@ def main() -> None:
         try:
             attack(server, key, USERS)
             attack(server, key, MOST_USERS)
-            read_beside_decisions(server, key)
+            for path in ("/v1/fairness", "/metrics"):
+                read_beside_decisions(server, key, path)
         finally:
             server.stop()
 

@@ -15,6 +15,7 @@ import numpy as np
 
 from fairbandits import EvenLinUCB, LinUCB, Predictions
 from fairbandits.fairness import GroupKey, arm_correction
+from fairbandits.fairness.tolerance import _correction, _debt_of
 from fairbandits.policies.even_linucb import AIM
 
 
@@ -33,6 +34,26 @@ class AheadExplores(LinUCB):
             lag = means.max() - min(mine) if mine else 0.0
             shares.append([min(max(1.0 - 100.0 * lag, 0.0), 1.0)])
         return float(self.alpha) * np.array(shares) * seen.width, 0.0
+
+
+class EveryLead(EvenLinUCB):
+    """All of a lead counts, also what chance explains; use it with patience=30."""
+
+    def terms(self, seen: Predictions) -> Any:
+        """Use the measured means in place of the shrunken ones."""
+        groups, aim, patience = self.groups, AIM * self._scale.tolerance(self.tolerance), float(self.patience)
+        record = groups.means, groups.means, groups.counts, groups.attribute_of
+        debts = np.array(
+            [
+                [max((_debt_of(*record, number, aim, patience) for number in groups.numbers_of(key)), default=0.0)]
+                for key in seen.groups
+            ]
+        )
+        low, high = groups.reward_range
+        table = *record, groups.arm_means, groups.arm_counts
+        correction = _correction(*table, seen.arms, aim, patience, high - low)[None, :]
+        given_up = np.minimum(seen.mean.max(axis=1, keepdims=True) - debts - seen.mean, 0.0)
+        return EvenLinUCB.terms(self, seen)[0], np.minimum(correction, debts) + given_up
 
 
 class CeilingOnly(EvenLinUCB):

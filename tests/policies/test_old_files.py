@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from fairbandits import Decision, EvenLinUCB, Policy
-from fairbandits.fairness import arm_correction, group_debt
 from fairbandits.policies.even_linucb import AIM
 from tests.helpers import contexts_for
 
@@ -15,15 +14,20 @@ DATA = Path(__file__).parent / "data"
 EXPECTED = json.loads((DATA / "expected.json").read_text())
 
 
-def total_of_0_1_0(policy, group, total):
-    """The scores as 0.1.0 computed them: the correction of EvenLinUCB was not limited by the user's own debt."""
+def total_of_0_1_0(policy, decision, group):
+    """The scores as 0.1.0 computed them: EvenLinUCB counted all of a lead, and corrected arms without a limit."""
+    scores = decision.scores
     if not isinstance(policy, EvenLinUCB):
-        return total
-    debt_terms = AIM * 0.01, policy.patience  # the default tolerance
-    _, numbers = policy._arms.lookup_known(range(len(total)))
-    correction = arm_correction(policy.groups, numbers, *debt_terms)
-    debt = group_debt(policy.groups, (("group", group),), *debt_terms)
-    return total + correction - np.minimum(correction, debt)
+        return scores.total
+    groups, aim = policy.groups, AIM * 0.01  # the default tolerance
+    names, means = groups.attributes["group"], groups.means
+    ahead, behind = int(means.argmax()), int(means.argmin())
+    debt = max(means[ahead] - means[behind] - aim, 0.0) * groups.counts.min() / policy.patience
+    given_up = scores.mean.max() - scores.mean - debt * (names[ahead] == group)
+    _, arms = policy._arms.lookup_known(range(scores.mean.size))
+    n = groups.arm_counts[:, arms].min(axis=0)
+    bias = (groups.arm_means[behind, arms] - groups.arm_means[ahead, arms]) * n / (n + 2.0)
+    return scores.mean + scores.exploration + np.minimum(given_up, 0.0) + debt * (1.0 + bias) / 2.0
 
 
 @pytest.mark.parametrize("name", EXPECTED)
@@ -38,7 +42,7 @@ def test_a_file_of_0_1_0_continues_where_it_stopped(name):
         group = ("male", "female")[t % 2]
         decision = policy.choose(contexts_for(rng), group)
         assert decision.arm == arm
-        found = total_of_0_1_0(policy, group, decision.scores.total)
+        found = total_of_0_1_0(policy, decision, group)
         np.testing.assert_allclose(found, total, rtol=tolerance, atol=tolerance)
         policy.learn(decision, 0.5)
 

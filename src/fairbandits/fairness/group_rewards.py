@@ -52,6 +52,8 @@ class GroupRewards:
     ----------
     means, counts : arrays of shape (n_groups,)
         The mean reward of each group, and its number of rewards since the last restart.
+    deviations : array of shape (n_groups,)
+        The sum of the squared deviations of a group's rewards from their mean.
     arm_means, arm_counts : arrays of shape (n_groups, n_arms + 1)
         The same for each arm; the last column stands for an arm without rewards.
     attribute_of : array of int, shape (n_groups,)
@@ -99,7 +101,7 @@ class GroupRewards:
         totals, by_arm = self._totals, self._by_arm
         self._tables = totals.count, totals.mean, totals.m2, by_arm.count, by_arm.mean, by_arm.m2
         self._n_arms = by_arm.n_arms
-        self.means, self.counts = totals.mean[:, 0], totals.count[:, 0]
+        self.means, self.counts, self.deviations = (part[:, 0] for part in (totals.mean, totals.count, totals.m2))
         self.arm_means, self.arm_counts = by_arm.mean, by_arm.count
 
     # -- recording -------------------------------------------------------------------------------------

@@ -2,7 +2,8 @@
 
 A lead that has lasted for n rounds is worth n times as much reward. It is paid back in a given number of rounds by
 giving up n / patience times as much in each of them. That depends on the group record alone: it does not fade as
-predictions become certain, and leaves nothing to tune but the tolerance.
+predictions become certain, and leaves nothing to tune but the tolerance. What chance explains of a lead is not
+paid back.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 
 from fairbandits.fairness.group_rewards import GroupRewards
 from fairbandits.fairness.groups import GroupKey
+from fairbandits.fairness.shrunken_means import shrunken_means
 from fairbandits.jit import helper, kernel
 
 Floats = NDArray[np.float64]
@@ -24,15 +26,19 @@ _FEW = 2.0
 def group_debt(groups: GroupRewards, key: GroupKey, aim: float, patience: float) -> float:
     """Compute how much reward a user gives up now, because a group of theirs is ahead by more than `aim`.
 
-    Let the lead of a group over another, whose mean is m, exceed the aim by e. Let n be the smaller of both
-    numbers of rounds, and n_A that of the group itself. If its next user would receive m + aim + s and gives up
-    the debt, the excess becomes
+    The lead of a group over another counts as the smaller of two differences: that of the measured means, and
+    that of the shrunken ones, which lack what chance explains (`shrunken_means`). Let it exceed the aim by c, and
+    let n be the smaller of both numbers of rounds. The debt is c n / patience.
 
-        e - ((1 + n / patience) e - s) / (n_A + 1)
+    Let m be the mean of the other group, e >= c the excess of the measured lead over the aim, and n_A the rounds
+    of the group itself. If its next user would receive m + aim + s and gives up the debt, the excess becomes
 
-    which is less as long as e > s / (1 + n / patience). So the lead falls towards aim + s / (1 + n / patience),
-    and to the aim itself as both groups are served. This assumes that predictions are right and that some arm
-    gives up just the debt; `EvenLinUCB` gives up the debt or less.
+        e - (e + c n / patience - s) / (n_A + 1)
+
+    With two groups, e - c is at most the standard error of the lead as `shrunken_means` estimates it, which falls
+    as 1 / sqrt(n). So the lead falls towards at most aim + s / (1 + n / patience) + standard error, and to the
+    aim itself as both groups are served. This assumes that predictions are right and that some arm gives up just
+    the debt; `EvenLinUCB` gives up the debt or less.
 
     Parameters
     ----------
@@ -48,21 +54,21 @@ def group_debt(groups: GroupRewards, key: GroupKey, aim: float, patience: float)
     Examples
     --------
     >>> groups = GroupRewards()
-    >>> for _ in range(10):
+    >>> for _ in range(100):
     ...     groups.add(0.5, group="female")
     ...     groups.add(0.8, group="male")
-    >>> round(group_debt(groups, (("group", "male"),), aim=0.1, patience=20.0), 9)
-    0.1
-    >>> group_debt(groups, (("group", "female"),), aim=0.1, patience=20.0)
+    >>> round(group_debt(groups, (("group", "male"),), aim=0.1, patience=100.0), 3)
+    0.2
+    >>> group_debt(groups, (("group", "female"),), aim=0.1, patience=100.0)
     0.0
     """
-    record = groups.means, groups.counts, groups.attribute_of
+    record = groups.means, shrunken_means(groups), groups.counts, groups.attribute_of
     return max((_debt_of(*record, number, aim, patience) for number in groups.numbers_of(key)), default=0.0)
 
 
 @helper()
 def _debt(
-    means: Floats, counts: Floats, attribute_of: Ints, group: int, aim: float, patience: float
+    means: Floats, shrunken: Floats, counts: Floats, attribute_of: Ints, group: int, aim: float, patience: float
 ) -> tuple[float, int]:
     """Find what a group owes, and the group it owes most to; -1 where it owes nothing."""
     most, creditor = 0.0, -1
@@ -70,15 +76,18 @@ def _debt(
         if attribute_of[other] == attribute_of[group]:
             # A group without rewards has no mean to be behind with: its rounds are 0, and so is the debt.
             rounds = counts[group] if counts[group] < counts[other] else counts[other]
-            owed = (means[group] - means[other] - aim) * rounds / patience
+            lead = min(means[group] - means[other], shrunken[group] - shrunken[other])
+            owed = (lead - aim) * rounds / patience
             if owed > most:
                 most, creditor = owed, other
     return most, creditor
 
 
 @kernel()
-def _debt_of(means: Floats, counts: Floats, attribute_of: Ints, group: int, aim: float, patience: float) -> float:
-    return _debt(means, counts, attribute_of, group, aim, patience)[0]
+def _debt_of(
+    means: Floats, shrunken: Floats, counts: Floats, attribute_of: Ints, group: int, aim: float, patience: float
+) -> float:
+    return _debt(means, shrunken, counts, attribute_of, group, aim, patience)[0]
 
 
 def arm_correction(groups: GroupRewards, arms: Ints, aim: float, patience: float) -> Floats:
@@ -100,13 +109,15 @@ def arm_correction(groups: GroupRewards, arms: Ints, aim: float, patience: float
         As in `group_debt`.
     """
     low, high = groups.reward_range
-    record = groups.means, groups.counts, groups.attribute_of, groups.arm_means, groups.arm_counts
+    totals = groups.means, shrunken_means(groups), groups.counts, groups.attribute_of
+    record = *totals, groups.arm_means, groups.arm_counts
     return _correction(*record, arms, aim, patience, high - low)
 
 
 @kernel()
 def _correction(
     means: Floats,
+    shrunken: Floats,
     counts: Floats,
     attribute_of: Ints,
     arm_means: Floats,
@@ -125,7 +136,7 @@ def _correction(
         debt, ahead, behind = 0.0, -1, -1
         for group in range(means.size):
             if attribute_of[group] == attribute:
-                owed, creditor = _debt(means, counts, attribute_of, group, aim, patience)
+                owed, creditor = _debt(means, shrunken, counts, attribute_of, group, aim, patience)
                 if owed > debt:
                     debt, ahead, behind = owed, group, creditor
         if ahead >= 0:

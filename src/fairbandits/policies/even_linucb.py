@@ -26,9 +26,9 @@ class EvenLinUCB(Policy):
 
     - exploration ends: alpha falls as `alpha * sqrt(settle / (settle + n))` with the rounds n so far. For a group
       that has hardly been served, n counts its own rounds, so that the policy also explores for a late group;
-    - a user of a group whose lead exceeds the tolerance owes a debt (`group_debt`): scores are capped at the best
-      one minus the debt. Among the arms at the cap the most uncertain is chosen: the advantaged group bears
-      the exploration;
+    - a user of a group whose lead exceeds the tolerance, by more than chance explains, owes a debt
+      (`group_debt`): scores are capped at the best one minus the debt. Among the arms at the cap the most uncertain
+      is chosen: the advantaged group bears the exploration;
     - among arms that differ by at most the debt, those that gave more to the disadvantaged group are favoured
       (`arm_correction`).
 
@@ -60,7 +60,7 @@ class EvenLinUCB(Policy):
         doc="The number of rounds after which exploration has fallen to 70%.",
     )
     patience: float = parameter(
-        default=30.0, check=number(above=0.0), doc="The number of its rounds in which a group pays back a lead."
+        default=10.0, check=number(above=0.0), doc="The number of its rounds in which a group pays back a lead."
     )
     model: str | Model | type[RewardModel] | None = parameter(
         default="auto",

@@ -549,7 +549,7 @@ class Policy(Parameters):
         )
 
     def _predict(self, model: RewardModel, rows: Rows, numbers: Ints) -> tuple[Floats, Floats]:
-        """Predict rewards and their uncertainty, in units of reward; nothing else on the host asks a model."""
+        """Predict rewards and their uncertainty, in units of reward; no other code on the host calls a model."""
         found = model.score(rows, numbers)
         return found if self._scale.is_unit else self._scale.predictions(*found)
 
@@ -606,7 +606,7 @@ class Policy(Parameters):
     def has_learned(self, decision: Decision | Slate) -> bool:
         """Return whether a decision has been learned; False for a decision of another policy.
 
-        After a crash, an application learns those decisions of its journal that the saved policy has not learned:
+        After a crash, let the saved policy learn the decisions in your journal that it has not learned yet:
 
             for decision, reward in journal:
                 if not policy.has_learned(decision):
@@ -629,8 +629,8 @@ class Policy(Parameters):
 
         Only a row that would make the matrix A numerically singular (`RidgeRegressions.learn`) is detected later:
         the decisions before it are then learned, but that row and the decisions after it are not. The same holds
-        for the arms of one slate. If anything else fails in the middle, as when memory is short, `has_learned`
-        names the decisions that are left. Ctrl-C waits until a batch has been learned.
+        for the arms of one slate. If anything else fails midway, for example for lack of memory, `has_learned` tells
+        which decisions have been learned. Ctrl-C waits until a batch has been learned.
 
         Parameters
         ----------
@@ -708,7 +708,7 @@ class Policy(Parameters):
                 self.rounds_learned += 1
 
     def _learn_arm(self, decision: Decision | Slate, arm: ArmId, row: Row, reward: float, account: Account) -> int:
-        """Learn the reward of an arm; return its number, -1 if it has been forgotten since the decision."""
+        """Learn the reward of an arm; return its number, or -1 if it was forgotten after the decision."""
         is_forgotten = decision.number < account.forgotten.get(arm, 0)
         return self._update(None if is_forgotten else arm, row, reward)
 

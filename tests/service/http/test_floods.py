@@ -12,6 +12,7 @@ import pytest
 from fairbandits.service.auth.key_store import MAX_KEY_SESSIONS, read_keys
 from fairbandits.service.demo import demo_config
 from fairbandits.service.log.store import open_store
+from fairbandits.service.page.live_feed import READ_SECONDS
 from tests.polling import wait_until
 from tests.service.key_issuer import KeyIssuer, bearer
 from tests.service.small import PLAIN, USER, small_config
@@ -245,35 +246,30 @@ class Reader(threading.Thread):
     def run(self):
         with self._server.client(headers=self._headers) as client:
             while self.is_going:
-                assert client.get(self._path).status_code in (200, 429)
-                self.read += 1
-
-
-def decisions_in(server, token, students, seconds):
-    with server.client(headers=bearer(token)) as client:
-        n, began = 0, time.monotonic()
-        while time.monotonic() - began < seconds:
-            assert client.post("/v1/decisions", json=students.request(n % 50)).status_code == 200
-            n += 1
-        return n
+                status = client.get(self._path).status_code
+                assert status in (200, 429)
+                self.read += status == 200
 
 
 @pytest.mark.parametrize("path", ["/v1/fairness", "/metrics"])
-def test_readers_do_not_slow_down_decisions(serving, tmp_path, students, path):
+def test_readers_get_only_so_many_answers_and_decisions_go_on(serving, tmp_path, students, path):
+    """What is left of the rate of decisions is measured by benchmarks/hostile.py."""
     place = {"url": f"sqlite:///{tmp_path}/log.db"}
     token = KeyIssuer(demo_config(store=place)).make("decide", "read")[1]
     server = serving(store=place)
-    decisions_in(server, token, students, 1.0)
-    alone = decisions_in(server, token, students, 2.0)
     readers = [Reader(server, path, token) for _ in range(8)]
-    for reader in readers:
-        reader.start()
-    try:
-        wait_until(lambda: all(reader.read for reader in readers))
-        beside = decisions_in(server, token, students, 2.0)
-    finally:
+    with server.client(headers=bearer(token)) as client:
+        began = time.monotonic()
         for reader in readers:
-            reader.is_going = False
-            reader.join()
-    # Clients of this process compete with it for processors, so the bound is generous.
-    assert beside > alone / 2, f"{beside} beside readers, {alone} alone"
+            reader.start()
+        try:
+            wait_until(lambda: all(reader.read >= 10 for reader in readers))
+            for n in range(50):
+                assert client.post("/v1/decisions", json=students.request(n)).status_code == 200
+        finally:
+            for reader in readers:
+                reader.is_going = False
+            for reader in readers:
+                reader.join()
+        seconds = time.monotonic() - began
+    assert sum(reader.read for reader in readers) <= seconds / READ_SECONDS + 1

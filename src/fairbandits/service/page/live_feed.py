@@ -24,8 +24,9 @@ from fairbandits.service.state.monitor import Monitor
 _INTERVAL = 1.0
 _HEARTBEAT = 5.0
 _MAX_STREAMS = 100
-# Seconds between two readers, and for which one waits at most: sending findings takes time that decisions need.
-_READ_SECONDS = 0.02
+#: Seconds between two readers: sending findings takes time that decisions need.
+READ_SECONDS = 0.02
+# The number of seconds for which a reader waits at most.
 _MAX_WAIT = 2.0
 
 
@@ -74,7 +75,7 @@ class LiveFeed:
         turn = max(now, self._next_turn)
         if turn - now > _MAX_WAIT:
             raise TooManyReadersError("too many readers are waiting; ask less often, or use GET /v1/stream")
-        self._next_turn = turn + _READ_SECONDS
+        self._next_turn = turn + READ_SECONDS
         if turn > now:
             await asyncio.sleep(turn - now)
         return await self._view.get()
