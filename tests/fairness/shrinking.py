@@ -1,6 +1,7 @@
-"""The estimate of DerSimonian and Laird, written as in a textbook."""
+"""Shrunken means after Paule and Mandel, written as in a textbook."""
 
 import numpy as np
+from scipy.optimize import brentq
 
 from fairbandits import GroupRewards
 
@@ -15,7 +16,7 @@ def record(rewards, arm=None):
 
 
 def variance_by_hand(lists, span=1.0):
-    """Return the variance within groups, with one more reward as far from the mean as can be."""
+    """Return the variance within groups, with the largest possible one as that of one more reward."""
     within = sum(np.sum((values - np.mean(values)) ** 2) for values in lists)
     return (within + (span / 2) ** 2) / (sum(map(len, lists)) - len(lists) + 1)
 
@@ -27,14 +28,17 @@ def shrunken_by_hand(rewards, span=1.0):
     if len(lists) < 2:
         return dict(zip(lists, means, strict=True))
     errors = variance_by_hand(lists.values(), span) / np.array([values.size for values in lists.values()])
-    fixed = 1 / errors
-    q = np.sum(fixed * (means - np.average(means, weights=fixed)) ** 2)
-    tau2 = max(0.0, (q - (means.size - 1)) / (fixed.sum() - np.sum(fixed**2) / fixed.sum()))
+
+    def excess(tau2):
+        weights = 1 / (tau2 + errors)
+        return np.sum(weights * (means - np.average(means, weights=weights)) ** 2) - (means.size - 1)
+
+    tau2 = brentq(excess, 0.0, 10 * span**2, xtol=1e-16, rtol=1e-14) if excess(0.0) > 0.0 else 0.0
     centre = np.average(means, weights=1 / (tau2 + errors))
     return dict(zip(lists, centre + tau2 / (tau2 + errors) * (means - centre), strict=True))
 
 
 def standard_error_by_hand(groups):
     """Return the standard error of the difference of two groups' means."""
-    variance = (groups.deviations.sum() + 0.25) / (groups.counts.sum() - 1)
+    variance = (groups.squared_deviations.sum() + 0.25) / (groups.counts.sum() - 1)
     return np.sqrt(variance * np.sum(1 / groups.counts))

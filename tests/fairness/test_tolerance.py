@@ -1,8 +1,12 @@
 """Policies that hold a tolerated difference, and what they are made of."""
 
+import itertools
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from fairbandits import EvenLinUCB, FairLinUCB, GroupRewards, LinUCB
@@ -41,36 +45,87 @@ def test_a_debt_is_what_the_words_say(rewards, aim, patience):
 
 @settings(deadline=None)
 @given(
-    st.integers(1, 40),
-    st.integers(0, 40),
+    st.integers(1, 300),
+    st.integers(0, 300),
     st.floats(1, 50),
     st.floats(0, 0.1),
-    st.lists(st.floats(0, 1), min_size=1, max_size=40),
+    st.floats(0, 1),
+    st.lists(st.floats(0, 1), min_size=1, max_size=20),
     st.floats(0, 0.3),
     st.floats(0, 0.3),
 )
-def test_a_lead_falls_as_fast_as_it_is_said_to(n_behind, more, patience, aim, shares, most, spread):
+def test_a_lead_falls_as_fast_as_it_is_said_to(n_behind, more, patience, aim, lead, shares, most, spread):
     """The excess of the lead falls by the stated factor, to `s / (1 + n / patience)` and a standard error."""
-    groups, behind, n_ahead = GroupRewards(), 0.3, n_behind + more
-    for group, centre, n in (("behind", behind, n_behind), ("ahead", 0.7, n_ahead)):
+    groups, n_ahead, pull = GroupRewards(), n_behind + more, 1 + n_behind / patience
+    # Of any lead, at most what one reward can give up.
+    centres = 0.4, 0.4 + aim + lead * min(0.2, 0.4 / pull)
+    for group, centre, n in zip(("behind", "ahead"), centres, (n_behind, n_ahead), strict=True):
         for k in range(n):
             groups.add(centre + (-1) ** k * spread, group)
     behind, ahead = (groups.mean_of("group", name) for name in ("behind", "ahead"))
-    excess, pull = ahead - behind - aim, 1 + n_behind / patience
+    excess = ahead - behind - aim
     for share in shares:
         s = share * most
+        difference, error = excess + aim, standard_error_by_hand(groups)
+        counts = (difference - error**2 / difference if difference > error else 0.0) - aim
         debt = group_debt(groups, (("group", "ahead"),), aim, patience)
-        chance = standard_error_by_hand(groups)
+        assert debt == pytest.approx(max(counts, 0.0) * n_behind / patience, abs=1e-9)
         received = behind + aim + s - debt
-        if not 0.0 <= received <= 1.0:
-            return  # no reward is that low
+        assume(0.0 <= received <= 1.0)
         groups.add(received, "ahead")
         after = groups.mean_of("group", "ahead") - behind - aim
         assert after == pytest.approx(excess - (excess + debt - s) / (n_ahead + 1), abs=1e-9)
         # However much each user would receive, up to `most`.
-        limit = (most + n_behind / patience * chance) / pull
+        limit = (most + n_behind / patience * error) / pull
         assert after - limit <= (excess - limit) * (1 - pull / (n_ahead + 1)) + 1e-9
         excess, n_ahead = after, n_ahead + 1
+
+
+def test_a_lead_counts_only_as_far_as_it_was_measured():
+    """Shrunken means of a small group may be further from another one than the measured means are."""
+    rewards = {"a": [0.4, 0.596] * 130, "b": [0.231, 0.431] * 140, "small": [0.347]}
+    groups, shrunken = record(rewards), shrunken_by_hand(rewards)
+    measured = groups.mean_of("group", "small") - groups.mean_of("group", "b")
+    assert 0.0 < measured < shrunken["small"] - shrunken["b"]
+    assert group_debt(groups, (("group", "small"),), 0.0, 1.0) == pytest.approx(
+        by_hand(rewards, "small", 0.0, 1.0)
+    )
+    owed_to_b = measured * 1  # one round
+    assert group_debt(groups, (("group", "small"),), 0.0, 1.0) == pytest.approx(owed_to_b)
+
+
+def test_equal_majorities_do_not_hide_a_minority_that_is_behind():
+    rng = np.random.default_rng(0)
+    groups = record(
+        {"a": rng.binomial(1, 0.5, 5000), "b": rng.binomial(1, 0.5, 5000), "c": [0.0, 1.0, 0, 0, 0] * 20}
+    )
+    measured = groups.gap(confidence=None)
+    owed = group_debt(groups, (("group", str(measured.advantaged)),), 0.0, 100.0)
+    assert measured > 0.29
+    assert owed > 0.25
+
+
+def test_groups_may_appear_while_a_debt_is_computed():
+    """The kernels do not check bounds, so the arrays they are given must be of one moment."""
+    groups = GroupRewards()
+    groups.add(0.5, "first")
+    stop = threading.Event()
+
+    def add():
+        for number in itertools.count():
+            if stop.is_set():
+                return
+            groups.add(0.5, f"group {number % 500}")
+
+    with ThreadPoolExecutor(1) as pool:
+        adding = pool.submit(add)
+        try:
+            for number in range(20_000):
+                key = (("group", f"group {number % 500}"),)
+                assert group_debt(groups, key, 0.01, 10.0) == 0.0
+        finally:
+            stop.set()
+        adding.result()
 
 
 def test_groups_that_are_equal_owe_hardly_anything_however_many_they_are():
@@ -84,7 +139,7 @@ def test_groups_that_are_equal_owe_hardly_anything_however_many_they_are():
         by_means.append(groups.gap(confidence=None) - 0.01)
     assert np.mean(by_means) > 0.2
     assert np.mean(owed) < 0.05
-    assert np.mean(np.array(owed) == 0.0) > 0.5
+    assert np.mean(np.array(owed) == 0.0) > 0.4
 
 
 def test_a_debt_of_several_attributes_is_the_largest_and_nobody_unknown_owes():

@@ -1,4 +1,4 @@
-"""Policy files that fairbandits 0.1.0 wrote still load, and decide what it decided."""
+"""Policy files that fairbandits 0.1.0 wrote still load, and predict what it predicted."""
 
 import json
 from pathlib import Path

@@ -50,12 +50,11 @@ class GroupRewards:
 
     Attributes
     ----------
-    means, counts : arrays of shape (n_groups,)
-        The mean reward of each group, and its number of rewards since the last restart.
-    deviations : array of shape (n_groups,)
-        The sum of the squared deviations of a group's rewards from their mean.
+    means, counts, squared_deviations : arrays of shape (n_groups,)
+        The mean reward of each group, its number of rewards, and the sum of their squared deviations from the
+        mean, all since the last restart.
     arm_means, arm_counts : arrays of shape (n_groups, n_arms + 1)
-        The same for each arm; the last column stands for an arm without rewards.
+        Means and numbers of rewards by arm; the last column stands for an arm without rewards.
     attribute_of : array of int, shape (n_groups,)
         The index of the attribute of each group.
 
@@ -101,7 +100,8 @@ class GroupRewards:
         totals, by_arm = self._totals, self._by_arm
         self._tables = totals.count, totals.mean, totals.m2, by_arm.count, by_arm.mean, by_arm.m2
         self._n_arms = by_arm.n_arms
-        self.means, self.counts, self.deviations = (part[:, 0] for part in (totals.mean, totals.count, totals.m2))
+        self.means, self.counts = totals.mean[:, 0], totals.count[:, 0]
+        self.squared_deviations = totals.m2[:, 0]
         self.arm_means, self.arm_counts = by_arm.mean, by_arm.count
 
     # -- recording -------------------------------------------------------------------------------------
@@ -192,6 +192,11 @@ class GroupRewards:
                 self._before[number] += other._before[row]
 
     # -- reading ---------------------------------------------------------------------------------------
+
+    @property
+    def lock(self) -> SharedLock:
+        """The lock to hold while reading several arrays that must be of the same moment."""
+        return self._lock
 
     @property
     def attributes(self) -> dict[str, tuple[GroupValue, ...]]:

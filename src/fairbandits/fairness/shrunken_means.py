@@ -1,7 +1,7 @@
-"""Means of groups without what chance adds: a small group is drawn towards the others.
+"""Empirical-Bayes means of groups: small groups are drawn towards the others.
 
-The lowest of many measured means is low by chance, the lower the smaller the groups are. A policy that closed the
-gap to it would level everybody down to a number that is not there.
+The lowest of many measured means is partly low by chance, especially if groups are small. A policy that closed the
+gap to it would level everybody down to a level that is only noise.
 """
 
 from __future__ import annotations
@@ -15,19 +15,27 @@ from fairbandits.jit import helper, kernel
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
+# The search for the variance between groups stops at this error of the sum of squares, or after so many steps.
+_CLOSE = 1e-10
+_MOST_STEPS = 100
+
 
 def shrunken_means(groups: GroupRewards) -> Floats:
-    """Estimate the groups' means, given that those of one attribute differ by chance as well.
+    """Return empirical-Bayes estimates of the groups' mean rewards.
 
-    Let the true means of the groups of an attribute vary around their mean m with variance t, and let a measured
-    one, of n rewards, differ from its true mean with variance v / n. The estimate of the true one is
+    This is the random-effects model of meta-analysis. The true means of the groups of an attribute vary with
+    variance t around m, and the measured mean of n rewards has variance v / n around the true mean, where v, the
+    variance of rewards within groups, is the same for all. The estimate of the true mean is
 
         m + t / (t + v / n) * (measured mean - m)
 
-    where v is the variance of rewards within groups, t is estimated from how much more the measured means vary
-    than chance explains (DerSimonian and Laird: Meta-analysis in clinical trials, 1986), and m is the mean with
-    weights 1 / (t + v / n). Where chance explains all of the variation, t is 0, and all groups have the same
-    estimate. With two groups, a difference d with standard error s becomes d - s**2 / d, or 0 if it is below s.
+    where m is the mean with weights w = 1 / (t + v / n), and t is such that the weighted squared deviations from m
+    sum to the number of groups minus 1 (Paule and Mandel 1982, J. Res. Natl. Bur. Stand. 87); t is 0 where they
+    sum to less even then: chance explains all differences, and all groups have the same estimate. v is the pooled
+    variance, to which one more reward adds the largest variance that is possible, so that it is never 0.
+
+    With two groups, a difference d with standard error s becomes d - s**2 / d, or 0 if it is below s. With more,
+    one group among many that are alike is drawn to them more strongly.
 
     Parameters
     ----------
@@ -42,52 +50,51 @@ def shrunken_means(groups: GroupRewards) -> Floats:
     ...     groups.add(reward + 0.2, "male")
     >>> groups.add(0.2, "other")
     >>> groups.means.round(2), shrunken_means(groups).round(2)
-    (array([0.5, 0.7, 0.2]), array([0.5 , 0.7 , 0.31]))
+    (array([0.5, 0.7, 0.2]), array([0.5 , 0.7 , 0.25]))
     """
     low, high = groups.reward_range
-    record = groups.means, groups.counts, groups.deviations, groups.attribute_of
-    return _shrunken_means(*record, high - low)
-
-
-@kernel()
-def _shrunken_means(means: Floats, counts: Floats, deviations: Floats, attribute_of: Ints, span: float) -> Floats:
-    shrunken = means.copy()
-    n_attributes = 0
-    for group in range(attribute_of.size):
-        if attribute_of[group] >= n_attributes:
-            n_attributes = attribute_of[group] + 1
-    for attribute in range(n_attributes):
-        _shrink(shrunken, counts, deviations, attribute_of == attribute, span)
+    with groups.lock:
+        shrunken = groups.means.copy()
+        n_attributes = int(groups.attribute_of.max(initial=-1)) + 1
+        record = groups.counts, groups.squared_deviations, groups.attribute_of
+        _shrink_all(shrunken, *record, n_attributes, (high - low) ** 2 / 4.0)
     return shrunken
 
 
+@kernel()
+def _shrink_all(
+    means: Floats,
+    counts: Floats,
+    squared_deviations: Floats,
+    attribute_of: Ints,
+    n_attributes: int,
+    largest_variance: float,
+) -> None:
+    """Replace the means by the estimates, one attribute after another."""
+    for attribute in range(n_attributes):
+        served = (attribute_of == attribute) & (counts > 0.0)
+        n = counts[served]
+        if n.size >= 2:
+            squares = squared_deviations[served].sum() + largest_variance
+            errors = squares / (n.sum() - n.size + 1.0) / n
+            means[served] = _shrunken(means[served], errors)
+
+
 @helper()
-def _shrink(means: Floats, counts: Floats, deviations: Floats, counted: NDArray[np.bool_], span: float) -> None:
-    """Shrink the means of some groups, in place."""
-    n_groups, n, squares, total, within = 0, 0.0, 0.0, 0.0, 0.0
-    for group in range(means.size):
-        if counted[group] and counts[group] > 0.0:
-            n_groups += 1
-            n += counts[group]
-            squares += counts[group] ** 2
-            total += counts[group] * means[group]
-            within += deviations[group]
-    if n_groups < 2:
-        return
-    # As if there were one more reward, as far from the mean as can be: a few equal ones do not show certainty.
-    variance = (within + span**2 / 4.0) / (n - n_groups + 1.0)
-    excess = -(n_groups - 1.0) * variance
-    for group in range(means.size):
-        if counted[group] and counts[group] > 0.0:
-            excess += counts[group] * (means[group] - total / n) ** 2
-    between = max(excess / (n - squares / n), 0.0)
-    centre, weights = 0.0, 0.0
-    for group in range(means.size):
-        if counted[group] and counts[group] > 0.0:
-            weight = 1.0 / (between + variance / counts[group])
-            centre += weight * means[group]
-            weights += weight
-    centre /= weights
-    for group in range(means.size):
-        if counted[group] and counts[group] > 0.0:
-            means[group] = centre + between / (between + variance / counts[group]) * (means[group] - centre)
+def _shrunken(means: Floats, errors: Floats) -> Floats:
+    """Shrink means with squared standard errors.
+
+    The sum of squares is y' (M + t I)^-1 y with contrasts y of the means, so that its reciprocal is concave in t,
+    and nearly linear: Newton's method, applied to it from t = 0, comes close in a few steps, and never too far.
+    """
+    expected, between, shrunken = means.size - 1.0, 0.0, means
+    for _ in range(_MOST_STEPS):
+        weights = 1.0 / (between + errors)
+        centre = (weights * means).sum() / weights.sum()
+        shrunken = centre + between * weights * (means - centre)
+        squares = (weights * (means - centre) ** 2).sum()
+        if squares <= expected + _CLOSE:
+            break
+        slope = ((weights * (means - centre)) ** 2).sum()
+        between += (squares / expected - 1.0) * squares / slope
+    return shrunken

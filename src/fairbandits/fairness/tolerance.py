@@ -2,8 +2,8 @@
 
 A lead that has lasted for n rounds is worth n times as much reward. It is paid back in a given number of rounds by
 giving up n / patience times as much in each of them. That depends on the group record alone: it does not fade as
-predictions become certain, and leaves nothing to tune but the tolerance. What chance explains of a lead is not
-paid back.
+predictions become certain, and leaves nothing to tune but the tolerance. The part of a lead that chance
+explains is not paid back.
 """
 
 from __future__ import annotations
@@ -27,18 +27,19 @@ def group_debt(groups: GroupRewards, key: GroupKey, aim: float, patience: float)
     """Compute how much reward a user gives up now, because a group of theirs is ahead by more than `aim`.
 
     The lead of a group over another counts as the smaller of two differences: that of the measured means, and
-    that of the shrunken ones, which lack what chance explains (`shrunken_means`). Let it exceed the aim by c, and
-    let n be the smaller of both numbers of rounds. The debt is c n / patience.
+    that of the shrunken means, which lacks what chance explains (`shrunken_means`). Let it exceed the aim by c,
+    and let n be the smaller of both numbers of rounds. The debt is c n / patience, or 0 if c is negative.
 
     Let m be the mean of the other group, e >= c the excess of the measured lead over the aim, and n_A the rounds
-    of the group itself. If its next user would receive m + aim + s and gives up the debt, the excess becomes
+    of the group itself. If its next user would receive m + aim + s and gives up a debt D, the excess becomes
 
-        e - (e + c n / patience - s) / (n_A + 1)
+        e - (e + D - s) / (n_A + 1)
 
-    With two groups, e - c is at most the standard error of the lead as `shrunken_means` estimates it, which falls
-    as 1 / sqrt(n). So the lead falls towards at most aim + s / (1 + n / patience) + standard error, and to the
-    aim itself as both groups are served. This assumes that predictions are right and that some arm gives up just
-    the debt; `EvenLinUCB` gives up the debt or less.
+    With two groups, e - c is at most the standard error of the lead as `shrunken_means` estimates it. So the lead
+    falls towards at most aim + s / (1 + n / patience) + standard error, and to the aim itself as both groups are
+    served. With K groups that are alike but one, the part that does not count can reach about sqrt(K / 2) standard
+    errors. All this assumes that predictions are right and that some arm gives up just the debt; `EvenLinUCB`
+    gives up the debt or less.
 
     Parameters
     ----------
@@ -62,8 +63,10 @@ def group_debt(groups: GroupRewards, key: GroupKey, aim: float, patience: float)
     >>> group_debt(groups, (("group", "female"),), aim=0.1, patience=100.0)
     0.0
     """
-    record = groups.means, shrunken_means(groups), groups.counts, groups.attribute_of
-    return max((_debt_of(*record, number, aim, patience) for number in groups.numbers_of(key)), default=0.0)
+    with groups.lock:
+        record = groups.means, shrunken_means(groups), groups.counts, groups.attribute_of
+        numbers = groups.numbers_of(key)
+        return max((_debt_of(*record, number, aim, patience) for number in numbers), default=0.0)
 
 
 @helper()
@@ -109,9 +112,9 @@ def arm_correction(groups: GroupRewards, arms: Ints, aim: float, patience: float
         As in `group_debt`.
     """
     low, high = groups.reward_range
-    totals = groups.means, shrunken_means(groups), groups.counts, groups.attribute_of
-    record = *totals, groups.arm_means, groups.arm_counts
-    return _correction(*record, arms, aim, patience, high - low)
+    with groups.lock:
+        totals = groups.means, shrunken_means(groups), groups.counts, groups.attribute_of
+        return _correction(*totals, groups.arm_means, groups.arm_counts, arms, aim, patience, high - low)
 
 
 @kernel()

@@ -27,14 +27,15 @@ class EvenLinUCB(Policy):
     - exploration ends: alpha falls as `alpha * sqrt(settle / (settle + n))` with the rounds n so far. For a group
       that has hardly been served, n counts its own rounds, so that the policy also explores for a late group;
     - a user of a group whose lead exceeds the tolerance, by more than chance explains, owes a debt
-      (`group_debt`): scores are capped at the best one minus the debt. Among the arms at the cap the most uncertain
-      is chosen: the advantaged group bears the exploration;
+      (`group_debt`): scores are capped at the best one minus the debt. Among the arms at the cap the most
+      uncertain is chosen: the advantaged group bears the exploration;
     - among arms that differ by at most the debt, those that gave more to the disadvantaged group are favoured
       (`arm_correction`).
 
-    A lead is paid back within `patience` rounds of the group. Where the best for everybody is itself unfair, the
-    advantaged group is levelled down to the tolerance, or as far as its arms allow. Nobody gives up more than
-    twice their debt in predicted reward, apart from exploration; a user who owes nothing gives up nothing.
+    About two thirds of a small lead are paid back within `patience` rounds of the group; a large one falls as fast
+    as the arms allow. Where the best for everybody is itself unfair, the advantaged group is levelled down to the
+    tolerance, or as far as its arms allow. Nobody gives up more than twice their debt in predicted reward, apart
+    from exploration; a user who owes nothing gives up nothing.
 
     Examples
     --------
@@ -60,7 +61,9 @@ class EvenLinUCB(Policy):
         doc="The number of rounds after which exploration has fallen to 70%.",
     )
     patience: float = parameter(
-        default=10.0, check=number(above=0.0), doc="The number of its rounds in which a group pays back a lead."
+        default=10.0,
+        check=number(above=0.0),
+        doc="The number of its rounds in which a group pays back about two thirds of a small lead.",
     )
     model: str | Model | type[RewardModel] | None = parameter(
         default="auto",

@@ -629,8 +629,8 @@ class Policy(Parameters):
 
         Only a row that would make the matrix A numerically singular (`RidgeRegressions.learn`) is detected later:
         the decisions before it are then learned, but that row and the decisions after it are not. The same holds
-        for the arms of one slate. If anything else fails midway, for example for lack of memory, `has_learned` tells
-        which decisions have been learned. Ctrl-C waits until a batch has been learned.
+        for the arms of one slate. If anything else fails midway, for example for lack of memory, `has_learned`
+        tells which decisions have been learned. Ctrl-C waits until a batch has been learned.
 
         Parameters
         ----------

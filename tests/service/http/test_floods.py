@@ -252,8 +252,8 @@ class Reader(threading.Thread):
 
 
 @pytest.mark.parametrize("path", ["/v1/fairness", "/metrics"])
-def test_readers_get_only_so_many_answers_and_decisions_go_on(serving, tmp_path, students, path):
-    """What is left of the rate of decisions is measured by benchmarks/hostile.py."""
+def test_the_rate_of_answers_to_readers_is_limited(serving, tmp_path, students, path):
+    """`benchmarks/hostile.py` measures how much readers slow decisions down."""
     place = {"url": f"sqlite:///{tmp_path}/log.db"}
     token = KeyIssuer(demo_config(store=place)).make("decide", "read")[1]
     server = serving(store=place)
