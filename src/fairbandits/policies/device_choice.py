@@ -7,7 +7,8 @@ places. Where that could matter for the highest scores, the processor decides: t
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -39,11 +40,13 @@ def choose_on_device(policy: Policy, on_device: DeviceRound, k: int) -> DevicePi
     picker = policy._mixed_picker()
     on_host, greedy = HostChooser(policy, on_device, picker, k), GreedyChooser(policy, on_device, k)
 
-    def pick(users: slice, scores: Any) -> DevicePicks:
+    def start(users: slice, scores: Any) -> Callable[[], DevicePicks]:
         # The device may run out of memory between two blocks.
-        return (greedy if picker is GREEDY and not on_device.is_on_host else on_host).pick(users, scores)
+        if picker is GREEDY and not on_device.is_on_host:
+            return greedy.start(users, scores)
+        return partial(on_host.pick, users, scores)
 
-    return DevicePicks.join(on_device.for_blocks(pick, fetches=picker is not GREEDY))
+    return DevicePicks.join(on_device.for_blocks(start, fetches=picker is not GREEDY))
 
 
 class HostChooser:
@@ -73,28 +76,43 @@ class GreedyChooser:
         self._policy, self._round, self._k = policy, on_device, k
         self._close, self._equal = _CLOSE[on_device.backend.device.dtype]
 
-    def pick(self, users: slice, scores: DeviceScores) -> DevicePicks:
-        """Pick for a block of users; let the processor decide where scores are too close."""
-        backend = self._round.backend
+    def start(self, users: slice, scores: DeviceScores) -> Callable[[], DevicePicks]:
+        """Queue the search for the highest scores of a block of users; return a function that picks."""
         places, doubt, is_close = self._find_best(scores)
-        indices: Ints = backend.to_host(places).astype(np.int64)
+        own, best = self._take(scores, places), self._best_means(scores.mean)
+        fetched = self._round.backend.to_host_later(places, doubt, is_close, own, best)
+        return lambda: self._pick(users, scores, *fetched())
+
+    def _pick(
+        self,
+        users: slice,
+        scores: DeviceScores,
+        places: Ints,
+        doubt: Floats,
+        is_close: NDArray[np.bool_],
+        own: Floats,
+        best: Floats,
+    ) -> DevicePicks:
+        """Pick for a block of users; let the processor decide where scores are too close."""
+        backend, indices = self._round.backend, places.astype(np.int64)
         probability = np.ones(len(indices))
-        close = np.flatnonzero(backend.to_host(is_close))
-        # Of the picked arms alone: all scores of many users would not fit into memory.
-        rescored: dict[int, dict[str, Floats]] = {}
+        close = np.flatnonzero(is_close)
         if close.size:
-            doubts = backend.to_host(doubt)[:, 0] / self._policy._scale.span
+            doubts = doubt[:, 0] / self._policy._scale.span
+            # Of the picked arms alone: all scores of many users would not fit into memory.
+            rescored: dict[int, list[Floats]] = {}
             for row, total in self._fetch(scores.total, close):
                 user = users.start + row
                 indices[row], probability[row], exact = self._decide(user, total, float(doubts[row]))
                 if exact is not None:
-                    rescored[row] = {part: getattr(exact, part)[indices[row]] for part in Scores.__slots__}
-            places = backend.asarray(indices)
-        own = self._take(scores, places)
-        for row, parts in rescored.items():
-            for part, value in parts.items():
-                getattr(own, part)[row] = value
-        return DevicePicks(indices, probability, own, self._regret(scores.mean, own.mean))
+                    rescored[row] = [getattr(exact, part)[indices[row]] for part in Scores.__slots__]
+            own = backend.to_host(self._take(scores, backend.asarray(indices)))
+            for row, parts in rescored.items():
+                own[:, row] = parts
+        picked = Scores(*own)
+        # How much more the best arms were predicted to give than the picked ones, on average.
+        regret = np.maximum(0.0, best.mean(axis=1) - picked.mean.mean(axis=1))
+        return DevicePicks(indices, probability, picked, regret)
 
     def find_doubtful(self, scores: Any) -> list[int]:
         """Return the users for whom rounding could change which k scores are the highest, or their order."""
@@ -176,16 +194,12 @@ class GreedyChooser:
         is_doubtful = (steps > self._equal * size) & (steps <= close)
         return None if is_doubtful.any() else candidates
 
-    def _take(self, scores: Scores, places: Array) -> Scores:
-        """Return the scores of the picked arms, in one transfer."""
-        backend = self._round.backend
-        xp = backend.xp
-        parts = [xp.take_along_axis(getattr(scores, part), places, axis=1) for part in Scores.__slots__]
-        return Scores(*backend.to_host(xp.stack(parts)))
+    def _take(self, scores: Scores, places: Array) -> Array:
+        """Return the parts of the scores of the picked arms: an array of shape (n_parts, n_users, k)."""
+        xp = self._round.backend.xp
+        return xp.stack([xp.take_along_axis(getattr(scores, part), places, axis=1) for part in Scores.__slots__])
 
-    def _regret(self, mean: Array, picked: Floats) -> Floats:
-        """Return how much more the best arms were predicted to give than the picked ones, on average."""
+    def _best_means(self, mean: Array) -> Array:
+        """Return the k highest predictions of each user."""
         backend, k = self._round.backend, self._k
-        best = backend.xp.max(mean, axis=1, keepdims=True) if k == 1 else backend.top_k(mean, k)[0]
-        regret: Floats = np.maximum(0.0, backend.to_host(best).mean(axis=1) - picked.mean(axis=1))
-        return regret
+        return backend.xp.max(mean, axis=1, keepdims=True) if k == 1 else backend.top_k(mean, k)[0]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Result = TypeVar("Result")
+Start = Callable[[slice, Scores], Callable[[], Result]]
 
 # More scores at a time make no product faster.
 _MOST_SCORES = 2**29
@@ -152,12 +154,20 @@ class DeviceRound:
         most = min(int(_SHARE_OF_SCORES * self.backend.memory()) // per_user, most_scores // self.rows.n_arms)
         return max(1, most)
 
-    def for_blocks(self, work: Callable[[slice, Scores], Result], fetches: bool = False) -> list[Result]:
-        """Call a function with each block of users and their scores, which are arrays of the device.
+    def for_blocks(self, start: Start[Result], fetches: bool = False) -> list[Result]:
+        """Return the results for all blocks of users.
 
-        While the function waits for the scores of one block, those of the next are being computed already. Where
-        the device has too little memory, blocks become smaller. They are small from the start if the function
-        `fetches` all scores, as the host may have less memory than the device.
+        Where the device has too little memory, blocks become smaller.
+
+        Parameters
+        ----------
+        start : callable
+            Called with a block of users and their scores, which are arrays of the device. It queues the work of
+            the device on them, and returns a function that waits for the result. When that function is called,
+            the scores of the next block have been queued as well, so that the device always has work.
+        fetches : bool
+            Whether all scores are fetched. Blocks are then small from the start, as the host may have less memory
+            than the device.
         """
         most_scores = _SCORES_ON_HOST if fetches else _MOST_SCORES
         n_users, size = self.offered.rows.n_users, 0 if self.is_on_host else self.users_at_a_time(most_scores)
@@ -167,7 +177,7 @@ class DeviceRound:
             draws = self._policy._rng.bit_generator.state
             is_too_large = False
             try:
-                for users, result in self._map(work, done, size):
+                for users, result in self._map(start, done, size):
                     found.append(result)
                     done, draws = users.stop, self._policy._rng.bit_generator.state
             except Exception as error:
@@ -181,9 +191,9 @@ class DeviceRound:
                 size = min(size, n_users - done) // 2
                 self.is_on_host = not size and self._give_up()
         step = max(1, _SCORES_ON_HOST // self.rows.n_arms)
-        for start in range(done, n_users, step):
-            users = slice(start, min(start + step, n_users))
-            found.append(work(users, self.score_on_host(np.arange(users.start, users.stop))))
+        for first in range(done, n_users, step):
+            users = slice(first, min(first + step, n_users))
+            found.append(start(users, self.score_on_host(np.arange(users.start, users.stop)))())
         return found
 
     def _give_up(self) -> bool:
@@ -194,25 +204,23 @@ class DeviceRound:
             f"of it for {self.rows.n_arms:,} arms; offer fewer arms at a time"
         )
 
-    def _map(
-        self, work: Callable[[slice, Scores], Result], start: int, size: int
-    ) -> Iterator[tuple[slice, Result]]:
-        """Yield the blocks of users from a first one on, each with what the function returns for it."""
+    def _map(self, start: Start[Result], done: int, size: int) -> Iterator[tuple[slice, Result]]:
+        """Yield the blocks of users from a first one on, each with its result."""
         n_users = self.offered.rows.n_users
-        blocks = [slice(first, min(first + size, n_users)) for first in range(start, n_users, size)]
-        waiting: tuple[slice, Scores] | None = None
+        blocks = [slice(first, min(first + size, n_users)) for first in range(done, n_users, size)]
+        waiting: tuple[slice, Callable[[], Result]] | None = None
         with ThreadPoolExecutor(1) as pool:
             ahead = pool.submit(self._prepare, blocks[0])
             for users, following in zip_longest(blocks, blocks[1:]):
                 prepared = ahead.result()
                 if following is not None:
                     ahead = pool.submit(self._prepare, following)
-                launched = users, self._score(users, prepared)
+                started = users, start(users, self._score(users, prepared))
                 if waiting is not None:
-                    yield waiting[0], work(*waiting)
-                waiting = launched
+                    yield waiting[0], waiting[1]()
+                waiting = started
             if waiting is not None:
-                yield waiting[0], work(*waiting)
+                yield waiting[0], waiting[1]()
 
     def _prepare(self, users: slice) -> Any:
         """Move users to the device."""
@@ -260,7 +268,7 @@ class DeviceRound:
 
     def scores(self) -> Scores:
         """Return the scores of all users as arrays of NumPy."""
-        blocks = self.for_blocks(self.fetch, fetches=True)
+        blocks = self.for_blocks(lambda users, scores: partial(self.fetch, users, scores), fetches=True)
         return Scores(*(np.concatenate([getattr(each, part) for each in blocks]) for part in Scores.__slots__))
 
     def fetch(self, users: slice, scores: Scores, doubtful: Sequence[int] = ()) -> Scores:

@@ -61,7 +61,7 @@ class Predictions:
 
     def like(self, values: Floats) -> Any:
         """Return an array of NumPy where `mean` and `width` are."""
-        return values if self.backend is None else self.backend.asarray(values)
+        return values if self.backend is None else self.backend.upload(values)
 
     def as_scores(self, term: Any) -> Any:
         """Return a term as an array with an entry for each user and arm."""
@@ -72,5 +72,5 @@ class Predictions:
             # Most policies add nothing for fairness, and adding that would take as long as adding something.
             return zeros if type(term) is float and not term else zeros + term
         # A view, which takes no memory of the device.
-        alone = self.like(np.array(float(term))) if isinstance(term, int | float) else term
+        alone = self.backend.full((1, 1), float(term)) if isinstance(term, int | float) else term
         return self.xp.broadcast_to(alone, self.mean.shape)

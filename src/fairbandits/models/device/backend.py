@@ -10,6 +10,7 @@ import functools
 import importlib
 import re
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -95,6 +96,10 @@ class Backend:
         self.dtype = getattr(self.xp, device.dtype)
         self.itemsize = np.dtype(device.dtype).itemsize
         self._place = _find_place(self.library, device)
+        #: With PyTorch on a GPU, a stream for copies that wait for no computation.
+        self._uploads: Any = None
+        if self.library == "torch" and device.name != CPU:
+            self._uploads = importlib.import_module("torch").cuda.Stream(self._place)
 
     def __eq__(self, other: object) -> bool:
         """Compare by device and library, so that "auto" and "cuda" share what is on the device."""
@@ -108,9 +113,25 @@ class Backend:
         dtype = self.dtype if values.dtype.kind == "f" else None
         return self.xp.asarray(np.ascontiguousarray(values), dtype=dtype, device=self._place)
 
+    def upload(self, values: NDArray[Any]) -> Array:
+        """Copy an array as `asarray` does, while the device computes: `asarray` waits for all pending work."""
+        if self._uploads is None:
+            return self.asarray(values)
+        torch = importlib.import_module("torch")
+        with torch.cuda.stream(self._uploads):
+            array = self.asarray(values)
+        self._uploads.synchronize()
+        # Its memory is not used again before this thread's computations that read it have finished.
+        array.record_stream(torch.cuda.current_stream(self._place))
+        return array
+
     def empty(self, shape: tuple[int, ...]) -> Array:
         """Return an uninitialised array."""
         return self.xp.empty(shape, dtype=self.dtype, device=self._place)
+
+    def full(self, shape: tuple[int, ...], value: float) -> Array:
+        """Return an array filled with a number, without a copy from the host, which waits for all pending work."""
+        return self.xp.full(shape, value, dtype=self.dtype, device=self._place)
 
     def to_host(self, values: Array) -> NDArray[Any]:
         """Copy an array from the device to NumPy, floats as float64."""
@@ -118,8 +139,24 @@ class Backend:
             values = values.cpu().numpy()
         elif self.library == "cupy":
             values = values.get()
-        array = np.asarray(values)
-        return array.astype(np.float64, copy=False) if array.dtype.kind == "f" else array
+        return _as_float64(np.asarray(values))
+
+    def to_host_later(self, *arrays: Array) -> Callable[[], list[NDArray[Any]]]:
+        """Queue copies from the device to NumPy; return a function that waits for them, and returns them.
+
+        With PyTorch, it does not wait for work that is queued afterwards.
+        """
+        if self._uploads is None:
+            return lambda: [self.to_host(each) for each in arrays]
+        copies = [each.to("cpu", non_blocking=True) for each in arrays]
+        copied = importlib.import_module("torch").cuda.current_stream(self._place).record_event()
+
+        def wait() -> list[NDArray[Any]]:
+            copied.synchronize()
+            # Copied again: this memory is pinned, and scarce.
+            return [_as_float64(each.numpy().copy()) for each in copies]
+
+        return wait
 
     def memory(self) -> int:
         """Return the number of bytes that a call may use."""
@@ -245,6 +282,10 @@ def as_backend(device: Any) -> Backend | None:
 def _backend_for(device: Device, is_optional: bool = False) -> Backend:
     # One backend for each device, so that its library is looked up once.
     return Backend(device, is_optional)
+
+
+def _as_float64(array: NDArray[Any]) -> NDArray[Any]:
+    return array.astype(np.float64, copy=False) if array.dtype.kind == "f" else array
 
 
 def _default_library(device: Device) -> str:

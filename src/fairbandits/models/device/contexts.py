@@ -58,15 +58,15 @@ class UserFeatures:
     def __init__(self, contexts: CatalogueContexts, users: slice, backend: Backend) -> None:
         self.contexts, self._users, self._backend = contexts, users, backend
         #: The columns of users, a constant 1, and zero padding: (n_users, n_linear).
-        self.linear: Array = backend.asarray(contexts.user_matrix(users))
+        self.linear: Array = backend.upload(contexts.user_matrix(users))
 
     @cached_property
     def _pairs(self) -> Any:
         contexts = self.contexts
         if contexts.uses_sparse_pairs(self._backend):
             return contexts.sparse_pairs(self._users)
-        xp, places = self._backend.xp, [self._backend.asarray(each) for each in contexts.pairs]
-        return xp.take(self.linear, places[0], axis=1) * xp.take(self.linear, places[1], axis=1)
+        xp, (first, second) = self._backend.xp, contexts.pairs_on(self._backend)
+        return xp.take(self.linear, first, axis=1) * xp.take(self.linear, second, axis=1)
 
     def times_pairs(self, weights: Array) -> Array:
         """Multiply the products of pairs by a matrix of weights."""
@@ -112,6 +112,7 @@ class CatalogueContexts:
         filling = np.full(-self.n_real % _MULTIPLE, len(self.columns))
         self.pairs = np.append(first, filling), np.append(second, filling)
         self.n_linear = len(self.columns) + 1 + -(len(self.columns) + 1) % _MULTIPLE
+        self._pairs_on: dict[Backend, tuple[Array, Array]] = {}
 
     def _count_pairs(self, place_of: Ints) -> tuple[float, NDArray[np.bool_]]:
         """Return the average number of pairs per user, and which pairs count: those that occur together."""
@@ -147,6 +148,13 @@ class CatalogueContexts:
     def n_pairs(self) -> int:
         """The number of pairs."""
         return len(self.pairs[0])
+
+    def pairs_on(self, backend: Backend) -> tuple[Array, Array]:
+        """Return the pairs as arrays of a device, copied once: a copy waits for all that the device has to do."""
+        if backend not in self._pairs_on:
+            first, second = self.pairs
+            self._pairs_on[backend] = backend.asarray(first), backend.asarray(second)
+        return self._pairs_on[backend]
 
     def uses_sparse_pairs(self, backend: Backend) -> bool:
         """Return whether most pairs are zero, so that a sparse product is faster."""
@@ -221,7 +229,7 @@ class DenseContexts:
         rows = self.rows
         chosen = rows.select(np.arange(rows.n_users)[users], np.arange(rows.n_arms)).toarray()
         cube = chosen.reshape(-1, rows.n_arms, rows.width)
-        return backend.asarray(cube.transpose(1, 0, 2))
+        return backend.upload(cube.transpose(1, 0, 2))
 
 
 Contexts = CatalogueContexts | DenseContexts
@@ -276,7 +284,7 @@ def _parts_of(split: SplitRows, pattern: int, first: int) -> dict[int, set[int]]
     starts = split.shared_starts
     return {
         part: set(split.shared_columns[starts[first + part] : starts[first + part + 1]].tolist())
-        for part in np.unique(split.which[pattern]).tolist()
+        for part in np.flatnonzero(np.bincount(split.which[pattern])).tolist()
     }
 
 
@@ -287,7 +295,9 @@ def _distinct_columns(bits: NDArray[np.bool_]) -> tuple[Ints, Ints]:
         # Renumbered after each row, so that the numbers stay small.
         found = np.bincount(2 * number + row) > 0
         number = (np.cumsum(found) - 1)[2 * number + row]
-    return number, np.unique(number, return_index=True)[1]
+    example = np.empty(number.max(initial=-1) + 1, np.int64)
+    example[number[::-1]] = np.arange(len(number))[::-1]  # the first one, which is written last
+    return number, example
 
 
 def _have_same_entries(ours: SplitRows, theirs: SplitRows) -> bool:

@@ -84,8 +84,13 @@ class DeviceScorer(ABC):
 
     def _filled(self, weights: Array, contexts: CatalogueContexts) -> Array:
         """Pad the weights of columns with zeros, to the width of the matrix of users."""
-        more = self.backend.asarray(np.zeros((weights.shape[0], contexts.n_linear - weights.shape[1])))
+        more = self.backend.full((weights.shape[0], contexts.n_linear - weights.shape[1]), 0.0)
         return self.backend.xp.concat([weights, more], axis=1)
+
+    def _sizes_of_users(self, contexts: CatalogueContexts, sizes: Array) -> Array:
+        """Return sizes of columns as a column with a row for each column of the matrix of users."""
+        columns = self.backend.asarray(contexts.columns)
+        return self._filled(self.backend.xp.take(sizes, columns)[None, :], contexts).T
 
     def _scored(self, mean: Array, variance: Array, size: Array) -> Scored:
         """Return predictions from variances `x' M x`, given for each user a bound on `sum |x_i| sqrt(M_ii)`.
@@ -133,6 +138,7 @@ class ArmScorer(DeviceScorer):
         self._slots = slots
         self._sizes = self._matrices.column_sizes(self._matrices.rows_of(slots))
         if isinstance(contexts, CatalogueContexts):
+            self._user_sizes = self._sizes_of_users(contexts, self._sizes)
             if not is_same:
                 kept = None  # freed before the new weights are allocated
                 kept = self._allocate(contexts)
@@ -196,9 +202,8 @@ class ArmScorer(DeviceScorer):
 
     def score(self, users: UserFeatures) -> Scored:
         """Return the predictions for users and all arms of a catalogue."""
-        xp, asarray = self.backend.xp, self.backend.asarray
-        sizes = self._filled(xp.take(self._sizes, asarray(users.contexts.columns))[None, :], users.contexts)
-        size = xp.abs(users.linear) @ sizes.T + self._largest_part * xp.max(self._sizes)
+        xp = self.backend.xp
+        size = xp.abs(users.linear) @ self._user_sizes + self._largest_part * xp.max(self._sizes)
         if self._kept is not None:
             pairs, columns = self._kept
             return self._scored(users.linear @ columns, users.times_pairs(pairs), size)
@@ -246,7 +251,7 @@ class SharedScorer(DeviceScorer):
             return
         columns, n_fixed = contexts.columns, contexts.n_fixed
         own = inverse[np.ix_(columns, columns)]
-        self._user_sizes = self._filled(xp.take(self._sizes, asarray(columns))[None, :], contexts).T
+        self._user_sizes = self._sizes_of_users(contexts, self._sizes)
         self._fixed = asarray(own[:n_fixed, :n_fixed])
         first, second = (places[: contexts.n_real] for places in contexts.pairs)
         varies = (first >= n_fixed) & (first < len(columns)) | (second >= n_fixed) & (second < len(columns))
@@ -371,7 +376,7 @@ class ZeroScorer(DeviceScorer):
 
     def prepare(self, model: Any, contexts: Contexts, slots: Ints) -> None:
         """Record the number of arms."""
-        self._arms = self.backend.asarray(np.zeros((1, len(slots))))
+        self._arms = self.backend.full((1, len(slots)), 0.0)
 
     def score(self, users: UserFeatures) -> Scored:
         """Return zeros."""
