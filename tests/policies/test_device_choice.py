@@ -1,6 +1,7 @@
 """Choosing on a device: the same arms, probabilities and scores as on the processor."""
 
 import gc
+import threading
 import weakref
 from contextlib import contextmanager
 from dataclasses import replace
@@ -403,6 +404,80 @@ def test_a_device_without_memory_gets_smaller_blocks(traffic, device, monkeypatc
     check_same(policy, traffic.offer, traffic.sex, DEVICES[device])
     assert sizes[:4] == [90, 45, 22, 11]
     assert sizes[4] == 5
+
+
+@pytest.mark.parametrize("k", [None, 3])
+@pytest.mark.parametrize("device", DEVICES)
+def test_memory_may_run_out_at_any_call(device, k, monkeypatch):
+    """Blocks that were under way are repeated: the same arms, and as many draws of the random generator."""
+    rng = np.random.default_rng(0)
+    catalogue = Catalogue(np.repeat(rng.random((6, 3)), 2, axis=0), 4)  # every arm has a twin: ties are drawn
+    offer = catalogue.offer_many(rng.random((30, 4)))
+    policy = LinUCB(model="shared", random_state=3)
+    rows = offer.toarray()
+    picked = rng.integers(len(rows), size=100)
+    policy.learn_logged(rows[picked], (picked % 12).tolist(), rng.random(100))
+    state = policy._rng.bit_generator.state
+    expected = policy.choose_many(offer, k=k)
+    picks, after = [one.picked if k else one.arm for one in expected], policy._rng.bit_generator.state
+    calls, fails_at = [], 0
+
+    def failing(call):
+        def count(*args, **kwargs):
+            calls.append(call)
+            if len(calls) == fails_at:
+                raise MemoryError
+            return call(*args, **kwargs)
+
+        return count
+
+    for_blocks = device_round.DeviceRound.for_blocks
+
+    def counted(*args, **kwargs):
+        with monkeypatch.context() as patch:
+            for name in ("top_k", "second", "to_host", "to_host_later", "asarray", "upload", "full"):
+                patch.setattr(Backend, name, failing(getattr(Backend, name)))
+            return for_blocks(*args, **kwargs)
+
+    monkeypatch.setattr(device_round.DeviceRound, "for_blocks", counted)
+    while len(calls) >= fails_at:
+        calls, fails_at = [], fails_at + 1
+        policy._rng.bit_generator.state = state
+        found = policy.choose_many(offer, k=k, device=replace(DEVICES[device], memory=40_000))
+        assert [one.picked if k else one.arm for one in found] == picks
+        assert policy._rng.bit_generator.state == after
+    assert fails_at > 20
+
+
+def test_users_are_copied_by_a_thread_that_shares_the_stream_of_the_caller(traffic, monkeypatch):
+    """PyTorch frees the memory of a copy when the stream of the thread that made it has passed it."""
+    stream = threading.local()
+    stream.name = "caller's"
+
+    def share_stream(self):
+        name = stream.name
+        return lambda: setattr(stream, "name", name)
+
+    upload, copied_on = Backend.upload, set()
+
+    def recorded(self, values):
+        copied_on.add((threading.current_thread() is threading.main_thread(), stream.name))
+        return upload(self, values)
+
+    monkeypatch.setattr(Backend, "share_stream", share_stream)
+    monkeypatch.setattr(Backend, "upload", recorded)
+    policy = traffic.teach(EvenLinUCB(random_state=1))
+    policy.choose_many(traffic.offer, traffic.sex, device=replace(NUMPY, memory=20_000))
+    assert copied_on == {(False, "caller's"), (True, "caller's")}
+
+
+def test_errors_that_say_that_memory_has_run_out():
+    class AcceleratorError(Exception):
+        """As PyTorch raises it for page-locked memory."""
+
+    backend = as_backend(NUMPY)
+    assert backend.is_out_of_memory(AcceleratorError("CUDA error: out of memory"))
+    assert not backend.is_out_of_memory(AcceleratorError("CUDA error: an illegal memory access"))
 
 
 @pytest.mark.parametrize("device", DEVICES)

@@ -164,7 +164,7 @@ class DeviceRound:
         start : callable
             Called with a block of users and their scores, which are arrays of the device. It queues the work of
             the device on them, and returns a function that waits for the result. When that function is called,
-            the scores of the next block have been queued as well, so that the device always has work.
+            the scores of the next block have been queued as well, so that the device has work meanwhile.
         fetches : bool
             Whether all scores are fetched. Blocks are then small from the start, as the host may have less memory
             than the device.
@@ -209,7 +209,7 @@ class DeviceRound:
         n_users = self.offered.rows.n_users
         blocks = [slice(first, min(first + size, n_users)) for first in range(done, n_users, size)]
         waiting: tuple[slice, Callable[[], Result]] | None = None
-        with ThreadPoolExecutor(1) as pool:
+        with ThreadPoolExecutor(1, initializer=self.backend.share_stream()) as pool:
             ahead = pool.submit(self._prepare, blocks[0])
             for users, following in zip_longest(blocks, blocks[1:]):
                 prepared = ahead.result()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import importlib
+import math
 import re
 import warnings
 from collections.abc import Callable
@@ -31,6 +32,8 @@ _DTYPES = ("float64", "float32")
 _SHARE_OF_FREE = 0.8
 # The limit if free memory is unknown, as for NumPy: a block that fits into the memory of any machine.
 _DEFAULT_MEMORY = 2**28
+# Larger copies to the host do without page-locked memory, which PyTorch keeps until the process ends.
+_MOST_PINNED = 2**26
 
 
 class DeviceError(ValueError):
@@ -96,10 +99,6 @@ class Backend:
         self.dtype = getattr(self.xp, device.dtype)
         self.itemsize = np.dtype(device.dtype).itemsize
         self._place = _find_place(self.library, device)
-        #: With PyTorch on a GPU, a stream for copies that wait for no computation.
-        self._uploads: Any = None
-        if self.library == "torch" and device.name != CPU:
-            self._uploads = importlib.import_module("torch").cuda.Stream(self._place)
 
     def __eq__(self, other: object) -> bool:
         """Compare by device and library, so that "auto" and "cuda" share what is on the device."""
@@ -108,22 +107,43 @@ class Backend:
     def __hash__(self) -> int:
         return hash((self.device, self.library))
 
+    @functools.cached_property
+    def _uploads(self) -> Any:
+        """With PyTorch on a GPU, a stream for copies that wait for no computation; created at the first copy."""
+        if self.library == "torch" and self.device.name != CPU:
+            return importlib.import_module("torch").cuda.Stream(self._place)
+        return None
+
     def asarray(self, values: NDArray[Any]) -> Array:
         """Copy an array from the host to the device: floats in the device's dtype, integers unchanged."""
         dtype = self.dtype if values.dtype.kind == "f" else None
         return self.xp.asarray(np.ascontiguousarray(values), dtype=dtype, device=self._place)
 
     def upload(self, values: NDArray[Any]) -> Array:
-        """Copy an array as `asarray` does, while the device computes: `asarray` waits for all pending work."""
+        """Copy an array as `asarray` does, while the device computes: `asarray` waits for all pending work.
+
+        The computations that read it must be queued by this thread, or by the one whose stream it shares
+        (`share_stream`).
+        """
         if self._uploads is None:
             return self.asarray(values)
         torch = importlib.import_module("torch")
         with torch.cuda.stream(self._uploads):
             array = self.asarray(values)
         self._uploads.synchronize()
-        # Its memory is not used again before this thread's computations that read it have finished.
+        # Its memory is not used again before the computations on this stream that read it have finished.
         array.record_stream(torch.cuda.current_stream(self._place))
         return array
+
+    def share_stream(self) -> Callable[[], None] | None:
+        """Return a function by which another thread takes over this thread's stream; None if there are no streams.
+
+        With PyTorch, each thread has a current stream of its own.
+        """
+        if self._uploads is None:
+            return None
+        cuda = importlib.import_module("torch").cuda
+        return functools.partial(cuda.set_stream, cuda.current_stream(self._place))
 
     def empty(self, shape: tuple[int, ...]) -> Array:
         """Return an uninitialised array."""
@@ -144,9 +164,10 @@ class Backend:
     def to_host_later(self, *arrays: Array) -> Callable[[], list[NDArray[Any]]]:
         """Queue copies from the device to NumPy; return a function that waits for them, and returns them.
 
-        With PyTorch, it does not wait for work that is queued afterwards.
+        With PyTorch, it does not wait for work that is queued afterwards, unless the copies are large.
         """
-        if self._uploads is None:
+        n_bytes = sum(math.prod(each.shape) for each in arrays) * self.itemsize
+        if self._uploads is None or n_bytes > _MOST_PINNED:
             return lambda: [self.to_host(each) for each in arrays]
         copies = [each.to("cpu", non_blocking=True) for each in arrays]
         copied = importlib.import_module("torch").cuda.current_stream(self._place).record_event()
@@ -180,7 +201,10 @@ class Backend:
 
     def is_out_of_memory(self, error: BaseException) -> bool:
         """Return whether an error says that the device has too little memory."""
-        return isinstance(error, MemoryError) or type(error).__name__ in ("OutOfMemoryError", "_ArrayMemoryError")
+        name = type(error).__name__
+        # PyTorch has an error of its own for the host's page-locked memory.
+        is_pinned = name == "AcceleratorError" and "out of memory" in str(error)
+        return isinstance(error, MemoryError) or name in ("OutOfMemoryError", "_ArrayMemoryError") or is_pinned
 
     def release(self) -> None:
         """Release cached memory to the device."""
@@ -332,7 +356,8 @@ def _find_place(library: str, device: Device) -> Any:
             'use device="auto" for the processor where there is no GPU'
         )
     if library == "torch":
-        return torch.device(device.name)
+        # With a number: without one, it would be the thread's current device.
+        return torch.device(kind, int(number or 0))
     return importlib.import_module("cupy").cuda.Device(int(number or 0))
 
 
