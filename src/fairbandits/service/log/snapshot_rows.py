@@ -10,6 +10,7 @@ import hashlib
 import threading
 import time
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Connection, delete, func, insert, select
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 # Bytes of a row, which one transaction writes: a few milliseconds.
 _PIECE = 1 << 18
-# After each piece, the others may use the database for this many times as long as it took.
+# After each piece that is written or deleted, the others may use the database for this many times as long as it took.
 _PAUSE = 2.0
 _KEPT = 2
 _MARK = "#"
@@ -86,14 +87,11 @@ def save(
     for row in pieces:
         if pace is not None and pace.is_given_up:
             return
-        began = time.monotonic()
-        with store.transaction() as connection:
+        with _transaction(store, pace) as connection:
             if StateChange.read(connection).seq != change_seq:
                 # Nothing may be saved that a forgotten user had a part in; the change has deleted earlier pieces.
                 return
             _insert(store, connection, row)
-        if pace is not None:
-            pace.pause(_PAUSE * (time.monotonic() - began))
     with store.transaction() as connection:
         there = select(func.count()).where(
             snapshots.c.seq == seq, snapshots.c.part.in_([row[1] for row in pieces])
@@ -103,7 +101,17 @@ def save(
         if is_there and StateChange.read(connection).seq == change_seq:
             for part, body in parts.items():
                 _insert(store, connection, _last_row(seq, part, body))
-    _drop_old(store)
+    _drop_old(store, pace)
+
+
+@contextmanager
+def _transaction(store: Store, pace: Pace | None) -> Iterator[Connection]:
+    """Open a transaction, and leave the database to the others after it."""
+    began = time.monotonic()
+    with store.transaction() as connection:
+        yield connection
+    if pace is not None:
+        pace.pause(_PAUSE * (time.monotonic() - began))
 
 
 def insert_whole(connection: Connection, seq: int, parts: Mapping[str, bytes]) -> None:
@@ -141,7 +149,7 @@ def _last_row(seq: int, part: str, body: bytes) -> tuple[Any, ...]:
     return (seq, part, time.time(), hashlib.sha256(body).hexdigest(), rest)
 
 
-def _drop_old(store: Store) -> None:
+def _drop_old(store: Store, pace: Pace | None) -> None:
     """Drop all but the newest snapshots and the base, and pieces of unfinished ones, a row at a time."""
     with store.connection() as connection:
         kept = _finished(connection)[:_KEPT]
@@ -152,7 +160,8 @@ def _drop_old(store: Store) -> None:
         # Rows of names come first, so that no snapshot is ever there in part.
         rows = connection.execute(select(snapshots.c.seq, snapshots.c.part).where(old).order_by(_IS_PIECE)).all()
     for seq, part in rows:
-        with store.transaction() as connection:
+        # The deleted pages are overwritten, which takes as long as writing them.
+        with _transaction(store, pace) as connection:
             connection.execute(delete(snapshots).where(snapshots.c.seq == seq, snapshots.c.part == part))
 
 
