@@ -16,7 +16,7 @@ from unittest.mock import patch
 
 import numpy as np
 
-from fairbandits import EvenLinUCB, LinUCB, Predictions
+from fairbandits import EvenLinUCB, GroupRewards, LinUCB, Predictions
 from fairbandits.fairness import GroupKey, arm_correction, tolerance
 from fairbandits.policies.even_linucb import AIM
 
@@ -42,9 +42,15 @@ class EveryLead(EvenLinUCB):
     """All of a lead counts, including the part that chance explains."""
 
     def terms(self, seen: Predictions) -> Any:
-        """Use the measured means in place of the shrunken ones."""
-        with patch.object(tolerance, "shrunken_means", lambda groups: groups.means):
+        """Take rewards within groups for constant, so that no lead may be chance."""
+        with patch.object(tolerance, "_totals_of", self._without_noise):
             return super().terms(seen)
+
+    @staticmethod
+    def _without_noise(groups: GroupRewards) -> Any:
+        return tolerance._Totals(
+            groups.means, groups.counts, np.zeros_like(groups.means), groups.attribute_of, 0.0
+        )
 
 
 class CeilingOnly(EvenLinUCB):

@@ -6,7 +6,6 @@ from fairbandits.fairness.group_weights import dual_prices, hedge_weights, per_u
 from fairbandits.fairness.groups import Group, GroupKey, as_group, as_groups
 from fairbandits.fairness.individual import IndividualGaps
 from fairbandits.fairness.penalty import arm_penalty, scaled_penalty
-from fairbandits.fairness.shrunken_means import shrunken_means
 from fairbandits.fairness.tolerance import arm_correction, group_debt
 from fairbandits.statistics.confidence_sequence import confidence_radius
 
@@ -27,6 +26,5 @@ __all__ = [
     "hedge_weights",
     "per_user",
     "scaled_penalty",
-    "shrunken_means",
     "welfare_weights",
 ]

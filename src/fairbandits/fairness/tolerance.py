@@ -2,18 +2,22 @@
 
 A lead that has lasted for n rounds is worth n times as much reward. It is paid back in a given number of rounds by
 giving up n / patience times as much in each of them. That depends on the group record alone: it does not fade as
-predictions become certain, and leaves nothing to tune but the tolerance. The part of a lead that chance
-explains is not paid back.
+predictions become certain, and leaves nothing to tune but the tolerance.
+
+The part of a lead that may be chance is not paid back. The lowest of many measured means is partly low by chance,
+especially if groups are small: a policy that closed the gap to it would level everybody down to mere noise.
 """
 
 from __future__ import annotations
+
+import math
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fairbandits.fairness.group_rewards import GroupRewards
 from fairbandits.fairness.groups import GroupKey
-from fairbandits.fairness.shrunken_means import shrunken_means
 from fairbandits.jit import helper, kernel
 
 Floats = NDArray[np.float64]
@@ -23,23 +27,40 @@ Ints = NDArray[np.int64]
 _FEW = 2.0
 
 
+class _Totals(NamedTuple):
+    """The rewards of the groups, as the kernels take them; see `GroupRewards`."""
+
+    means: Floats
+    counts: Floats
+    squared_deviations: Floats
+    attribute_of: Ints
+    largest_variance: float
+
+
+def _totals_of(groups: GroupRewards) -> _Totals:
+    """Return the arrays of a record. Its lock must be held until they have been used."""
+    low, high = groups.reward_range
+    return _Totals(
+        groups.means, groups.counts, groups.squared_deviations, groups.attribute_of, (high - low) ** 2 / 4.0
+    )
+
+
 def group_debt(groups: GroupRewards, key: GroupKey, aim: float, patience: float) -> float:
     """Compute how much reward a user gives up now, because a group of theirs is ahead by more than `aim`.
 
-    The lead of a group over another counts as the smaller of two differences: that of the measured means, and
-    that of the shrunken means, which lacks what chance explains (`shrunken_means`). Let it exceed the aim by c,
-    and let n be the smaller of both numbers of rounds. The debt is c n / patience, or 0 if c is negative.
+    Let d be the lead of a group over another in their measured means, s its standard error, and z the square root
+    of 2 log(K (K - 1) / 2) for K groups, or 1 if that is larger. Only d - (z s)**2 / d counts, and nothing if d is
+    below z s: the rest may be chance. Let this exceed the aim by c, and let n be the smaller of both numbers of
+    rounds. The debt is c n / patience, or 0 if c is negative.
 
-    Let m be the mean of the other group, e >= c the excess of the measured lead over the aim, and n_A the rounds
-    of the group itself. If its next user would receive m + aim + s and gives up a debt D, the excess becomes
+    Let m be the mean of the other group, e >= c the excess of d over the aim, and n_A the rounds of the group
+    itself. If its next user would receive m + aim + r and gives up a debt D, the excess becomes
 
-        e - (e + D - s) / (n_A + 1)
+        e - (e + D - r) / (n_A + 1)
 
-    With two groups, e - c is at most the standard error of the lead as `shrunken_means` estimates it. So the lead
-    falls towards at most aim + s / (1 + n / patience) + standard error, and to the aim itself as both groups are
-    served. With K groups that are alike but one, the part that does not count can reach about sqrt(K / 2) standard
-    errors. All this assumes that predictions are right and that some arm gives up just the debt; `EvenLinUCB`
-    gives up the debt or less.
+    As e - c is at most z s, the lead falls towards at most aim + r / (1 + n / patience) + z s, and to the aim
+    itself as both groups are served. This assumes that predictions are right and that some arm gives up just the
+    debt; `EvenLinUCB` gives up the debt or less.
 
     Parameters
     ----------
@@ -64,33 +85,70 @@ def group_debt(groups: GroupRewards, key: GroupKey, aim: float, patience: float)
     0.0
     """
     with groups.lock:
-        record = groups.means, shrunken_means(groups), groups.counts, groups.attribute_of
-        numbers = groups.numbers_of(key)
-        return max((_debt_of(*record, number, aim, patience) for number in numbers), default=0.0)
+        totals = _totals_of(groups)
+        return max((_debt_of(totals, group, aim, patience) for group in groups.numbers_of(key)), default=0.0)
+
+
+@helper()
+def _noise(totals: _Totals, attribute: int) -> tuple[float, float]:
+    """Return the variance of rewards within the groups of an attribute, and the squared threshold of a lead.
+
+    The variance is pooled over groups, with one more reward that has the largest possible variance, so that it is
+    never 0. The threshold is in standard errors: the largest of m standard normal errors is about sqrt(2 log m)
+    (the universal threshold of Donoho and Johnstone 1994), with m pairs of groups; but it is at least 1.
+    """
+    n_groups, n, squares = 0, 0.0, totals.largest_variance
+    for group in range(totals.counts.size):
+        if totals.attribute_of[group] == attribute and totals.counts[group] > 0.0:
+            n_groups += 1
+            n += totals.counts[group]
+            squares += totals.squared_deviations[group]
+    if n_groups < 2:
+        return 0.0, 1.0
+    return squares / (n - n_groups + 1.0), max(1.0, 2.0 * math.log(n_groups * (n_groups - 1) / 2))
+
+
+@helper()
+def _counted_lead(totals: _Totals, group: int, other: int, variance: float, threshold: float) -> float:
+    """Return the part of a group's lead over another one that counts.
+
+    Of a lead d with standard error s, that is d - (z s)**2 / d, where z**2 is the threshold, and nothing if d is
+    below z s (the non-negative garrote of Breiman 1995). A lead that is far above its error counts almost in full,
+    whatever the other groups are like.
+    """
+    lead = totals.means[group] - totals.means[other]
+    noise = threshold * (_squared_error(totals, group, variance) + _squared_error(totals, other, variance))
+    return lead - noise / lead if lead > 0.0 and noise < lead * lead else 0.0
+
+
+@helper()
+def _squared_error(totals: _Totals, group: int, variance: float) -> float:
+    """Return the squared standard error of a mean, from the larger of the group's own and the pooled variance."""
+    n = totals.counts[group]
+    own = totals.squared_deviations[group] / (n - 1.0) if n > 1.0 else 0.0
+    return max(own, variance) / n
 
 
 @helper()
 def _debt(
-    means: Floats, shrunken: Floats, counts: Floats, attribute_of: Ints, group: int, aim: float, patience: float
+    totals: _Totals, group: int, aim: float, patience: float, variance: float, threshold: float
 ) -> tuple[float, int]:
     """Find what a group owes, and the group it owes most to; -1 where it owes nothing."""
     most, creditor = 0.0, -1
-    for other in range(means.size):
-        if attribute_of[other] == attribute_of[group]:
-            # A group without rewards has no mean to be behind with: its rounds are 0, and so is the debt.
-            rounds = counts[group] if counts[group] < counts[other] else counts[other]
-            lead = min(means[group] - means[other], shrunken[group] - shrunken[other])
-            owed = (lead - aim) * rounds / patience
+    for other in range(totals.counts.size):
+        # A group without rewards has no mean to be behind with.
+        rounds = min(totals.counts[group], totals.counts[other])
+        if totals.attribute_of[other] == totals.attribute_of[group] and rounds > 0.0:
+            owed = (_counted_lead(totals, group, other, variance, threshold) - aim) * rounds / patience
             if owed > most:
                 most, creditor = owed, other
     return most, creditor
 
 
 @kernel()
-def _debt_of(
-    means: Floats, shrunken: Floats, counts: Floats, attribute_of: Ints, group: int, aim: float, patience: float
-) -> float:
-    return _debt(means, shrunken, counts, attribute_of, group, aim, patience)[0]
+def _debt_of(totals: _Totals, group: int, aim: float, patience: float) -> float:
+    variance, threshold = _noise(totals, totals.attribute_of[group])
+    return _debt(totals, group, aim, patience, variance, threshold)[0]
 
 
 def arm_correction(groups: GroupRewards, arms: Ints, aim: float, patience: float) -> Floats:
@@ -113,33 +171,24 @@ def arm_correction(groups: GroupRewards, arms: Ints, aim: float, patience: float
     """
     low, high = groups.reward_range
     with groups.lock:
-        totals = groups.means, shrunken_means(groups), groups.counts, groups.attribute_of
-        return _correction(*totals, groups.arm_means, groups.arm_counts, arms, aim, patience, high - low)
+        record = _totals_of(groups), groups.arm_means, groups.arm_counts
+        return _correction(*record, arms, aim, patience, high - low)
 
 
 @kernel()
 def _correction(
-    means: Floats,
-    shrunken: Floats,
-    counts: Floats,
-    attribute_of: Ints,
-    arm_means: Floats,
-    arm_counts: Floats,
-    arms: Ints,
-    aim: float,
-    patience: float,
-    span: float,
+    totals: _Totals, arm_means: Floats, arm_counts: Floats, arms: Ints, aim: float, patience: float, span: float
 ) -> Floats:
     correction = np.zeros(arms.size)
     n_attributes = 0
-    for group in range(attribute_of.size):
-        if attribute_of[group] >= n_attributes:
-            n_attributes = attribute_of[group] + 1
+    for group in range(totals.attribute_of.size):
+        n_attributes = max(n_attributes, totals.attribute_of[group] + 1)
     for attribute in range(n_attributes):
+        variance, threshold = _noise(totals, attribute)
         debt, ahead, behind = 0.0, -1, -1
-        for group in range(means.size):
-            if attribute_of[group] == attribute:
-                owed, creditor = _debt(means, shrunken, counts, attribute_of, group, aim, patience)
+        for group in range(totals.attribute_of.size):
+            if totals.attribute_of[group] == attribute:
+                owed, creditor = _debt(totals, group, aim, patience, variance, threshold)
                 if owed > debt:
                     debt, ahead, behind = owed, group, creditor
         if ahead >= 0:

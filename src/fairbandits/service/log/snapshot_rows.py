@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 # Bytes of a row, which one transaction writes: a few milliseconds.
 _PIECE = 1 << 18
-# After each piece that is written or deleted, the others may use the database for this many times as long as it took.
+# After a piece was written or deleted, the others may use the database for this many times as long as that took.
 _PAUSE = 2.0
 _KEPT = 2
 _MARK = "#"
