@@ -1,7 +1,5 @@
 """Policies that hold a tolerated difference, and what they are made of."""
 
-import itertools
-import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -10,24 +8,45 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from fairbandits import EvenLinUCB, FairLinUCB, GroupRewards, LinUCB
-from fairbandits.fairness import arm_correction, group_debt
+from fairbandits.fairness import arm_correction, group_debt, tolerance
 from fairbandits.policies.even_linucb import AIM
 from fairbandits.simulate import simulate
 from fairbandits.worlds import StudentsAndVideos, UnequalWorld
-from tests.fairness.shrinking import record, shrunken_by_hand, standard_error_by_hand
+
+
+def record(rewards, arm=None):
+    """Make a record from lists of rewards by group."""
+    groups = GroupRewards()
+    for group, values in rewards.items():
+        for value in values:
+            groups.add(value, group, arm)
+    return groups
+
+
+def key_of(group):
+    return (("group", str(group)),)
+
+
+def noise_by_hand(lists, span=1.0):
+    """Return the standard error of each mean, and the threshold of a lead in standard errors, as in a textbook."""
+    within = sum(np.sum((values - np.mean(values)) ** 2) for values in lists.values())
+    pooled = (within + (span / 2) ** 2) / (sum(map(len, lists.values())) - len(lists) + 1)
+    own = {group: np.var(values, ddof=1) if len(values) > 1 else 0.0 for group, values in lists.items()}
+    errors = {group: np.sqrt(max(own[group], pooled) / len(values)) for group, values in lists.items()}
+    n_pairs = len(lists) * (len(lists) - 1) / 2
+    return errors, max(1.0, np.sqrt(2 * np.log(n_pairs))) if n_pairs else 1.0
 
 
 def by_hand(rewards, me, aim, patience):
-    means = {group: np.mean(values) for group, values in rewards.items() if values}
-    if me not in means:
-        return 0.0
-    shrunken = shrunken_by_hand(rewards)
-    owed = [
-        (min(means[me] - means[o], shrunken[me] - shrunken[o]) - aim) * min(len(rewards[me]), len(rewards[o]))
-        for o in means
-        if o != me
-    ]
-    return max([0.0, *owed]) / patience
+    lists = {group: np.array(values) for group, values in rewards.items() if len(values)}
+    errors, z = noise_by_hand(lists)
+    owed = [0.0]
+    for other in set(lists) - {me} if me in lists else ():
+        lead = lists[me].mean() - lists[other].mean()
+        noise = z * np.hypot(errors[me], errors[other])
+        counts = lead - noise**2 / lead if lead > noise else 0.0
+        owed.append((counts - aim) * min(len(lists[me]), len(lists[other])))
+    return max(owed) / patience
 
 
 @settings(deadline=None)  # the first call compiles
@@ -40,7 +59,7 @@ def test_a_debt_is_what_the_words_say(rewards, aim, patience):
     groups = record(rewards)
     for me in "abcde":
         expected = by_hand(rewards, me, aim, patience)
-        assert group_debt(groups, (("group", me),), aim, patience) == pytest.approx(expected, abs=1e-9)
+        assert group_debt(groups, key_of(me), aim, patience) == pytest.approx(expected, abs=1e-9)
 
 
 @settings(deadline=None)
@@ -55,91 +74,106 @@ def test_a_debt_is_what_the_words_say(rewards, aim, patience):
     st.floats(0, 0.3),
 )
 def test_a_lead_falls_as_fast_as_it_is_said_to(n_behind, more, patience, aim, lead, shares, most, spread):
-    """The excess of the lead falls by the stated factor, to `s / (1 + n / patience)` and a standard error."""
-    groups, n_ahead, pull = GroupRewards(), n_behind + more, 1 + n_behind / patience
+    """The excess of the lead falls by the stated factor, to `r / (1 + n / patience)` and a standard error."""
+    n_ahead, pull = n_behind + more, 1 + n_behind / patience
     # Of any lead, at most what one reward can give up.
     centres = 0.4, 0.4 + aim + lead * min(0.2, 0.4 / pull)
-    for group, centre, n in zip(("behind", "ahead"), centres, (n_behind, n_ahead), strict=True):
-        for k in range(n):
-            groups.add(centre + (-1) ** k * spread, group)
+    received = {
+        group: [centre + (-1) ** k * spread for k in range(n)]
+        for group, centre, n in zip(("behind", "ahead"), centres, (n_behind, n_ahead), strict=True)
+    }
+    groups = record(received)
     behind, ahead = (groups.mean_of("group", name) for name in ("behind", "ahead"))
     excess = ahead - behind - aim
     for share in shares:
-        s = share * most
-        difference, error = excess + aim, standard_error_by_hand(groups)
-        counts = (difference - error**2 / difference if difference > error else 0.0) - aim
-        debt = group_debt(groups, (("group", "ahead"),), aim, patience)
+        r = share * most
+        errors, _ = noise_by_hand(received)
+        lead, error = excess + aim, np.hypot(errors["behind"], errors["ahead"])
+        counts = (lead - error**2 / lead if lead > error else 0.0) - aim
+        debt = group_debt(groups, key_of("ahead"), aim, patience)
         assert debt == pytest.approx(max(counts, 0.0) * n_behind / patience, abs=1e-9)
-        received = behind + aim + s - debt
-        assume(0.0 <= received <= 1.0)
-        groups.add(received, "ahead")
+        reward = behind + aim + r - debt
+        assume(0.0 <= reward <= 1.0)
+        groups.add(reward, "ahead")
+        received["ahead"].append(reward)
         after = groups.mean_of("group", "ahead") - behind - aim
-        assert after == pytest.approx(excess - (excess + debt - s) / (n_ahead + 1), abs=1e-9)
+        assert after == pytest.approx(excess - (excess + debt - r) / (n_ahead + 1), abs=1e-9)
         # However much each user would receive, up to `most`.
         limit = (most + n_behind / patience * error) / pull
         assert after - limit <= (excess - limit) * (1 - pull / (n_ahead + 1)) + 1e-9
         excess, n_ahead = after, n_ahead + 1
 
 
-def test_a_lead_counts_only_as_far_as_it_was_measured():
-    """Shrunken means of a small group may be further from another one than the measured means are."""
-    rewards = {"a": [0.4, 0.596] * 130, "b": [0.231, 0.431] * 140, "small": [0.347]}
-    groups, shrunken = record(rewards), shrunken_by_hand(rewards)
-    measured = groups.mean_of("group", "small") - groups.mean_of("group", "b")
-    assert 0.0 < measured < shrunken["small"] - shrunken["b"]
-    assert group_debt(groups, (("group", "small"),), 0.0, 1.0) == pytest.approx(
-        by_hand(rewards, "small", 0.0, 1.0)
-    )
-    owed_to_b = measured * 1  # one round
-    assert group_debt(groups, (("group", "small"),), 0.0, 1.0) == pytest.approx(owed_to_b)
+def draws(rng, n_groups, n, mean):
+    return {f"group {g}": rng.binomial(1, mean, n).astype(float) for g in range(n_groups)}
 
 
-def test_equal_majorities_do_not_hide_a_minority_that_is_behind():
+@pytest.mark.parametrize("n_majorities", [2, 19, 49])
+def test_equal_majorities_do_not_hide_a_minority_that_is_behind(n_majorities):
     rng = np.random.default_rng(0)
-    groups = record(
-        {"a": rng.binomial(1, 0.5, 5000), "b": rng.binomial(1, 0.5, 5000), "c": [0.0, 1.0, 0, 0, 0] * 20}
-    )
+    rewards = draws(rng, n_majorities, 2000, 0.5)
+    rewards["minority"] = np.array([0.0, 1.0, 0, 0, 0] * 20)
+    groups = record(rewards)
     measured = groups.gap(confidence=None)
-    owed = group_debt(groups, (("group", str(measured.advantaged)),), 0.0, 100.0)
     assert measured > 0.29
-    assert owed > 0.25
+    assert group_debt(groups, key_of(measured.advantaged), 0.0, 100.0) > 0.19  # of 0.3, with 100 rounds
+    groups = record(rewards | {"minority": rng.binomial(1, 0.3, 2000)})
+    advantaged = groups.gap(confidence=None).advantaged
+    assert group_debt(groups, key_of(advantaged), 0.0, 2000.0) > 0.17  # of 0.2, with 2,000 rounds
 
 
-def test_groups_may_appear_while_a_debt_is_computed():
-    """The kernels do not check bounds, so the arrays they are given must be of one moment."""
-    groups = GroupRewards()
-    groups.add(0.5, "first")
-    stop = threading.Event()
-
-    def add():
-        for number in itertools.count():
-            if stop.is_set():
-                return
-            groups.add(0.5, f"group {number % 500}")
-
-    with ThreadPoolExecutor(1) as pool:
-        adding = pool.submit(add)
-        try:
-            for number in range(20_000):
-                key = (("group", f"group {number % 500}"),)
-                assert group_debt(groups, key, 0.01, 10.0) == 0.0
-        finally:
-            stop.set()
-        adding.result()
+def test_newcomers_do_not_hide_a_lead():
+    rng = np.random.default_rng(0)
+    rewards = {"a": rng.binomial(1, 0.95, 2000), "b": rng.binomial(1, 0.85, 2000)}
+    alone = group_debt(record(rewards), key_of("a"), 0.0, 2000.0)
+    newcomers = {f"newcomer {g}": [1.0] for g in range(300)}
+    assert alone > 0.08
+    assert group_debt(record(rewards | newcomers), key_of("a"), 0.0, 2000.0) > 0.7 * alone
 
 
-def test_groups_that_are_equal_owe_hardly_anything_however_many_they_are():
+@pytest.mark.parametrize("others", [{}, {"ahead": [1.0] * 9 + [0.0]}], ids=["alone", "and one that differs"])
+def test_equal_groups_owe_each_other_hardly_anything_however_many_they_are(others):
     """The lowest of many means is low by chance, which is no reason to level anybody down."""
     rng = np.random.default_rng(0)
     owed, by_means = [], []
     for _ in range(200):
-        groups = record({f"group {g}": rng.binomial(1, 0.5, 60).astype(float) for g in range(20)})
-        keys = [(("group", f"group {g}"),) for g in range(20)]
-        owed.append(max(group_debt(groups, key, 0.01, 60.0) for key in keys))
-        by_means.append(groups.gap(confidence=None) - 0.01)
+        rewards = draws(rng, 20, 60, 0.5)
+        by_means.append(record(rewards).gap(confidence=None) - 0.01)
+        groups = record(rewards | {name: values * 200 for name, values in others.items()})
+        owed.append(max(group_debt(groups, key_of(name), 0.01, 60.0) for name in rewards))
     assert np.mean(by_means) > 0.2
-    assert np.mean(owed) < 0.05
-    assert np.mean(np.array(owed) == 0.0) > 0.4
+    assert np.mean(owed) < 0.02
+    assert np.mean(np.array(owed) == 0.0) > 0.8
+
+
+def test_the_range_of_rewards_is_the_unit():
+    rng = np.random.default_rng(0)
+    rewards = draws(rng, 3, 40, 0.5) | draws(rng, 1, 40, 0.9)
+    unit = group_debt(record(rewards), key_of("group 0"), 0.01, 10.0)
+    assert unit > 0.1
+    for span in (1e-160, 1e-9, 100.0, 1e49):
+        groups = GroupRewards((0.0, span))
+        for name, values in rewards.items():
+            for value in values:
+                groups.add(span * value, name)
+        debt = group_debt(groups, key_of("group 0"), 0.01 * span, 10.0)
+        assert debt == pytest.approx(unit * span) or (span == 1e-160 and debt == 0.0)
+
+
+@pytest.mark.parametrize("compute", [group_debt, arm_correction])
+def test_a_record_does_not_change_while_it_is_read(compute, monkeypatch):
+    """The kernels do not check bounds, so the arrays they are given must be of one moment."""
+    groups = record({"a": [0.1, 0.5], "b": [0.9, 0.8]})
+    totals_of, is_free = tolerance._totals_of, []
+
+    def spy(record):
+        with ThreadPoolExecutor(1) as pool:
+            is_free.append(pool.submit(groups.lock.acquire, blocking=False).result())
+        return totals_of(record)
+
+    monkeypatch.setattr(tolerance, "_totals_of", spy)
+    compute(groups, key_of("b") if compute is group_debt else np.array([0]), 0.0, 10.0)
+    assert is_free == [False]
 
 
 def test_a_debt_of_several_attributes_is_the_largest_and_nobody_unknown_owes():
@@ -161,7 +195,7 @@ def test_arms_draw_by_what_they_gave_the_group_behind():
         groups.add(0.6, "f", "for all")
     rows = np.array([0, 1, -1])
     men, everybody, unknown = arm_correction(groups, rows, aim=0.0, patience=100.0)
-    debt = group_debt(groups, (("group", "m"),), 0.0, 100.0)
+    debt = group_debt(groups, key_of("m"), 0.0, 100.0)
     assert men < everybody
     assert everybody == pytest.approx(debt / 2)
     assert unknown == pytest.approx(debt / 2)
@@ -212,7 +246,7 @@ def test_no_arm_counts_for_more_than_the_best_less_the_debt():
             policy.learn(policy.choose([[1.0]], "m", [arm]), reward)
             policy.learn(policy.choose([[1.0]], "f", [arm]), reward / 3)
     scores = policy.choose([[1.0]] * 3, "m", ["good", "fair", "poor"]).scores
-    debt = group_debt(policy.groups, (("group", "m"),), 0.0, 100.0)
+    debt = group_debt(policy.groups, key_of("m"), 0.0, 100.0)
     pull = arm_correction(policy.groups, np.array([0, 1, 2]), 0.0, 100.0)
     ceiling = scores.mean.max() - debt
     np.testing.assert_allclose(scores.total - pull, np.minimum(scores.mean, ceiling), atol=1e-12)

@@ -32,10 +32,10 @@ class EvenLinUCB(Policy):
     - among arms that differ by at most the debt, those that gave more to the disadvantaged group are favoured
       (`arm_correction`).
 
-    About two thirds of a small lead are paid back within `patience` rounds of the group; a large one falls as fast
-    as the arms allow. Where the best for everybody is itself unfair, the advantaged group is levelled down to the
-    tolerance, or as far as its arms allow. Nobody gives up more than twice their debt in predicted reward, apart
-    from exploration; a user who owes nothing gives up nothing.
+    With groups of equal size, about two thirds of a small lead are paid back within `patience` rounds of the
+    group; a large lead falls as fast as the arms allow. Where the best for everybody is itself unfair, the
+    advantaged group is levelled down to the tolerance, or as far as its arms allow. Nobody gives up more than twice
+    their debt in predicted reward, apart from exploration; a user who owes nothing gives up nothing.
 
     Examples
     --------
@@ -63,7 +63,8 @@ class EvenLinUCB(Policy):
     patience: float = parameter(
         default=10.0,
         check=number(above=0.0),
-        doc="The number of its rounds in which a group pays back about two thirds of a small lead.",
+        doc="The number of its rounds in which a group pays back about two thirds of a small lead over a group "
+        "of its size.",
     )
     model: str | Model | type[RewardModel] | None = parameter(
         default="auto",
