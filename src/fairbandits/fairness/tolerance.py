@@ -126,7 +126,8 @@ def _squared_error(totals: _Totals, group: int, variance: float) -> float:
     """Return the squared standard error of a mean, from the larger of the group's own and the pooled variance."""
     n = totals.counts[group]
     own = totals.squared_deviations[group] / (n - 1.0) if n > 1.0 else 0.0
-    return max(own, variance) / n
+    error: float = max(own, variance) / n
+    return error
 
 
 @helper()

@@ -34,8 +34,8 @@ class EvenLinUCB(Policy):
 
     With groups of equal size, about two thirds of a small lead are paid back within `patience` rounds of the
     group; a large lead falls as fast as the arms allow. Where the best for everybody is itself unfair, the
-    advantaged group is levelled down to the tolerance, or as far as its arms allow. Nobody gives up more than twice
-    their debt in predicted reward, apart from exploration; a user who owes nothing gives up nothing.
+    advantaged group is levelled down to the tolerance, or as far as its arms allow. Nobody gives up more than
+    twice their debt in predicted reward, apart from exploration; a user who owes nothing gives up nothing.
 
     Examples
     --------
