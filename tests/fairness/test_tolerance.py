@@ -33,8 +33,7 @@ def noise_by_hand(lists, span=1.0):
     pooled = (within + (span / 2) ** 2) / (sum(map(len, lists.values())) - len(lists) + 1)
     own = {group: np.var(values, ddof=1) if len(values) > 1 else 0.0 for group, values in lists.items()}
     errors = {group: np.sqrt(max(own[group], pooled) / len(values)) for group, values in lists.items()}
-    n_pairs = len(lists) * (len(lists) - 1) / 2
-    return errors, max(1.0, np.sqrt(2 * np.log(n_pairs))) if n_pairs else 1.0
+    return errors, max(1.0, np.sqrt(2 * np.log(len(lists) - 1))) if len(lists) > 2 else 1.0
 
 
 def by_hand(rewards, me, aim, patience):
@@ -116,7 +115,7 @@ def test_equal_majorities_do_not_hide_a_minority_that_is_behind(n_majorities):
     groups = record(rewards)
     measured = groups.gap(confidence=None)
     assert measured > 0.29
-    assert group_debt(groups, key_of(measured.advantaged), 0.0, 100.0) > 0.19  # of 0.3, with 100 rounds
+    assert group_debt(groups, key_of(measured.advantaged), 0.0, 100.0) > 0.25  # of 0.3, with 100 rounds
     groups = record(rewards | {"minority": rng.binomial(1, 0.3, 2000)})
     advantaged = groups.gap(confidence=None).advantaged
     assert group_debt(groups, key_of(advantaged), 0.0, 2000.0) > 0.17  # of 0.2, with 2,000 rounds
@@ -128,7 +127,7 @@ def test_newcomers_do_not_hide_a_lead():
     alone = group_debt(record(rewards), key_of("a"), 0.0, 2000.0)
     newcomers = {f"newcomer {g}": [1.0] for g in range(300)}
     assert alone > 0.08
-    assert group_debt(record(rewards | newcomers), key_of("a"), 0.0, 2000.0) > 0.7 * alone
+    assert group_debt(record(rewards | newcomers), key_of("a"), 0.0, 2000.0) > 0.8 * alone
 
 
 @pytest.mark.parametrize("others", [{}, {"ahead": [1.0] * 9 + [0.0]}], ids=["alone", "and one that differs"])
@@ -142,8 +141,7 @@ def test_equal_groups_owe_each_other_hardly_anything_however_many_they_are(other
         groups = record(rewards | {name: values * 200 for name, values in others.items()})
         owed.append(max(group_debt(groups, key_of(name), 0.01, 60.0) for name in rewards))
     assert np.mean(by_means) > 0.2
-    assert np.mean(owed) < 0.02
-    assert np.mean(np.array(owed) == 0.0) > 0.8
+    assert np.mean(owed) < 0.06
 
 
 def test_the_range_of_rewards_is_the_unit():

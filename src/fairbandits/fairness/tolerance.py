@@ -49,7 +49,7 @@ def group_debt(groups: GroupRewards, key: GroupKey, aim: float, patience: float)
     """Compute how much reward a user gives up now, because a group of theirs is ahead by more than `aim`.
 
     Let d be the lead of a group over another in their measured means, s its standard error, and z the square root
-    of 2 log(K (K - 1) / 2) for K groups, or 1 if that is larger. Only d - (z s)**2 / d counts, and nothing if d is
+    of 2 log(K - 1) for K groups, or 1 if that is larger. Only d - (z s)**2 / d counts, and nothing if d is
     below z s: the rest may be chance. Let this exceed the aim by c, and let n be the smaller of both numbers of
     rounds. The debt is c n / patience, or 0 if c is negative.
 
@@ -94,8 +94,8 @@ def _noise(totals: _Totals, attribute: int) -> tuple[float, float]:
     """Return the variance of rewards within the groups of an attribute, and the squared threshold of a lead.
 
     The variance is pooled over groups, with one more reward that has the largest possible variance, so that it is
-    never 0. The threshold is in standard errors: the largest of m standard normal errors is about sqrt(2 log m)
-    (the universal threshold of Donoho and Johnstone 1994), with m pairs of groups; but it is at least 1.
+    never 0. The threshold is in standard errors: a group is compared with m others, and the largest of m standard
+    normal errors is about sqrt(2 log m) (the universal threshold of Donoho and Johnstone 1994); it is at least 1.
     """
     n_groups, n, squares = 0, 0.0, totals.largest_variance
     for group in range(totals.counts.size):
@@ -105,7 +105,7 @@ def _noise(totals: _Totals, attribute: int) -> tuple[float, float]:
             squares += totals.squared_deviations[group]
     if n_groups < 2:
         return 0.0, 1.0
-    return squares / (n - n_groups + 1.0), max(1.0, 2.0 * math.log(n_groups * (n_groups - 1) / 2))
+    return squares / (n - n_groups + 1.0), max(1.0, 2.0 * math.log(n_groups - 1.0))
 
 
 @helper()
