@@ -58,6 +58,21 @@ def test_others_write_between_the_pieces(store, store_url, monkeypatch):
     other.close()
 
 
+def test_others_write_between_pieces_that_are_deleted(store, store_url, monkeypatch):
+    other, pauses = Store(store_url, 1.0), []
+
+    def let_others_write(*_):
+        other.probe()
+        pauses.append(n_rows(store))
+
+    monkeypatch.setattr(Pace, "pause", let_others_write)
+    for seq in (10, 20):
+        store.save_snapshot(seq, {"one": BODY})
+    store.save_snapshot(30, {"one": BODY}, pace=Pace())
+    assert pauses == [13, 14, 15, 16, 17, 17, 16, 15, 14, 13, 12]
+    other.close()
+
+
 def test_a_damaged_piece_is_noticed(store, caplog):
     store.save_snapshot(10, {"one": BODY})
     with store.transaction() as connection:
