@@ -18,14 +18,14 @@ import numpy as np
 
 from fairbandits import EvenLinUCB, GroupRewards, LinUCB, Predictions
 from fairbandits.fairness import GroupKey, arm_correction, tolerance
+from fairbandits.parameters import number, parameter
 from fairbandits.policies.even_linucb import AIM
 
 
 class AheadExplores(LinUCB):
     """Only the advantaged group explores: alpha * clip(1 - 100 * lag, 0, 1), with the lag to the best group."""
 
-    def __init__(self, alpha: float = 0.3, random_state: Any = None) -> None:
-        super().__init__(alpha=alpha, random_state=random_state)
+    alpha: float = parameter(default=0.3, check=number(at_least=0.0), doc="Weight of the width.")
 
     def terms(self, seen: Predictions) -> Any:
         """Scale alpha by how far the user's group lags behind the best group."""

@@ -170,3 +170,26 @@ def test_the_table_of_fairbench_marks_broken_promises():
         "    print(_promise({'measured': measured, 'limit': limit}, which))"
     )
     assert run("-c", code).splitlines() == ["**0.030 (0.020)**", "0.030 (0.020)", "**0.060 (0.020)**"]
+
+
+def test_the_rejected_variants_run(tmp_path):
+    """As in the description of variants.py, with the smallest world."""
+    names = ("AheadExplores", "EveryLead", "CeilingOnly", "PullOnly", "OwnClock", "OneClock")
+    policies = ",".join(f"variants:{name}" for name in names)
+    world = "fairbandits.worlds:LinearWorld(rounds=60)"
+    run(
+        "-m",
+        "fairbandits",
+        "compare",
+        "--seeds",
+        "1",
+        "--out",
+        str(tmp_path),
+        "--worlds",
+        world,
+        "--policies",
+        policies,
+    )
+    assert set(json.loads((tmp_path / "results.json").read_text())["worlds"][world]["policies"]) == {
+        f"variants:{name}" for name in names
+    }
