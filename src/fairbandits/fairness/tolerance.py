@@ -48,10 +48,11 @@ def _totals_of(groups: GroupRewards) -> _Totals:
 def group_debt(groups: GroupRewards, key: GroupKey, aim: float, patience: float) -> float:
     """Compute how much reward a user gives up now, because a group of theirs is ahead by more than `aim`.
 
-    Let d be the lead of a group over another in their measured means, s its standard error, and z the square root
-    of 2 log(K - 1) for K groups, or 1 if that is larger. Only d - (z s)**2 / d counts, and nothing if d is
-    below z s: the rest may be chance. Let this exceed the aim by c, and let n be the smaller of both numbers of
-    rounds. The debt is c n / patience, or 0 if c is negative.
+    Let d be the lead of a group over another in their measured means, and s its standard error, from the larger
+    of a group's own variance and the one pooled within groups. Let z be the square root of 2 log(K - 1) for K
+    groups of the attribute that have rewards, or 1 if that is larger. Only d - (z s)**2 / d counts, and nothing if
+    d is below z s: the rest may be chance. Let this exceed the aim by c, and let n be the smaller of both numbers
+    of rounds. The debt is c n / patience, or 0 if c is negative.
 
     Let m be the mean of the other group, e >= c the excess of d over the aim, and n_A the rounds of the group
     itself. If its next user would receive m + aim + r and gives up a debt D, the excess becomes

@@ -32,10 +32,11 @@ class EvenLinUCB(Policy):
     - among arms that differ by at most the debt, those that gave more to the disadvantaged group are favoured
       (`arm_correction`).
 
-    With groups of equal size, about two thirds of a small lead are paid back within `patience` rounds of the
-    group; a large lead falls as fast as the arms allow. Where the best for everybody is itself unfair, the
-    advantaged group is levelled down to the tolerance, or as far as its arms allow. Nobody gives up more than
-    twice their debt in predicted reward, apart from exploration; a user who owes nothing gives up nothing.
+    With groups of equal size, about two thirds of a small lead that chance does not explain are paid back within
+    `patience` rounds of the group; a large lead falls as fast as the arms allow. Where the best for everybody is
+    itself unfair, the advantaged group is levelled down to the tolerance, or as far as its arms allow. Nobody
+    gives up more than twice their debt in predicted reward, apart from exploration; a user who owes nothing gives
+    up nothing.
 
     Examples
     --------
@@ -63,8 +64,8 @@ class EvenLinUCB(Policy):
     patience: float = parameter(
         default=10.0,
         check=number(above=0.0),
-        doc="The number of its rounds in which a group pays back about two thirds of a small lead over a group "
-        "of its size.",
+        doc="The number of rounds of a group in which it pays back about two thirds of a small lead over a group "
+        "of equal size, apart from what chance may explain.",
     )
     model: str | Model | type[RewardModel] | None = parameter(
         default="auto",

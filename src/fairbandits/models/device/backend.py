@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import functools
 import importlib
-import math
 import re
 import warnings
 from collections.abc import Callable
@@ -166,8 +165,7 @@ class Backend:
 
         With PyTorch, it does not wait for work that is queued afterwards, unless the copies are large.
         """
-        n_bytes = sum(math.prod(each.shape) for each in arrays) * self.itemsize
-        if self._uploads is None or n_bytes > _MOST_PINNED:
+        if self._uploads is None or sum(each.numel() * each.element_size() for each in arrays) > _MOST_PINNED:
             return lambda: [self.to_host(each) for each in arrays]
         copies = [each.to("cpu", non_blocking=True) for each in arrays]
         copied = importlib.import_module("torch").cuda.current_stream(self._place).record_event()
@@ -202,9 +200,9 @@ class Backend:
     def is_out_of_memory(self, error: BaseException) -> bool:
         """Return whether an error says that the device has too little memory."""
         name = type(error).__name__
-        # PyTorch has an error of its own for the host's page-locked memory.
-        is_pinned = name == "AcceleratorError" and "out of memory" in str(error)
-        return isinstance(error, MemoryError) or name in ("OutOfMemoryError", "_ArrayMemoryError") or is_pinned
+        # A lack of page-locked memory is a general CUDA error, whose class depends on the version of PyTorch.
+        is_cuda = isinstance(error, RuntimeError) and "CUDA error: out of memory" in str(error)
+        return isinstance(error, MemoryError) or name in ("OutOfMemoryError", "_ArrayMemoryError") or is_cuda
 
     def release(self) -> None:
         """Release cached memory to the device."""
