@@ -22,7 +22,6 @@ version = release = metadata.version("fairbandits")
 
 extensions = [
     "sphinx.ext.autodoc",
-    "sphinx.ext.mathjax",
     "numpydoc",
     "myst_nb",
     "sphinx_design",
@@ -30,6 +29,7 @@ extensions = [
     "sphinx_gallery.gen_gallery",
     "accessible_output",
     "command_reference",
+    "mathml",
     "plain_notebooks",
 ]
 exclude_patterns = ["_build", "examples", "gallery/**.ipynb"]

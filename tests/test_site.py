@@ -10,7 +10,13 @@ import pytest
 from tests.browser import browser, violations  # noqa: F401 - a fixture
 
 SITE = Path(__file__).parents[1] / "docs" / "_build" / "html"
-PAGES = ("index.html", "tutorials/are_we_unfair.html", "reference/api/recommender.html", "gallery/index.html")
+PAGES = (
+    "index.html",
+    "tutorials/are_we_unfair.html",
+    "explanations/algorithms.html",
+    "reference/api/recommender.html",
+    "gallery/index.html",
+)
 
 pytestmark = pytest.mark.site
 
@@ -40,13 +46,19 @@ def test_pages_are_accessible_and_fit_the_screen(browser, url, name, width, sche
     context = browser.new_context(
         viewport={"width": width, "height": 800}, color_scheme=scheme, reduced_motion="reduce"
     )
-    # Formulas are drawn by a script of another host, which is not contacted here.
-    context.route(lambda address: not address.startswith(url), lambda route: route.abort())
+    other_hosts = []
+
+    def refuse(route):
+        other_hosts.append(route.request.url)
+        route.abort()
+
+    context.route(lambda address: not address.startswith(url), refuse)
     page = context.new_page()
     page.goto(f"{url}/{name}")
     page.wait_for_selector("h1")
     page.screenshot(path=SITE.parent / "screenshots" / f"{name.replace('/', '_')[:-5]}-{width}-{scheme}.png")
     assert page.locator("html").get_attribute("data-theme") == scheme
     assert violations(page) == []
+    assert other_hosts == []
     assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
     context.close()
