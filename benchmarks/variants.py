@@ -2,9 +2,9 @@
 
 To compare them, run in this folder
 `../.venv/bin/fairbandits compare --seeds 5 --out ../results/variants --policies` followed by
-`LinUCB,EvenLinUCB(model=disjoint)` and `variants:NAME(model=disjoint)` for each class below; `AheadExplores` has
-no parameter `model`. They were compared with the disjoint model, in which fairness terms matter most. `EveryLead`
-was compared by `../.venv/bin/fairbandits fairbench --out ../results/variants --policies` followed by
+`LinUCB,EvenLinUCB(model=disjoint)` and `variants:NAME(model=disjoint)` for each class below. They were compared
+with the disjoint model, in which fairness terms matter most. `EveryLead` was compared by
+`../.venv/bin/fairbandits fairbench --out ../results/variants --policies` followed by
 `'EvenLinUCB,variants:EveryLead,variants:EveryLead(patience=30)' --worlds movielens_occupation,small_groups`.
 """
 
