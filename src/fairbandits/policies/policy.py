@@ -185,7 +185,7 @@ class Policy(Parameters):
         return rows if self._map_width is None else self._builder.transform(rows)
 
     def records(self) -> Mapping[str, Record]:
-        """Return the policy's records other than `groups`; they are saved and merged with it."""
+        """Return the records other than `groups`, which are saved and merged along with the policy."""
         return {}
 
     def observe(self, decision: Decision | Slate) -> None:
@@ -578,8 +578,8 @@ class Policy(Parameters):
     def learn(self, decision: Decision | Slate, reward: Reward, *, again: bool = False) -> None:
         """Learn the reward of a decision: at once, or later, in any order.
 
-        A policy loaded from a file can also learn decisions of the saved policy, made before or after it was
-        saved. Each decision is learned once.
+        A policy loaded from a file can also learn decisions that the original policy made, whether before or after
+        it was saved. Each decision is learned once.
 
         Parameters
         ----------

@@ -229,7 +229,7 @@ class Store:
             self._own |= {entry.seq: entry for entry in entries}
 
     def own_entries(self, after: int) -> Mapping[int, Entry]:
-        """Return, by number, the entries appended through this store after a given one, and drop earlier ones."""
+        """Return the entries appended through this store after a given one, by number, and drop earlier ones."""
         self._own = {seq: entry for seq, entry in self._own.items() if seq > after}
         return self._own
 
