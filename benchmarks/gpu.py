@@ -91,7 +91,7 @@ def best_of(work: Callable[[], Any], turns: int = TURNS) -> float:
 def plain_product(backend: Backend, contexts: CatalogueContexts, n_users: int, n_arms: int) -> float:
     """Return the time of the products of matrices of the same shapes, for users in blocks of the same size."""
     rng = np.random.default_rng(0)
-    n_pairs, block = contexts.n_pairs, min(n_users, 2**29 // n_arms)
+    n_pairs, block = contexts.n_pairs, min(n_users, 2**28 // n_arms)
     left, right = backend.asarray(rng.random((block, n_pairs))), backend.asarray(rng.random((n_pairs, n_arms)))
 
     def work() -> None:

@@ -471,6 +471,21 @@ def test_users_are_copied_by_a_thread_that_shares_the_stream_of_the_caller(traff
     assert copied_on == {(False, "caller's"), (True, "caller's")}
 
 
+@pytest.mark.skipif("torch" not in DEVICES, reason="no GPU with PyTorch")
+def test_a_busy_stream_that_the_caller_selected(traffic):
+    """Blocks are computed long after they were copied; their memory must not be used again before."""
+    torch = pytest.importorskip("torch")
+    policy = traffic.teach(EvenLinUCB(random_state=1))
+    expected = policy.choose_many(traffic.offer, traffic.sex).indices.tolist()
+    busy = torch.ones((4096, 4096), device="cuda", dtype=torch.float64)
+    for _ in range(5):
+        with torch.cuda.stream(torch.cuda.Stream()):
+            for _ in range(3):
+                busy @ busy
+            found = policy.choose_many(traffic.offer, traffic.sex, device=replace(DEVICES["torch"], memory=40_000))
+        assert found.indices.tolist() == expected
+
+
 def test_errors_that_say_that_memory_has_run_out():
     class AcceleratorError(RuntimeError):
         """As PyTorch raises it for page-locked memory from version 2.8 on."""

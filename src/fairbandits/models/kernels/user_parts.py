@@ -18,7 +18,9 @@ from fairbandits.models.kernels.layouts import FIRST_SHARED, PATTERN, Fields, Fl
 def mark_columns(columns: Ints, used: NDArray[np.bool_], start: int, stop: int) -> int:
     """Mark the columns that occur among entries start to stop."""
     for i in range(start, stop):
-        used[columns[i]] = True
+        # Read before writing: threads that write to the same cache line wait for each other.
+        if not used[columns[i]]:
+            used[columns[i]] = True
     return 0
 
 
